@@ -1,0 +1,31 @@
+# `make demo` and `make test` work on a fresh machine: both first make .venv.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+INSTALLED := $(VENV)/installed
+export TF_CPP_MIN_LOG_LEVEL ?= 2
+
+.PHONY: demo test lint environment
+
+environment: $(INSTALLED)
+
+$(INSTALLED): requirements.txt requirements-dev.txt
+	@$(PYTHON) tools/check_python.py
+	$(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+# The Lee news corpus ships inside gensim: 299 stories, 60,000 words, no download.
+demo: $(INSTALLED)
+	$(RUN) -m preprocessing --format lee --min-count 3 --topic-min-count 5 --force --out data/demo
+	$(RUN) train.py data/demo --model tcnlm --out runs/demo --set units=100 num_topics=10 epochs=25
+	$(RUN) evaluate.py runs/demo
+	$(RUN) generate.py runs/demo
+	@echo "Open runs/demo/report.html in a browser."
+
+test: $(INSTALLED)
+	$(RUN) -m pytest
+
+lint: $(INSTALLED)
+	$(RUN) -m ruff format --check .
+	$(RUN) -m ruff check .

@@ -1,0 +1,45 @@
+"""A map over processes: ordered, and never far ahead of whoever takes the results."""
+
+from __future__ import annotations
+
+import signal
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from itertools import islice
+from multiprocessing import get_context
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """`items` in lists of `size`, the last one shorter."""
+    items = iter(items)
+    return iter(lambda: list(islice(items, size)), [])
+
+
+def ordered_map(
+    function: Callable[[Item], Result], items: Iterable[Item], processes: int
+) -> Iterator[Result]:
+    """`map`, on several processes; `function` and `items` must be importable."""
+    if processes == 1:
+        yield from map(function, items)
+        return
+    context = get_context("spawn")
+    with ProcessPoolExecutor(processes, context, _leave_interrupts_to_parent) as pool:
+        pending = deque()
+        try:
+            for item in items:
+                pending.append(pool.submit(function, item))
+                if len(pending) > 2 * processes:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _leave_interrupts_to_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

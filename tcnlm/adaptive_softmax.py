@@ -1,0 +1,87 @@
+"""Adaptive softmax (Grave et al. 2016) with exact log-probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+_cross_entropy = tf.nn.sparse_softmax_cross_entropy_with_logits
+
+
+class AdaptiveSoftmax(tf.keras.layers.Layer):
+    """Distribution over a frequency-sorted vocabulary in which rare words cost little.
+
+    The words below the first cut-off and one entry for each of the n tail clusters
+    share the head's softmax; the words of tail i have a softmax of their own, on a
+    projection to H / div_value^i dimensions:
+
+        p(w) = p_head(w)                                       w in the head
+        p(w) = p_head(cluster i) p_i(w)                        w in tail i = 1 .. n
+
+    No biases (as published). Cut-offs beyond the vocabulary fall away; without any the
+    layer is the full softmax. Weights: `head` [H, c_1 + n], `projections[i]` [H, H_i],
+    `tails[i]` [H_i, c_(i+1) - c_i].
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        cutoffs: Sequence[int] = (2000, 10000),
+        div_value: float = 4.0,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.vocabulary_size = vocabulary_size
+        inner = [cutoff for cutoff in cutoffs if cutoff < vocabulary_size]
+        if sorted(set(inner)) != inner or any(cutoff < 1 for cutoff in inner):
+            raise ValueError(f"cutoffs must be positive and rising, not {cutoffs}")
+        self.cutoffs = [*inner, vocabulary_size]
+        self.div_value = div_value
+
+    @property
+    def _tail_ranges(self) -> list[tuple[int, int]]:
+        return list(zip(self.cutoffs[:-1], self.cutoffs[1:]))
+
+    def build(self, input_shape: Any) -> None:
+        """Make the weights for hidden states of shape [N, H]."""
+        units = int(input_shape[-1])
+        head = self.cutoffs[0] + len(self._tail_ranges)
+        self.head = self.add_weight("head", [units, head])
+        self.projections, self.tails = [], []
+        for i, (low, high) in enumerate(self._tail_ranges, start=1):
+            size = max(1, int(units / self.div_value**i))
+            self.projections.append(self.add_weight(f"projection_{i}", [units, size]))
+            self.tails.append(self.add_weight(f"tail_{i}", [size, high - low]))
+        self.built = True
+
+    def call(self, hidden: tf.Tensor, targets: tf.Tensor) -> tf.Tensor:
+        """Return log p(target), nats: hidden [N, H], targets [N] -> [N].
+
+        A tail is computed only for the rows whose target is in it.
+        """
+        head_targets = self._head_targets(targets)
+        log_prob = -_cross_entropy(head_targets, hidden @ self.head)
+        for i, (low, high) in enumerate(self._tail_ranges):
+            rows = tf.where((targets >= low) & (targets < high))
+            inside = tf.gather_nd(hidden, rows)
+            logits = (inside @ self.projections[i]) @ self.tails[i]
+            tail = -_cross_entropy(tf.gather_nd(targets, rows) - low, logits)
+            log_prob = tf.tensor_scatter_nd_add(log_prob, rows, tail)
+        return log_prob
+
+    def _head_targets(self, targets: tf.Tensor) -> tf.Tensor:
+        for i, (low, high) in enumerate(self._tail_ranges):
+            inside = (targets >= low) & (targets < high)
+            targets = tf.where(inside, self.cutoffs[0] + i, targets)
+        return targets
+
+    def log_probs(self, hidden: tf.Tensor) -> tf.Tensor:
+        """Return log p of every word, nats: hidden [N, H] -> [N, V]."""
+        head = tf.nn.log_softmax(hidden @ self.head)
+        parts = [head[:, : self.cutoffs[0]]]
+        for i, (projection, tail) in enumerate(zip(self.projections, self.tails)):
+            cluster = head[:, self.cutoffs[0] + i, None]
+            parts.append(cluster + tf.nn.log_softmax((hidden @ projection) @ tail))
+        return tf.concat(parts, axis=1)

@@ -1,0 +1,247 @@
+"""The topic compositional LSTM of Wang et al. (2018), equations 12 to 15.
+
+Every weight matrix of an LSTM becomes a function of the topic proportions t of the
+document, an ensemble of one expert a topic in which the experts share structure:
+
+    W(t) = Wa diag(Wb t) Wc        U(t) = Ua diag(Ub t) Uc            (eq. 12)
+
+for each of the four gates, kept here in the paper's order i, f, o, c.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+GATES = 4  # input i, forget f, output o, candidate c
+
+
+def lstm_update(
+    gates: list[tf.Tensor], c: tf.Tensor, candidate_activation: Any
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return (h, c) after one step from the four pre-activations [B, H] (eq. 13)."""
+    i, f, o, candidate = gates
+    c = tf.sigmoid(i) * candidate_activation(candidate) + tf.sigmoid(f) * c
+    return tf.sigmoid(o) * tf.tanh(c), c
+
+
+@tf.keras.utils.register_keras_serializable("tcnlm")
+class TopicCompositionalLSTMCell(tf.keras.layers.Layer):
+    """One step of the topic compositional LSTM (Wang et al. 2018, eq. 13 to 15).
+
+    For each gate * in i, f, o, c, with x the embedding of the previous word,
+
+        pre* = W*a (W*b t . W*c x) + U*a (U*b t . U*c h) + bias*
+
+    inputs [B, E], states (h [B, H], c [B, H]), constants (t [B, K],), t on the simplex
+    -> h [B, H], (h, c).
+
+    Weights, written for row vectors (x Wc instead of the paper's Wc x):
+    `Wc` [E, 4F], `Wb` [K, 4F], `Wa` [4, F, H], `Uc` [H, 4F], `Ub` [K, 4F],
+    `Ua` [4, F, H], `bias` [4H]: 4 F (E + 2K + 3H) parameters as in the paper, and 4H.
+
+    The paper leaves open what these arguments set: the candidate's activation (eq. 13
+    prints a sigmoid, under which the cell could never decrease; the LSTM that the
+    factorisation comes from uses tanh), the biases ("omitted for simplicity"), the
+    number of factors and the initial scale. Wb and Ub start around one, so that W(t)
+    starts as the product Wa Wc of an ordinary LSTM's scale whatever t is.
+    """
+
+    def __init__(
+        self,
+        units: int,
+        num_topics: int,
+        num_factors: int | None = None,
+        candidate_activation: str = "tanh",
+        use_bias: bool = True,
+        forget_bias: float = 1.0,
+        factor_initializer: str = "orthogonal",
+        topic_stddev: float = 0.5,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.units = units
+        self.num_topics = num_topics
+        self.num_factors = num_factors or units
+        self.candidate_activation = candidate_activation
+        self.use_bias = use_bias
+        self.forget_bias = forget_bias
+        self.factor_initializer = factor_initializer
+        self.topic_stddev = topic_stddev
+        self.state_size = [units, units]
+        self.output_size = units
+
+    def build(self, input_shape: Any) -> None:
+        """Make the weights for inputs of shape [B, E]."""
+        shape = input_shape[0] if isinstance(input_shape, list) else input_shape
+        self.Wa, self.Wb, self.Wc = self._add_factors("W", int(shape[-1]))
+        self.Ua, self.Ub, self.Uc = self._add_factors("U", self.units)
+        self.bias = (
+            self.add_weight("bias", [GATES * self.units], initializer=self._start_bias)
+            if self.use_bias
+            else None
+        )
+        self.built = True
+
+    def _add_factors(self, letter: str, size: int) -> tuple[tf.Variable, ...]:
+        width = GATES * self.num_factors
+        around_one = tf.keras.initializers.RandomNormal(1.0, self.topic_stddev)
+        return (
+            self.add_weight(
+                f"{letter}a",
+                [GATES, self.num_factors, self.units],
+                initializer=self._start_each_gate,
+            ),
+            self.add_weight(
+                f"{letter}b", [self.num_topics, width], initializer=around_one
+            ),
+            self.add_weight(
+                f"{letter}c", [size, width], initializer=self._start_side_by_side
+            ),
+        )
+
+    def _start_each_gate(self, shape: Any, dtype: Any = None, **_: Any) -> tf.Tensor:
+        """Draw a [4, rows, columns] weight gate by gate, so that fans are a gate's."""
+        start = tf.keras.initializers.get(self.factor_initializer)
+        clone = type(start).from_config
+        gates = [clone(start.get_config()) for _ in range(shape[0])]
+        return tf.stack([gate(shape[1:], dtype) for gate in gates])
+
+    def _start_side_by_side(self, shape: Any, dtype: Any = None, **_: Any) -> tf.Tensor:
+        """Draw a [rows, 4 columns] weight gate by gate."""
+        gates = self._start_each_gate([GATES, shape[0], shape[1] // GATES], dtype)
+        return tf.concat(tf.unstack(gates), axis=1)
+
+    def _start_bias(self, shape: Any, dtype: Any = None, **_: Any) -> tf.Tensor:
+        zeros = tf.zeros([self.units], dtype)
+        return tf.concat([zeros, zeros + self.forget_bias, zeros, zeros], axis=0)
+
+    def input_gates(self, inputs: tf.Tensor, topics: tf.Tensor) -> tf.Tensor:
+        """Return the input side and bias of eq. 13, [4, N, H], for N rows of inputs.
+
+        inputs [N, E]; topics [N, K], or [B, K] where N = T B and rows run time-major.
+        """
+        factors = self._reduced(inputs @ self.Wc, topics @ self.Wb)
+        gates = factors @ self.Wa
+        if self.use_bias:
+            gates += tf.reshape(self.bias, [GATES, 1, self.units])
+        return gates
+
+    def recurrent_gates(self, h: tf.Tensor, topic_factors: tf.Tensor) -> tf.Tensor:
+        """Return the recurrent side of eq. 13, [4, B, H], from h and t Ub [B, 4F]."""
+        return self._reduced(h @ self.Uc, topic_factors) @ self.Ua
+
+    def _reduced(self, rows: tf.Tensor, topic_factors: tf.Tensor) -> tf.Tensor:
+        """Return the topic-weighted factors (eq. 14, 15), gates first: [4, N, F]."""
+        batch, width = tf.shape(topic_factors)[0], GATES * self.num_factors
+        weighted = tf.reshape(rows, [-1, batch, width]) * topic_factors
+        by_gate = tf.reshape(weighted, [-1, GATES, self.num_factors])
+        return tf.transpose(by_gate, [1, 0, 2])
+
+    def update(self, gates: tf.Tensor, c: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return (h, c) from the pre-activations [4, B, H] of one step."""
+        activation = tf.keras.activations.get(self.candidate_activation)
+        return lstm_update(tf.unstack(gates, GATES), c, activation)
+
+    def call(self, inputs: tf.Tensor, states: Any, constants: Any) -> tuple:
+        """Make one step; see the class."""
+        (topics,), (h, c) = tf.nest.flatten(constants), states
+        gates = self.input_gates(inputs, topics)
+        h, c = self.update(gates + self.recurrent_gates(h, topics @ self.Ub), c)
+        return h, [h, c]
+
+    def effective_kernels(self, topics: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return W(t) [B, 4, E, H] and U(t) [B, 4, H, H] of eq. 12.
+
+        They are used as x @ W + h @ U + bias; with t one-hot they are the weights of
+        that topic's expert, an ordinary LSTM.
+        """
+        return (
+            self._compose(self.Wa, topics @ self.Wb, self.Wc),
+            self._compose(self.Ua, topics @ self.Ub, self.Uc),
+        )
+
+    def _compose(self, a: tf.Tensor, topic_factors: tf.Tensor, c: tf.Tensor):
+        split = [-1, GATES, self.num_factors]
+        b, c = tf.reshape(topic_factors, split), tf.reshape(c, split)
+        return tf.einsum("egf,bgf,gfh->bgeh", c, b, a)
+
+    def get_initial_state(
+        self, inputs: Any = None, batch_size: Any = None, dtype: Any = None
+    ) -> list[tf.Tensor]:
+        """Return the zero state (h, c), each [B, H]."""
+        if inputs is not None:
+            batch_size, dtype = tf.shape(inputs)[0], inputs.dtype
+        return [tf.zeros([batch_size, self.units], dtype or self.compute_dtype)] * 2
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        names = (
+            "units num_topics num_factors candidate_activation use_bias forget_bias "
+            "factor_initializer topic_stddev"
+        ).split()
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
+
+
+@tf.keras.utils.register_keras_serializable("tcnlm")
+class TopicCompositionalLSTM(tf.keras.layers.Layer):
+    """A sequence through `TopicCompositionalLSTMCell`, made for training.
+
+    inputs [B, T, E], topics [B, K], initial_state (h, c) or None for zeros
+    -> outputs [B, T, H], state (h, c) after the last step.
+
+    Equal to `tf.keras.layers.RNN(cell)`, whose weights it shares as `.cell`; what does
+    not depend on the recurrence (the whole input side and Ub t) is computed for all
+    steps at once, outside the loop. Padding belongs at the right: it cannot reach an
+    earlier output, so there is no mask.
+    """
+
+    def __init__(self, units: int, num_topics: int, **kwargs: Any):
+        layer = {key: kwargs.pop(key) for key in ("name", "dtype") if key in kwargs}
+        super().__init__(**layer)
+        self.cell = TopicCompositionalLSTMCell(
+            units, num_topics, name="cell", dtype=self.dtype_policy, **kwargs
+        )
+
+    def build(self, input_shape: Any) -> None:
+        """Make the cell's weights for inputs of shape [B, T, E]."""
+        self.cell.build(tf.TensorShape([None, input_shape[-1]]))
+        self.built = True
+
+    def call(
+        self, inputs: tf.Tensor, topics: tf.Tensor, initial_state: Any = None
+    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
+        """Run the whole sequence; see the class."""
+        state = initial_state or self.cell.get_initial_state(inputs)
+        outputs, h, c = self._loop(self._input_side(inputs, topics), topics, *state)
+        return tf.transpose(outputs, [1, 0, 2]), [h, c]
+
+    def _input_side(self, inputs: tf.Tensor, topics: tf.Tensor) -> tf.Tensor:
+        """Return the input side of all steps, [T, 4, B, H]."""
+        batch, steps = tf.shape(inputs)[0], tf.shape(inputs)[1]
+        rows = tf.reshape(tf.transpose(inputs, [1, 0, 2]), [-1, inputs.shape[-1]])
+        gates = self.cell.input_gates(rows, topics)
+        by_step = tf.reshape(gates, [GATES, steps, batch, self.cell.units])
+        return tf.transpose(by_step, [1, 0, 2, 3])
+
+    def _loop(self, gates: tf.Tensor, topics: tf.Tensor, h: tf.Tensor, c: tf.Tensor):
+        steps, topic_factors = tf.shape(gates)[0], topics @ self.cell.Ub
+        outputs = tf.TensorArray(h.dtype, steps, element_shape=h.shape)
+
+        def body(m, h, c, outputs):
+            recurrent = self.cell.recurrent_gates(h, topic_factors)
+            h, c = self.cell.update(gates[m] + recurrent, c)
+            return m + 1, h, c, outputs.write(m, h)
+
+        _, h, c, outputs = tf.while_loop(
+            lambda m, *_: m < steps,
+            body,
+            (0, h, c, outputs),
+            maximum_iterations=steps,
+        )
+        return outputs.stack(), h, c
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        return {**self.cell.get_config(), **super().get_config()}

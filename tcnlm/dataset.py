@@ -1,0 +1,195 @@
+"""A DATA folder as batches: sequences of 30 targets, each with its context (facts A).
+
+A sentence w1 .. wn becomes `<go> w1 .. wn` -> `w1 .. wn <eos>`, cut into sequences of
+at most 30 targets, so that every word and every `<eos>` is a target exactly once. The
+context of a sequence is the rest of its document: the content words (those of the
+topic vocabulary) of the other sentences, in order, the first 300.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from preprocessing.encode import read_meta
+from preprocessing.vocabulary import EOS, GO, PAD, Vocabulary
+
+SPLITS = ("train", "valid", "test")
+NO_WORD = -1  # padding of a context
+POOL_BATCHES = 100  # batches sorted by length together: little padding, still shuffled
+
+Batch = dict[str, np.ndarray]
+
+
+class Dataset:
+    """A DATA folder written by `python -m preprocessing`, opened read-only."""
+
+    def __init__(self, path: str | Path):
+        self.path = Path(path)
+        self.meta = read_meta(self.path)
+        self.vocabulary = Vocabulary.load(self.path)
+
+    def split(self, name: str) -> Split:
+        """Return one of train, valid and test."""
+        return Split(self.path / name, self.vocabulary, self.meta["settings"])
+
+
+class Split:
+    """The documents of one split and the sequences that they make."""
+
+    def __init__(self, folder: Path, vocabulary: Vocabulary, settings: dict):
+        self.tokens, self.sentences, self.documents = (
+            np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+            for name in ("tokens", "sentences", "documents")
+        )
+        self.length = settings["sequence_length"]
+        self.contexts = Contexts(self, vocabulary.topic_ids, settings)
+        self.sequence_sentence, self.sequence_start = self._sequences()
+
+    def _sequences(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return each sequence's sentence and the index of its first target there."""
+        targets = np.diff(self.sentences) + 1
+        pieces = -(-targets // self.length)
+        sentence = np.repeat(np.arange(len(targets)), pieces)
+        first = np.repeat(np.cumsum(pieces) - pieces, pieces)
+        return sentence, (np.arange(len(sentence)) - first) * self.length
+
+    @property
+    def num_documents(self) -> int:
+        """The number of documents, those without a word included."""
+        return len(self.documents) - 1
+
+    @property
+    def num_sequences(self) -> int:
+        """The number of sequences of at most 30 targets."""
+        return len(self.sequence_sentence)
+
+    @property
+    def num_targets(self) -> int:
+        """The number of words and `<eos>` to predict."""
+        return len(self.tokens) + len(self.sentences) - 1
+
+    def sequence_lengths(self) -> np.ndarray:
+        """Return the number of targets of every sequence."""
+        targets = np.diff(self.sentences)[self.sequence_sentence] + 1
+        return np.minimum(self.length, targets - self.sequence_start)
+
+    def document(self, index: int) -> list[list[int]]:
+        """Return a document's sentences as word ids."""
+        first, last = self.documents[index : index + 2]
+        bounds = self.sentences[first : last + 1]
+        return [self.tokens[a:b].tolist() for a, b in zip(bounds[:-1], bounds[1:])]
+
+    def content(self, index: int) -> np.ndarray:
+        """Return all content words of a document as topic-word ids, in order."""
+        return self.contexts.document(index)
+
+    def batches(
+        self, batch_size: int, seed: int | None = None, epoch: int = 0, skip: int = 0
+    ) -> Iterator[Batch]:
+        """Yield batches of sequences: all of them, once.
+
+        With a seed the sequences are shuffled anew for every epoch and drawn together
+        by similar length; the order depends on nothing but seed and epoch, so that
+        `skip` batches on, a resumed run sees what an uninterrupted one would have.
+        Without a seed they come by length, for evaluation.
+        """
+        for rows in self._order(batch_size, seed, epoch)[skip:]:
+            yield self.batch(rows)
+
+    def num_batches(self, batch_size: int) -> int:
+        """Return the number of batches in an epoch."""
+        return -(-self.num_sequences // batch_size)
+
+    def _order(self, batch_size: int, seed: int | None, epoch: int) -> list[np.ndarray]:
+        lengths = self.sequence_lengths()
+        if seed is None:
+            return _cut(np.argsort(lengths, kind="stable"), batch_size)
+        rng = np.random.default_rng([seed, epoch])
+        batches = []
+        for pool in _cut(rng.permutation(len(lengths)), POOL_BATCHES * batch_size):
+            batches += _cut(pool[np.argsort(lengths[pool], kind="stable")], batch_size)
+        return [batches[i] for i in rng.permutation(len(batches))]
+
+    def batch(self, rows: np.ndarray) -> Batch:
+        """Return the sequences with these indices as inputs, targets and context."""
+        starts = self.sequence_start[rows]
+        words = [self._piece(row, start) for row, start in zip(rows, starts)]
+        inputs = _pad([piece[:-1] for piece in words], PAD)
+        targets = _pad([piece[1:] for piece in words], PAD)
+        context = [
+            self.contexts.of(self.sequence_sentence[row], start, self.length)
+            for row, start in zip(rows, starts)
+        ]
+        return {
+            "inputs": inputs,
+            "targets": targets,
+            "context": _pad(context, NO_WORD, self.contexts.size),
+        }
+
+    def _piece(self, row: int, start: int) -> np.ndarray:
+        """Return at most 31 tokens of `<go> w1 .. wn <eos>` from `start` on."""
+        low, high = self.sentences[self.sequence_sentence[row] :][:2]
+        sentence = np.concatenate(([GO], self.tokens[low:high], [EOS]))
+        return sentence[start : start + self.length + 1]
+
+    def document_contexts(self, batch_size: int) -> Iterator[np.ndarray]:
+        """Yield the contexts [B, 300] of whole documents, in order."""
+        for rows in _cut(np.arange(self.num_documents), batch_size):
+            contents = [self.content(row)[: self.contexts.size] for row in rows]
+            yield _pad(contents, NO_WORD, self.contexts.size)
+
+
+class Contexts:
+    """The content words around every sentence of a split, as topic-word ids.
+
+    `settings["context"]`: "others" (all other sentences of the document; the paper),
+    "preceding" (only those before), "leak" (all but the current sequence, as the
+    predecessor's code does: the rest of a long sentence stays in its own context).
+    """
+
+    def __init__(self, split: Split, topic_ids: np.ndarray, settings: dict):
+        self.rule, self.size = settings["context"], settings["context_words"]
+        self.split = split
+        ids = topic_ids[split.tokens]
+        self.words = ids[ids >= 0]
+        self.before = np.zeros(len(ids) + 1, np.int64)  # content words before a token
+        np.cumsum(ids >= 0, out=self.before[1:])
+        sizes = np.diff(split.documents)
+        self.document_of = np.repeat(np.arange(len(sizes)), sizes)
+
+    def _document_bounds(self, document: int) -> tuple[int, int]:
+        sentences = self.split.documents[document : document + 2]
+        return tuple(self.before[self.split.sentences[sentences]])
+
+    def _removed_bounds(self, sentence: int, start: int, length: int):
+        low, high = self.split.sentences[sentence : sentence + 2]
+        if self.rule == "leak":
+            low, high = low + start, min(low + start + length, high)
+        return tuple(self.before[[low, high]])
+
+    def document(self, index: int) -> np.ndarray:
+        """Return all content words of a document."""
+        low, high = self._document_bounds(index)
+        return self.words[low:high]
+
+    def of(self, sentence: int, start: int, length: int) -> np.ndarray:
+        """Return the context of the targets start .. start + length of a sentence."""
+        low, high = self._document_bounds(self.document_of[sentence])
+        left, right = self._removed_bounds(sentence, start, length)
+        after = self.words[right:high] if self.rule != "preceding" else ()
+        return np.concatenate((self.words[low:left], after))[: self.size]
+
+
+def _cut(rows: np.ndarray, size: int) -> list[np.ndarray]:
+    return [rows[i : i + size] for i in range(0, len(rows), size)]
+
+
+def _pad(rows: list[np.ndarray], value: int, width: int = 0) -> np.ndarray:
+    width = max([width, *map(len, rows)])
+    padded = np.full((len(rows), width), value, np.int32)
+    for row, padded_row in zip(rows, padded):
+        padded_row[: len(row)] = row
+    return padded

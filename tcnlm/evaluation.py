@@ -1,0 +1,253 @@
+"""Everything that is measured of a run, as the contents of RUN/evaluation.json.
+
+What a model has is asked by its contracts: a language model has a perplexity, a topic
+model has topics; a figure that does not apply is None.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tqdm import tqdm
+
+from preprocessing.errors import InputError
+from tcnlm import runs, topics
+from tcnlm.coherence import TOPS, WINDOW, WindowCounts, count_windows, topic_coherence
+from tcnlm.dataset import Dataset
+from tcnlm.models.base import LanguageModel, TopicModel
+from tcnlm.perplexity import sampled_score, score
+from tcnlm.reference import Reference
+from tcnlm.report import write_report
+
+ZERO_RULE = "a pair that shares no window scores 0"
+SAMPLE_DOCUMENTS = 4
+EXCERPT = 90  # words of a sample document
+NO_TOPICS = dict.fromkeys(
+    ("npmi", "npmi_median", "diversity", "topics_in_use", "largest_proportion")
+)
+
+
+def evaluate_run(
+    run: Path,
+    data: Path | None = None,
+    command: str = "",
+    reference: Reference | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Measure a run, write its evaluation.json, figures and report.html.
+
+    data: where the run's data is, if it was moved; options: see `evaluate`.
+    """
+    started = time.monotonic()
+    config = runs.read_config(run)
+    dataset = open_data(config, data)
+    model = runs.load(run)
+    measured = evaluate(model, dataset, reference or Reference(), **options)
+    result = {
+        "run": str(run),
+        "model": config["model"],
+        "data": {
+            "path": str(dataset.path),
+            "fingerprint": dataset.meta["fingerprint"],
+        },
+        **measured,
+        "command": command,
+        "versions": {name: version(name) for name in runs.PACKAGES},
+        "seconds": round(time.monotonic() - started, 1),
+    }
+    angles = topics.angles(model) if result["topics"] else None
+    write_report(run, result, config, angles)
+    runs.write_json(run / "evaluation.json", result)
+    return result
+
+
+def open_data(config: Mapping[str, Any], path: str | Path | None = None) -> Dataset:
+    """Open the DATA that a run was trained on, or `path` in its place.
+
+    Raises InputError where it is gone or not the same data.
+    """
+    trained_on = config["data"]
+    dataset = _open(path or trained_on["path"], moved=path is None)
+    if dataset.meta["fingerprint"] != trained_on["fingerprint"]:
+        raise InputError(
+            f"{dataset.path}: not the data that this run was trained on, which had "
+            f"another fingerprint and was made by `{trained_on['command']}`"
+        )
+    return dataset
+
+
+def _open(path: str | Path, moved: bool) -> Dataset:
+    try:
+        return Dataset(path)
+    except InputError as error:
+        hint = "; where is it now? Say so with --data" if moved else ""
+        raise InputError(f"{error}{hint}") from None
+
+
+def evaluate(
+    model: Any,
+    dataset: Dataset,
+    reference: Reference,
+    split: str = "test",
+    samples: int = 0,
+    batch_size: int = 64,
+) -> dict[str, Any]:
+    """Measure a model on a split of its data; every value is ready for JSON.
+
+    samples: 0 scores with the posterior mean of the topics, S averages each sequence's
+    likelihood over S draws.
+    """
+    data = dataset.split(split)
+    result = {
+        "split": split,
+        "parameters": sum(int(np.prod(w.shape)) for w in model.trainable_variables),
+        **_language(model, data, samples, batch_size),
+        **NO_TOPICS,
+        "coherence": None,
+        "topics": None,
+        "documents": None,
+    }
+    if isinstance(model, TopicModel):
+        result.update(_topics(model, dataset, data, reference))
+    return result
+
+
+def _language(model: Any, split: Any, samples: int, batch_size: int) -> dict[str, Any]:
+    """Return perplexity, nats per target and the bound's terms, nats per sequence."""
+    if not isinstance(model, LanguageModel):
+        return dict.fromkeys(("perplexity", "nll", "targets", "samples", "elbo"))
+    mean = score(model, split, batch_size)
+    best = sampled_score(model, split, samples, batch_size) if samples else mean
+    return {
+        "perplexity": best.perplexity,
+        "nll": best.nll,
+        "targets": best.targets,
+        "sequences": best.sequences,
+        "samples": samples or None,
+        "elbo": {"nll": mean.nll, **mean.terms},
+    }
+
+
+def _topics(
+    model: Any, dataset: Any, split: Any, reference: Reference
+) -> dict[str, Any]:
+    words = topics.top_words(model, max(TOPS))
+    inferred = topics.infer_documents(model, split)
+    documents = tqdm(
+        reference.documents(dataset), "counting windows", disable=None, leave=False
+    )
+    counts = count_windows(documents, itertools.chain(*words))
+    npmi = [topic_coherence(counts, topic) for topic in words]
+    return {
+        "npmi": float(np.mean(npmi)),
+        "npmi_median": float(np.median(npmi)),
+        "diversity": topics.diversity(topics.top_words(model, 25)),
+        "topics_in_use": inferred.in_use,
+        "largest_proportion": inferred.largest_proportion,
+        "coherence": _protocol(counts, reference.description(dataset)),
+        "topics": _topic_rows(model, words, npmi, inferred),
+        "documents": _sample_documents(dataset, split, inferred),
+    }
+
+
+def _protocol(counts: WindowCounts, reference: str) -> dict[str, Any]:
+    """Say what the coherence was counted on, so that like is compared with like."""
+    return {
+        "reference": reference,
+        "documents": counts.documents,
+        "tokens": counts.tokens,
+        "windows": counts.windows,
+        "window": WINDOW,
+        "tops": TOPS,
+        "zero": ZERO_RULE,
+        "absent_words": counts.absent(),
+    }
+
+
+def _topic_rows(
+    model: Any,
+    words: list[list[str]],
+    npmi: list[float],
+    inferred: topics.DocumentTopics,
+) -> list[dict[str, Any]]:
+    documents = np.bincount(inferred.largest, minlength=len(words))
+    shares = inferred.proportions[inferred.has_words].mean(axis=0)
+    sentences = topic_sentences(model) or [None] * len(words)
+    return [
+        {
+            "topic": i,
+            "words": words[i],
+            "npmi": npmi[i],
+            "documents": int(documents[i]),  # that have it as their largest
+            "proportion": float(shares[i]),  # mean over documents
+            "sentence": sentences[i],
+        }
+        for i in range(len(words))
+    ]
+
+
+def topic_sentences(model: Any, seed: int = 0) -> list[str] | None:
+    """Return a sentence sampled from each topic alone (section 5.3).
+
+    None where the model writes no sentences or the decoder's package is missing.
+    """
+    if not isinstance(model, LanguageModel):
+        return None
+    try:
+        from tcnlm.decoding import Decoding, SentenceDecoder
+    except ImportError:
+        return None
+    number = len(model.topics())
+    context = model.context_from_topics(tf.eye(number))
+    write = SentenceDecoder(model, Decoding(temperature=0.7, allow_unknown=False))
+    return [str(sentences[0]) for sentences in write(context, number, seed=seed)]
+
+
+def _sample_documents(
+    dataset: Any, split: Any, inferred: topics.DocumentTopics
+) -> list[dict[str, Any]]:
+    """Return the first documents with words, as in the paper's Figures 2 and 3."""
+    rows = np.flatnonzero(inferred.has_words)[:SAMPLE_DOCUMENTS]
+    return [
+        {
+            "document": int(row),
+            "text": _excerpt(dataset.vocabulary.words, split.document(row)),
+            "proportions": [round(float(x), 5) for x in inferred.proportions[row]],
+        }
+        for row in rows
+    ]
+
+
+def _excerpt(words: Sequence[str], sentences: Iterable[Sequence[int]]) -> str:
+    tokens = [
+        words[i] for i in itertools.islice(itertools.chain(*sentences), EXCERPT + 1)
+    ]
+    return " ".join(tokens[:EXCERPT]) + (" ..." if len(tokens) > EXCERPT else "")
+
+
+def summary(result: Mapping[str, Any]) -> str:
+    """Return the measurements as lines to read."""
+    lines = [f"{result['model']}, {result['split']} split"]
+    for label, form, name in (
+        ("perplexity", "{:.2f}", "perplexity"),
+        ("nats per target", "{:.4f}", "nll"),
+        ("targets", "{:,}", "targets"),
+        ("parameters", "{:,}", "parameters"),
+        ("coherence (NPMI)", "{:.3f}", "npmi"),
+        ("topic diversity", "{:.2f}", "diversity"),
+        ("topics in use", "{}", "topics_in_use"),
+        ("largest proportion", "{:.2f}", "largest_proportion"),
+    ):
+        if result[name] is not None:
+            lines.append(f"  {label:<20}{form.format(result[name])}")
+    for topic in result["topics"] or ():
+        words = " ".join(topic["words"][:10])
+        lines.append(f"topic {topic['topic']:>3}  {topic['npmi']:6.3f}  {words}")
+    return "\n".join(lines)

@@ -1,0 +1,157 @@
+"""A trained model as a TensorFlow SavedModel: strings in, strings out.
+
+`tf.saved_model.load` is all that its user needs: neither this package nor
+tensorflow_addons. Its signatures (N texts, K topics):
+
+    infer_topics  documents [N] -> topics [N, K], rows on the simplex
+    topic_words   number -> words [K, number], best first
+    score         sentences [N], contexts [N]
+                  -> log_probability [N] nats, targets [N], perplexity [N]
+    generate      topics [N, K], seed, temperature
+                  -> sentences [N], log_probability [N] nats
+
+A model without topics has `score` and `generate`, which then takes `number` for
+`topics`. Every text is tokenized in the graph by the rules of `preprocessing.text`; what
+comes before them in preprocessing is the caller's. Markup and entities are taken as
+text, and every string as one sentence: of a document or context with more, only the
+full stop after an abbreviation or initial can come out otherwise. `generate` has a loop
+of its own, since tfa's sampler takes no tensor for a seed and serving has no tfa.
+
+    python -m tcnlm.export RUN [--out FOLDER]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from preprocessing.errors import InputError
+from preprocessing.text import RULES
+from preprocessing.vocabulary import EOS, GO, PAD, SPECIALS, UNK, Vocabulary
+from tcnlm.layers import bag_of_words
+from tcnlm.models.base import LanguageModel, TopicModel
+from tcnlm.runs import load, read_config
+from tcnlm.sampling import MAX_LENGTH, draw, forbid, step_seed
+
+Tensors = dict[str, tf.Tensor]
+NO_WORD = -1  # padding of a context
+
+DOCUMENTS, SENTENCES, CONTEXTS = (
+    tf.TensorSpec([None], tf.string, name)
+    for name in ("documents", "sentences", "contexts")
+)
+NUMBER = tf.TensorSpec([], tf.int32, "number")
+SEED = tf.TensorSpec([], tf.int64, "seed")
+TEMPERATURE = tf.TensorSpec([], tf.float32, "temperature")
+
+
+def export(
+    model: Any, folder: str | Path, sequence_length: int = 30, context_words: int = 300
+) -> None:
+    """Write a model as a SavedModel; one that is there already is replaced.
+
+    sequence_length, context_words: those of the data that the model was trained on.
+    """
+    folder = Path(folder)
+    if folder.exists() and not (folder / "saved_model.pb").exists():
+        raise InputError(f"{folder}: exists and is no SavedModel; give another --out")
+    program = Program(model, sequence_length, context_words)
+    module = tf.Module()
+    # The weights and not the model, or Keras would save every layer of it besides.
+    module.weights, module.table = model.variables, program.texts.table
+    aside = folder.with_name(f".{os.getpid()}.{folder.name}")
+    try:
+        tf.saved_model.save(module, str(aside), program.signatures())
+        shutil.rmtree(folder, ignore_errors=True)
+        aside.rename(folder)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+class Texts:
+    """Texts to word ids in the graph, by the rules and words that trained the model."""
+
+    def __init__(self, vocabulary: Vocabulary):
+        words, first = vocabulary.words, len(SPECIALS)
+        ids = tf.range(first, len(words))
+        pairs = tf.lookup.KeyValueTensorInitializer(words[first:], ids)
+        self.table = tf.lookup.StaticHashTable(pairs, UNK)
+        self.topic_ids = vocabulary.topic_ids
+
+    def tokens(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """Return the tokens [N, (tokens)] of texts [N]."""
+        texts = tf.strings.lower(texts, "utf-8")
+        for pattern, replacement in RULES:
+            texts = tf.strings.regex_replace(texts, pattern, replacement)
+        return tf.strings.split(texts)
+
+    def ids(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """Return the word ids [N, (tokens)] of texts [N]."""
+        return tf.ragged.map_flat_values(self.table.lookup, self.tokens(texts))
+
+    def content(self, texts: tf.Tensor, size: int) -> tf.Tensor:
+        """Return the first `size` topic-word ids of texts [N], padded with -1."""
+        ids = self.ids(texts)
+        ids = ids.with_values(tf.gather(self.topic_ids, ids.values))
+        return tf.ragged.boolean_mask(ids, ids >= 0)[:, :size].to_tensor(NO_WORD)
+
+
+class Program:
+    """What the SavedModel offers, each a method from tensors to named tensors."""
+
+    def __init__(self, model: Any, sequence_length: int, context_words: int):
+        self.model = model
+        self.texts = Texts(model.vocabulary)
+        self.sequence_length = sequence_length
+        self.context_words = context_words
+
+    def signatures(self) -> dict[str, Any]:
+        """Return the functions that the model has, ready to be saved."""
+        found = {}
+        if isinstance(self.model, TopicModel):
+            found["infer_topics"] = tf.function(self.infer_topics, [DOCUMENTS])
+            found["topic_words"] = tf.function(self.topic_words, [NUMBER])
+        if isinstance(self.model, LanguageModel):
+            found["score"] = tf.function(self.score, [SENTENCES, CONTEXTS])
+            found["generate"] = self._generate_signature()
+        return found
+
+    def _generate_signature(self) -> Any:
+        if not isinstance(self.model, TopicModel):
+            return tf.function(self.generate, [NUMBER, SEED, TEMPERATURE])
+        topics = tf.TensorSpec([None, len(self.model.topics())], tf.float32, "topics")
+        return tf.function(self.generate_from_topics, [topics, SEED, TEMPERATURE])
+
+    def infer_topics(self, documents: tf.Tensor) -> Tensors:
+        """Infer t = g(mu) from the content words of documents [N]: [N, K]."""
+        content = self.texts.content(documents, self.context_words)
+        size = len(self.model.vocabulary.topic_words)
+        return {"topics": self.model.infer(bag_of_words(content, size))}
+
+    def topic_words(self, number: tf.Tensor) -> Tensors:
+        """Return the most probable words of every topic, [K, number]."""
+        topics = self.model.topics()
+        best = tf.math.top_k(topics, tf.minimum(number, topics.shape[1])).indices
+        return {"words": tf.gather(self.model.vocabulary.topic_words, best)}
+
+    def score(self, sentences: tf.Tensor, contexts: tf.Tensor) -> Tensors:
+        """Score sentences [N] under contexts [N], as training does (facts A.4)."""
+        ids = self.texts.ids(sentences)
+        edge = tf.ones([tf.size(sentences), 1], tf.int32)
+        inputs = self._windows(tf.concat([GO * edge, ids], axis=1))
+        targets = self._windows(tf.concat([ids, EOS * edge], axis=1))
+        batch = {"inputs": inputs, "targets": targets, "context": contexts}
+        log_probability = self._window_log_probs(batch)
+        counts = tf.cast(ids.row_lengths() + 1, tf.int32)
+        return {
+            "log_probability": log_probability,
+            "targets": counts,
+            "perplexity": tf.exp(-log_probability / tf.cast(counts, tf.float32)),
+        }

@@ -1,0 +1,174 @@
+"""The figures of a report, as PNG files (matplotlib without a display)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, ScalarFormatter
+
+INK, GREY, LIGHT = "#243b53", "#829ab1", "#d9e2ec"
+BLUE, RED = "#1f6f9f", "#c2452d"
+HIGHLIGHTS = ("#1f6f9f", "#d1812a", "#4d8b57")  # the first topics of a document
+DPI = 144
+
+History = dict[str, np.ndarray]  # column -> one value per evaluation
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure as PNG."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=DPI, facecolor="white", bbox_inches="tight")
+
+
+def all_figures(
+    evaluation: Mapping[str, Any], history: History, angles: np.ndarray | None
+) -> Iterator[tuple[str, Figure]]:
+    """Yield every figure that applies to a run, with its name."""
+    if len(history.get("step", ())):
+        yield "learning_curves", learning_curves(history)
+    topics = evaluation["topics"]
+    if topics is None:
+        return
+    yield (
+        "topic_use",
+        topic_use(
+            np.array([topic["documents"] for topic in topics]),
+            np.array([topic["proportion"] for topic in topics]),
+        ),
+    )
+    yield "topic_shape", topic_shape([topic["npmi"] for topic in topics], angles)
+    words = [topic["words"] for topic in topics]
+    for i, document in enumerate(evaluation["documents"]):
+        yield f"document_{i}", topic_bars(np.array(document["proportions"]), words)
+
+
+def _axes(axes: Axes, title: str, x: str = "", y: str = "") -> Axes:
+    """Give axes their title, units and quiet looks."""
+    axes.set_title(title, loc="left", fontsize=10, color=INK, fontweight="bold")
+    axes.set_xlabel(x, fontsize=9, color=INK)
+    axes.set_ylabel(y, fontsize=9, color=INK)
+    axes.tick_params(labelsize=8, colors=INK, length=3)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color(GREY)
+    return axes
+
+
+def _whole_numbers(ticks: int = 6) -> MaxNLocator:
+    return MaxNLocator(ticks, integer=True, steps=[1, 2, 5, 10])
+
+
+TOPIC_CURVES = {  # column -> title, unit
+    "topics_in_use": ("Topics in use", "topics"),
+    "largest_proportion": ("Mean largest proportion", "share of a document"),
+    "valid_kl": ("KL(q || prior)", "nats per sequence"),
+}
+
+
+def learning_curves(history: History) -> Figure:
+    """Draw perplexity by training step and, for a topic model, how its topics live."""
+    curves = [name for name in TOPIC_CURVES if name in history]
+    figure = Figure(figsize=(9, 6 if curves else 3.2), layout="constrained")
+    grid = figure.add_gridspec(2 if curves else 1, max(len(curves), 1))
+    _perplexity_curves(figure.add_subplot(grid[0, :]), history)
+    for column, name in enumerate(curves):
+        title, unit = TOPIC_CURVES[name]
+        axes = _axes(figure.add_subplot(grid[1, column]), title, "training step", unit)
+        axes.plot(history["step"], history[name], "o-", color=BLUE, ms=3, lw=1.5)
+        axes.set_ylim(bottom=0)
+        axes.xaxis.set_major_locator(_whole_numbers(4))
+    return figure
+
+
+def _perplexity_curves(axes: Axes, history: History) -> None:
+    _axes(axes, "Perplexity (logarithmic scale)", "training step", "perplexity")
+    steps = history["step"]
+    for split, label, colour in (
+        ("train", "training, with dropout, since the last evaluation", GREY),
+        ("valid", "validation", BLUE),
+    ):
+        values = history[f"{split}_perplexity"]
+        axes.plot(steps, values, "o-", color=colour, ms=3, lw=1.5, label=label)
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
+    axes.yaxis.set_major_formatter(ScalarFormatter())
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.grid(axis="y", color=LIGHT, lw=0.8)
+    best = int(np.nanargmin(history["valid_perplexity"]))
+    value = history["valid_perplexity"][best]
+    axes.plot(steps[best], value, "o", color=RED, ms=6, label=f"best: {value:.1f}")
+    axes.legend(fontsize=8, frameon=False, labelcolor=INK)
+
+
+def topic_bars(proportions: np.ndarray, words: Sequence[Sequence[str]]) -> Figure:
+    """Draw a document's topic proportions [K], as in the paper's Figure 2.
+
+    The largest topics are coloured and named by their words beside the chart.
+    """
+    figure = Figure(figsize=(9, 2.1), layout="constrained")
+    axes, beside = figure.subplots(1, 2, width_ratios=(2, 1))
+    _axes(axes, "", "topic", "proportion")
+    axes.bar(range(len(proportions)), proportions, color=GREY, width=0.85)
+    for colour, topic in zip(HIGHLIGHTS, np.argsort(-proportions, kind="stable")):
+        label = f"{topic}: {' '.join(words[topic][:5])}"
+        axes.bar(topic, proportions[topic], color=colour, width=0.85, label=label)
+    axes.set_ylim(0, max(0.25, 1.08 * float(proportions.max())))
+    axes.set_xlim(-0.8, len(proportions) - 0.2)
+    axes.xaxis.set_major_locator(_whole_numbers())
+    beside.axis("off")
+    handles, labels = axes.get_legend_handles_labels()
+    beside.legend(
+        handles, labels, loc="center left", fontsize=8, frameon=False, labelcolor=INK
+    )
+    return figure
+
+
+def topic_use(documents: np.ndarray, proportions: np.ndarray) -> Figure:
+    """Draw how much every topic is used, the most used first.
+
+    documents [K]: how many have it as their largest; proportions [K]: mean share.
+    """
+    order = np.argsort(-proportions, kind="stable")
+    ranks = np.arange(1, len(order) + 1)
+    figure = Figure(figsize=(9, 2.8), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    _axes(left, "Largest topic of how many documents", "topics by use", "documents")
+    left.bar(ranks, documents[order], color=BLUE, width=0.85)
+    left.yaxis.set_major_locator(_whole_numbers())
+    _axes(right, "Mean proportion", "topics by use", "share of a document")
+    right.bar(ranks, proportions[order], color=BLUE, width=0.85)
+    right.axhline(1 / len(ranks), color=RED, lw=1, label="all topics even")
+    right.legend(fontsize=8, frameon=False, labelcolor=INK)
+    for axes in (left, right):
+        axes.set_xlim(0.2, len(ranks) + 0.8)
+        axes.xaxis.set_major_locator(_whole_numbers())
+    return figure
+
+
+def topic_shape(npmi: Sequence[float], angles: np.ndarray) -> Figure:
+    """Draw the topics' coherence, and the angles between them [K, K], degrees.
+
+    90 degrees: two topics without a common word.
+    """
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(1, 1.15))
+    _axes(left, "Coherence", "NPMI", "topics")
+    left.hist(npmi, bins=12, color=BLUE, rwidth=0.92)
+    mean = float(np.mean(npmi))
+    left.axvline(mean, color=RED, lw=1.2, label=f"mean {mean:.3f}")
+    left.yaxis.set_major_locator(_whole_numbers())
+    left.legend(fontsize=8, frameon=False, labelcolor=INK)
+    _axes(right, "Angles between topics", "topic", "topic")
+    image = right.imshow(angles, cmap="viridis", vmin=0, vmax=90)
+    right.xaxis.set_major_locator(_whole_numbers())
+    right.yaxis.set_major_locator(_whole_numbers())
+    bar = figure.colorbar(image, ax=right, ticks=[0, 30, 60, 90])
+    bar.set_label("degrees", fontsize=9, color=INK)
+    bar.ax.tick_params(labelsize=8, colors=INK)
+    return figure

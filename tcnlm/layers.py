@@ -1,0 +1,109 @@
+"""The neural topic model's layers (Wang et al. 2018, section 3.1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+INPUT_TRANSFORMS = {
+    "counts": tf.identity,
+    "log": tf.math.log1p,
+    "frequencies": lambda bow: tf.math.divide_no_nan(
+        bow, tf.reduce_sum(bow, axis=-1, keepdims=True)
+    ),
+}
+
+
+def bag_of_words(context: tf.Tensor, size: int) -> tf.Tensor:
+    """Return the counts d [B, D] of topic-word ids [B, C], where -1 is padding."""
+    real = context >= 0
+    rows = tf.where(real)[:, 0]
+    entries = tf.stack([rows, tf.cast(context[real], tf.int64)], axis=1)
+    shape = tf.cast([tf.shape(context)[0], size], tf.int64)
+    return tf.scatter_nd(entries, tf.ones_like(rows, tf.float32), shape)
+
+
+class TopicEncoder(tf.keras.layers.Layer):
+    """q(theta | d) = N(mu, sigma^2): a bag of words [B, D] -> mu, log sigma^2 [B, K].
+
+    Two ReLU layers of 256 units (section 5), then a linear layer each. The paper feeds
+    counts; `transform` "log" feeds log(1 + count), "frequencies" shares. The variance's
+    layer starts at zero, so that q starts with the variance of N(0, I).
+    """
+
+    def __init__(
+        self,
+        num_topics: int,
+        hidden: tuple[int, ...] = (256, 256),
+        transform: str = "counts",
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.transform = INPUT_TRANSFORMS[transform]
+        self.hidden = [tf.keras.layers.Dense(size, "relu") for size in hidden]
+        self.mean = tf.keras.layers.Dense(num_topics, name="mean")
+        self.log_variance = tf.keras.layers.Dense(
+            num_topics, kernel_initializer="zeros", name="log_variance"
+        )
+
+    def call(self, bow: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return mu and log sigma^2; see the class."""
+        hidden = self.transform(bow)
+        for layer in self.hidden:
+            hidden = layer(hidden)
+        return self.mean(hidden), self.log_variance(hidden)
+
+
+class TopicProportions(tf.keras.layers.Layer):
+    """t = g(theta) = softmax(W theta + b), [B, K] -> [B, K] on the simplex (eq. 4).
+
+    W starts at `scale` times the identity, so that each topic has its own Gaussian.
+    """
+
+    def __init__(self, num_topics: int, scale: float = 1.0, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.linear = tf.keras.layers.Dense(
+            num_topics, kernel_initializer=tf.keras.initializers.Identity(scale)
+        )
+
+    def call(self, theta: tf.Tensor) -> tf.Tensor:
+        """Return the topic proportions of theta."""
+        return tf.nn.softmax(self.linear(theta))
+
+
+class TopicDecoder(tf.keras.layers.Layer):
+    """p(w | t) = beta t (eq. 6): proportions [B, K] -> word probabilities [B, D].
+
+    beta's K rows are softmax distributions over the topic vocabulary.
+    """
+
+    def __init__(self, num_topics: int, num_words: int, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.num_topics = num_topics
+        self.num_words = num_words
+
+    def build(self, input_shape: Any) -> None:
+        """Make the logits of beta [K, D]."""
+        self.logits = self.add_weight(
+            "beta_logits",
+            [self.num_topics, self.num_words],
+            initializer=tf.keras.initializers.RandomNormal(stddev=1.0),
+        )
+        self.built = True
+
+    def start_at(self, log_frequencies: Any) -> None:
+        """Add the corpus's log word frequencies [D] to every topic's logits.
+
+        Topics that start as noise race for the corpus's common words, and the first to
+        have them wins every document; from here they differ by their noise alone.
+        """
+        self.logits.assign_add(tf.broadcast_to(log_frequencies, self.logits.shape))
+
+    def topics(self) -> tf.Tensor:
+        """Return beta, a topic a row: [K, D], rows on the simplex."""
+        return tf.nn.softmax(self.logits)
+
+    def call(self, proportions: tf.Tensor) -> tf.Tensor:
+        """Return the word probabilities beta t."""
+        return proportions @ self.topics()

@@ -1,0 +1,170 @@
+"""The Topic Compositional Neural Language Model (Wang et al., AISTATS 2018)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from preprocessing.vocabulary import Vocabulary
+from tcnlm import losses
+from tcnlm.cells import TopicCompositionalLSTM
+from tcnlm.layers import TopicDecoder, TopicEncoder, TopicProportions, bag_of_words
+from tcnlm.models import lstm
+from tcnlm.models.base import (
+    RecurrentLanguageModel,
+    Terms,
+    TopicModel,
+    language_terms,
+)
+
+
+@dataclass(frozen=True)
+class Config(lstm.Config):
+    """Settings of TCNLM; "small" is units=600 layers=1, "large" units=900 layers=2."""
+
+    num_topics: int = 100  # paper, Tables 2 to 4: 50, 100 and 150
+    num_factors: int = 0  # n_f is not stated; 0 takes as many as units
+    candidate_activation: str = "tanh"  # eq. 13 prints "sigmoid"; facts.md D1
+    use_bias: bool = True  # "omitted for simplicity", section 3.2
+    forget_bias: float = 1.0  # open; Lau et al. 2017
+    factor_initializer: str = "orthogonal"  # open: of Wa, Wc, Ua, Uc
+    topic_stddev: float = 0.5  # open: Wb and Ub start N(1, topic_stddev)
+    encoder_units: tuple[int, ...] = (256, 256)  # paper, section 5
+    encoder_input: str = "log"  # "counts" in the paper, section 3.1
+    prior_mean: float = 0.0  # mu_0 of eq. 4: symbols only
+    prior_variance: float = 1.0  # sigma_0^2 of eq. 4: symbols only
+    diversity_weight: float = 0.1  # lambda, paper, section 5
+    kl_warmup_steps: int = 0  # steps in which the KL's weight rises from 0 to 1
+    topic_learning_rate: float = 3e-3  # Adam of the topic model's own weights
+    topic_start: str = "frequencies"  # beta's start; "random" without them
+    topic_spread: float = 1.0  # deviation of beta's logits at the start
+
+
+class TCNLM(RecurrentLanguageModel, TopicModel):
+    """A neural topic model and an LSTM whose weights it composes, trained as one.
+
+    q(theta | d) = N(mu(d), sigma^2(d)), t = softmax(W theta + b), p(w | t) = beta t,
+    W(t) = Wa diag(Wb t) Wc, and the objective that training maximises (eq. 17, 18)
+
+        J = E log p(d | t) - KL(q || prior) + E sum_m log p(y_m | y_<m, t) + lambda R
+
+    with one sample of theta a sequence, used by both. Outside training t = g(mu).
+    """
+
+    Config = Config
+
+    def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
+        super().__init__(config, vocabulary, seed)
+        topics = config.num_topics
+        self.num_topic_words = len(vocabulary.topic_words)
+        self.encoder = TopicEncoder(topics, config.encoder_units, config.encoder_input)
+        self.proportions = TopicProportions(topics)
+        self.decoder = TopicDecoder(topics, self.num_topic_words)
+
+    def make_layer(self, index: int) -> tf.keras.layers.Layer:
+        """Return a topic compositional LSTM; every layer has factors of its own."""
+        config = self.config
+        return TopicCompositionalLSTM(
+            config.units,
+            config.num_topics,
+            num_factors=config.num_factors or None,
+            candidate_activation=config.candidate_activation,
+            use_bias=config.use_bias,
+            forget_bias=config.forget_bias,
+            factor_initializer=config.factor_initializer,
+            topic_stddev=config.topic_stddev,
+            name=f"topic_compositional_lstm_{index}",
+        )
+
+    def run_layer(self, layer: Any, inputs: tf.Tensor, context: Any) -> tf.Tensor:
+        """Run the layer under the topic proportions."""
+        return layer(inputs, context)[0]
+
+    def step_layer(self, layer: Any, inputs: tf.Tensor, state: Any, context: Any):
+        """Run the cell under the topic proportions."""
+        return layer.cell(inputs, state, constants=[context])
+
+    def bag(self, context: tf.Tensor) -> tf.Tensor:
+        """Return the counts [B, D] of a batch's context [B, C]."""
+        return bag_of_words(context, self.num_topic_words)
+
+    def infer(self, bow: tf.Tensor) -> tf.Tensor:
+        """Return t = g(mu) [B, K] of bags [B, D]."""
+        return self.proportions(self.encoder(bow)[0])
+
+    def topics(self) -> tf.Tensor:
+        """Return beta, a topic a row: [K, D]."""
+        return self.decoder.topics()
+
+    def context(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
+        """Return t = g(mu) [B, K]."""
+        return self.infer(self.bag(batch["context"]))
+
+    def sample_context(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
+        """Return t = g(theta) [B, K] of one draw of theta from q."""
+        return self.proportions(self._draw(*self.encoder(self.bag(batch["context"]))))
+
+    def context_from_topics(self, topics: tf.Tensor) -> tf.Tensor:
+        """Return given proportions [B, K] as a context."""
+        return topics
+
+    def _draw(self, mean: tf.Tensor, log_variance: tf.Tensor) -> tf.Tensor:
+        noise = tf.random.stateless_normal(tf.shape(mean), self.seed())
+        return mean + tf.exp(0.5 * log_variance) * noise
+
+    def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
+        """Return -J and its terms, nats a sequence; "nll" is nats a target.
+
+        "reconstruction" is -E log p(d | t), "kl" the divergence, "diversity" R.
+        """
+        bow = self.bag(batch["context"])
+        mean, log_variance = self.encoder(bow)
+        theta = self._draw(mean, log_variance) if training else mean
+        topics = self.proportions(theta)
+        terms = self._topic_terms(bow, topics, mean, log_variance)
+        log_probs = self.log_probs(batch["inputs"], batch["targets"], topics, training)
+        language, nll = language_terms(log_probs, batch["targets"])
+        loss = language + self._topic_loss(terms, training)
+        return {"loss": loss, **nll, **terms}
+
+    def _topic_terms(self, bow, topics, mean, log_variance) -> Terms:
+        prior = self.config.prior_mean, self.config.prior_variance
+        likelihood = losses.log_likelihood(bow, self.decoder(topics))
+        kl = losses.gaussian_kl(mean, log_variance, *prior)
+        return {
+            "reconstruction": -tf.reduce_mean(likelihood),
+            "kl": tf.reduce_mean(kl),
+            "diversity": losses.diversity(self.topics()),
+        }
+
+    def _topic_loss(self, terms: Terms, training: bool) -> tf.Tensor:
+        kl_weight = self._kl_weight() if training else 1.0
+        bound = terms["reconstruction"] + kl_weight * terms["kl"]
+        return bound - self.config.diversity_weight * terms["diversity"]
+
+    def _kl_weight(self) -> tf.Tensor:
+        if not self.config.kl_warmup_steps:
+            return tf.constant(1.0)
+        share = tf.cast(self.steps, tf.float32) / self.config.kl_warmup_steps
+        return tf.minimum(share, 1.0)
+
+    def prepare(self, dataset: Any) -> None:
+        """Start the embeddings, and every topic at the text's word frequencies."""
+        super().prepare(dataset)
+        if self.config.topic_start == "frequencies":
+            counts = np.asarray(self.vocabulary.topic_counts, np.float64)
+            self.decoder.start_at(np.log(counts).astype(np.float32))
+
+    def parameter_groups(self) -> list[tuple[list[tf.Variable], float]]:
+        """Return the language model's weights, and the topic model's."""
+        parts = (self.encoder, self.proportions, self.decoder)
+        topic = [weight for part in parts for weight in part.trainable_variables]
+        ours = {weight.ref() for weight in topic}
+        rest = [w for w in self.trainable_variables if w.ref() not in ours]
+        return [
+            (rest, self.config.learning_rate),
+            (topic, self.config.topic_learning_rate),
+        ]

@@ -1,0 +1,111 @@
+"""Corpus perplexity and the terms of the variational bound, summed over a split.
+
+exp(total nats / total targets), every word, `<unk>` and `<eos>` a target once and no
+KL in it (TCNLM, Table 2). Sums, not means of batch means: the batch size is of no
+account.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tqdm import tqdm
+
+from preprocessing.errors import InputError
+
+SIGNATURE = {
+    name: tf.TensorSpec([None, None], tf.int32)
+    for name in ("inputs", "targets", "context")
+}
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well a model predicts a split."""
+
+    nll: float  # nats per target
+    targets: int
+    sequences: int
+    terms: dict[str, float] = field(default_factory=dict)  # of the bound; nats/sequence
+
+    @property
+    def perplexity(self) -> float:
+        """The exponential of the nats per target; infinite where that overflows."""
+        return math.exp(self.nll) if self.nll < 700 else math.inf
+
+
+def score(model: Any, split: Any, batch_size: int = 64) -> Score:
+    """Score a split with t = g(mu), the topics' posterior mean.
+
+    `terms` are the model's other terms ("reconstruction", "kl" ...), averages over the
+    sequences; "reconstruction" is taken at that t too, not averaged over its posterior.
+    """
+    evaluate = tf.function(
+        lambda batch: model.objective(batch, training=False),
+        input_signature=[SIGNATURE],
+    )
+    totals: dict[str, float] = defaultdict(float)
+    targets = sequences = 0
+    for batch in _batches(split, batch_size):
+        count, rows = np.count_nonzero(batch["targets"]), len(batch["targets"])
+        for name, value in evaluate(batch).items():
+            totals[name] += float(value) * (count if name == "nll" else rows)
+        targets += count
+        sequences += rows
+    nll = totals.pop("nll") / targets
+    terms = {name: total / sequences for name, total in totals.items()}
+    return Score(nll, targets, sequences, terms)
+
+
+def sampled_score(
+    model: Any,
+    split: Any,
+    samples: int,
+    batch_size: int = 64,
+    seed: int = 0,
+) -> Score:
+    """Score a split with each sequence's likelihood averaged over draws of t ~ q(t|d).
+
+    log p(y | d) ~ log 1/S sum_s p(y | t_s), S = `samples`: log-mean-exp over whole
+    sequences, since one t serves all words of a sequence (eq. 17).
+    """
+    if samples < 1:
+        raise InputError(f"samples must be 1 or more, got {samples}")
+    if not hasattr(model, "sample_context"):
+        raise InputError("samples: this model has no topics to draw; leave it out")
+    model.noise.reset_from_seed(seed)
+    evaluate = tf.function(
+        lambda batch: _log_mean_likelihood(model, batch, samples),
+        input_signature=[SIGNATURE],
+    )
+    total, targets, sequences = 0.0, 0, 0
+    for batch in _batches(split, batch_size):
+        total -= float(tf.reduce_sum(evaluate(batch)))
+        targets += np.count_nonzero(batch["targets"])
+        sequences += len(batch["targets"])
+    return Score(total / targets, targets, sequences)
+
+
+def _log_mean_likelihood(model: Any, batch: dict, samples: int) -> tf.Tensor:
+    """Return log 1/S sum_s p(sequence | t_s) for each sequence, [B] float64."""
+    likelihoods = tf.TensorArray(tf.float64, samples)
+    for i in tf.range(samples):
+        context = model.sample_context(batch)
+        log_probs = model.log_probs(batch["inputs"], batch["targets"], context)
+        total = tf.reduce_sum(tf.cast(log_probs, tf.float64), axis=-1)
+        likelihoods = likelihoods.write(i, total)
+    return tf.reduce_logsumexp(likelihoods.stack(), axis=0) - math.log(samples)
+
+
+def _batches(split: Any, batch_size: int) -> Iterator[dict]:
+    if split.num_sequences == 0:
+        raise InputError("this split has no sequence to score")
+    batches = split.batches(batch_size)
+    total = math.ceil(split.num_sequences / batch_size)
+    return tqdm(batches, "scoring", total, unit=" batches", disable=None, leave=False)

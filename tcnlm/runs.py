@@ -1,0 +1,146 @@
+"""A RUN folder: its configuration and weights, all that a trained model needs."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from preprocessing.errors import InputError
+from preprocessing.vocabulary import Vocabulary
+from tcnlm.models import model_class
+from tcnlm.settings import from_json
+
+FORMAT_VERSION = 1
+WEIGHTS = "model.weights.h5"
+PACKAGES = ("tensorflow", "keras", "numpy", "gensim")
+
+
+def load(run: str | Path) -> Any:
+    """Return the trained model of a RUN: its best weights on validation."""
+    config = read_config(run)
+    model = make_model(config, Vocabulary.load(run))
+    weights = Path(run) / WEIGHTS
+    if not weights.exists():
+        raise InputError(f"{weights}: no such file; let train.py finish an epoch first")
+    model.load_weights(weights)
+    return model
+
+
+def make_model(config: dict[str, Any], vocabulary: Vocabulary) -> Any:
+    """Return the model of a configuration, with fresh weights."""
+    model_type = model_class(config["model"])
+    settings = from_json(model_type.Config, config["settings"])
+    model = model_type(settings, vocabulary, seed=config["seed"])
+    model.build_weights()
+    return model
+
+
+def read_config(run: str | Path) -> dict[str, Any]:
+    """Return RUN/config.json; a folder without one is refused."""
+    path = Path(run) / "config.json"
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(
+            f"{run}: not a RUN (no config.json); train one with train.py"
+        ) from None
+    except ValueError as error:
+        raise InputError(f"{path}: damaged ({error})") from None
+    if config.get("format_version") != FORMAT_VERSION:
+        raise InputError(
+            f"{path}: format version {config.get('format_version')}, but this program "
+            f"reads version {FORMAT_VERSION}; train the model again"
+        )
+    return config
+
+
+def new_config(
+    model: str, settings: Any, training: Any, dataset: Any, seed: int, command: str
+) -> dict[str, Any]:
+    """Return all that is needed to repeat a run, ready for config.json."""
+    return {
+        "format_version": FORMAT_VERSION,
+        "model": model,
+        "settings": _plain(settings),
+        "training": _plain(training),
+        "seed": seed,
+        "data": {"path": str(dataset.path.resolve()), **dataset.meta},
+        "command": command,
+        "versions": {
+            "python": platform.python_version(),
+            **{package: version(package) for package in PACKAGES},
+        },
+        "git_commit": _git_commit(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+    }
+
+
+def open_run(run: Path, config: dict[str, Any], vocabulary: Vocabulary) -> None:
+    """Make RUN with its configuration, or check that it holds this very run."""
+    if (run / "config.json").exists():
+        _check_same(run, read_config(run), config)
+        return
+    if run.exists() and any(run.iterdir()):
+        raise InputError(f"{run}: not empty and not a RUN; give another --out")
+    run.mkdir(parents=True, exist_ok=True)
+    vocabulary.save(run)
+    write_json(run / "config.json", config)
+
+
+def _check_same(run: Path, old: dict[str, Any], new: dict[str, Any]) -> None:
+    def flat(config: dict[str, Any]) -> dict[str, Any]:
+        chosen = {key: config[key] for key in ("model", "seed")}
+        data = {"data": config["data"]["fingerprint"]}
+        return {**chosen, **data, **config["settings"], **config["training"]}
+
+    was, now = flat(old), flat(new)
+    names = sorted(n for n in {*was, *now} if was.get(n) != now.get(n))
+    if names:
+        changes = ", ".join(f"{n} {was.get(n)} -> {now.get(n)}" for n in names)
+        raise InputError(
+            f"{run}: holds a run with other settings ({changes}); repeat its command "
+            "to go on with it, or give another --out"
+        )
+
+
+def _plain(settings: Any) -> dict[str, Any]:
+    """Return a dataclass as JSON will give it back."""
+    return json.loads(json.dumps(dataclasses.asdict(settings)))
+
+
+def _git_commit() -> str | None:
+    command = ["git", "-C", str(Path(__file__).parent), "describe"]
+    command += ["--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return result.stdout.strip()
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a path to write to, which takes the place of `path` only if all goes well.
+
+    Its name ends like `path`'s, for writers that go by the ending.
+    """
+    aside = path.with_name(f".{os.getpid()}.{path.name}")
+    try:
+        yield aside
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write JSON aside, then rename."""
+    with replacing(path) as aside:
+        aside.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

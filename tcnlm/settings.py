@@ -1,0 +1,86 @@
+"""Settings of a run: frozen dataclasses, overridden by `name=value` from the shell."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, get_type_hints
+
+
+class SettingError(ValueError):
+    """A setting that does not exist or a value that does not fit it."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """Settings of the training loop, the same for every model."""
+
+    batch_size: int = 64  # sequences; Lau et al. 2017
+    epochs: int = 20  # at most; TCNLM's are not stated
+    patience: int = 2  # epochs without a better validation perplexity before the end
+    clip_norm: float = 5.0  # of each group's gradient; Lau et al. 2017
+    checkpoint_minutes: float = 10.0  # between checkpoints; one after every epoch too
+    checkpoint_steps: int = 0  # batches between checkpoints; 0 goes by minutes alone
+
+
+def override(configs: tuple[Any, ...], assignments: list[str]) -> tuple[Any, ...]:
+    """Return the configs with every `name=value` put into the one that has the name."""
+    known = {field.name for config in configs for field in dataclasses.fields(config)}
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        if not equals or name not in known:
+            raise SettingError(
+                f"--set {assignment}: write name=value with a name out of "
+                f"{', '.join(sorted(known))}"
+            )
+        configs = tuple(_with(config, name, text) for config in configs)
+    return configs
+
+
+def _with(config: Any, name: str, text: str) -> Any:
+    kind = get_type_hints(type(config)).get(name)
+    if kind is None:
+        return config
+    return dataclasses.replace(config, **{name: parse(name, text, kind)})
+
+
+def parse(name: str, text: str, kind: Any) -> Any:
+    """Return the text as a value of the setting's type."""
+    try:
+        if kind is bool:
+            return {"true": True, "false": False}[text.lower()]
+        if kind in (int, float, str):
+            return kind(text)
+        return tuple(int(part) for part in text.split(",") if part)
+    except (ValueError, KeyError):
+        wanted = {bool: "true or false", int: "a whole number", float: "a number"}
+        wanted = wanted.get(kind, "whole numbers with commas between")
+        raise SettingError(f"--set {name}={text}: the value must be {wanted}") from None
+
+
+def from_json(kind: type, values: dict[str, Any]) -> Any:
+    """Return a config of this type from what `dataclasses.asdict` and JSON made."""
+    names = {field.name for field in dataclasses.fields(kind)}
+    unknown = sorted(set(values) - names)
+    if unknown:
+        raise SettingError(f"unknown settings {', '.join(unknown)} of {kind.__name__}")
+    as_tuple = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+    return kind(**as_tuple)
+
+
+def describe(groups: dict[str, Any]) -> str:
+    """Return the settings and their defaults, a line each, for --help."""
+    lines = []
+    for title, config in groups.items():
+        lines += ["", f"settings of {title}:"]
+        lines += [
+            f"  {field.name}={_text(getattr(config, field.name))}"
+            for field in dataclasses.fields(config)
+        ]
+    return "\n".join(lines)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)

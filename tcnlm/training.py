@@ -1,0 +1,274 @@
+"""The training loop: epochs, evaluation, early stopping, exact resume."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import tensorflow as tf
+from tqdm import tqdm
+
+from tcnlm import topics
+from tcnlm.checkpoints import Checkpoints
+from tcnlm.dataset import Dataset
+from tcnlm.models.base import TopicModel
+from tcnlm.optimization import GroupedAdam
+from tcnlm.perplexity import SIGNATURE, score
+from tcnlm.runs import WEIGHTS, replacing
+from tcnlm.settings import Training
+
+REPORT_STEPS = 20  # batches between two looks at the terms, which wait for the device
+COLLAPSE = 0.1  # share of topics in use at which the topic model has collapsed
+EVEN = 1.5  # largest proportion, in units of 1/K, below which topics say nothing
+
+
+class NotFiniteError(ArithmeticError):
+    """A term of the objective, or a gradient, that is not a finite number."""
+
+
+@dataclass
+class State:
+    """Where training stands; saved with every checkpoint."""
+
+    epoch: int = 0  # from 0
+    position: int = 0  # batches of this epoch already taken
+    seconds: float = 0.0  # spent training
+    nll: float = 0.0  # sums over this epoch so far: nats,
+    targets: int = 0  # and targets
+    best: float = math.inf  # validation perplexity
+    waited: int = 0  # epochs since the best
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+
+def make_reproducible(seed: int, threads: int = 0) -> None:
+    """Seed everything, use deterministic kernels only, and so many cores (0: all)."""
+    tf.config.threading.set_intra_op_parallelism_threads(threads)
+    tf.config.threading.set_inter_op_parallelism_threads(threads)
+    tf.keras.utils.set_random_seed(seed)
+    tf.config.experimental.enable_op_determinism()
+
+
+class Trainer:
+    """Trains a model on a dataset into a RUN folder."""
+
+    def __init__(
+        self, model: Any, dataset: Dataset, run: Path, settings: Training, seed: int
+    ):
+        self.model, self.run, self.settings, self.seed = model, run, settings, seed
+        self.dataset = dataset
+        self.splits = {name: dataset.split(name) for name in ("train", "valid")}
+        self.optimizer = GroupedAdam(model.parameter_groups(), settings.clip_norm)
+        self.checkpoints = Checkpoints(
+            run / "checkpoints", model=model, optimizer=self.optimizer
+        )
+        self.step = tf.function(
+            lambda batch: model.train_step(batch, self.optimizer),
+            input_signature=[SIGNATURE],
+        )
+        self.state = State()
+        self.writer = tf.summary.create_file_writer(str(run / "tensorboard"))
+
+    @property
+    def finished(self) -> bool:
+        """Whether the epochs or the patience are used up."""
+        out_of_patience = self.state.waited >= self.settings.patience
+        return out_of_patience or self.state.epoch >= self.settings.epochs
+
+    def train(self) -> State:
+        """Train to the end, from the latest checkpoint if there is one."""
+        saved = self.checkpoints.restore()
+        if saved is None:
+            self.model.prepare(self.dataset)
+            self._save()
+        else:
+            self.state = State(**saved)
+            print(f"going on from step {int(self.model.steps)}")
+        self.last_save = time.monotonic()
+        while not self.finished:
+            self._epoch()
+            self._evaluate()
+            self._save()
+        return self.state
+
+    def _epoch(self) -> None:
+        """Take the rest of this epoch's batches."""
+        split, settings = self.splits["train"], self.settings
+        total = split.num_batches(settings.batch_size)
+        label = f"epoch {self.state.epoch + 1}/{settings.epochs}"
+        bar = tqdm(
+            total=total,
+            initial=self.state.position,
+            desc=label,
+            unit=" batches",
+            mininterval=1,
+            leave=False,
+            disable=None,
+        )
+        with bar:
+            self._take_batches(bar)
+
+    def _take_batches(self, bar: tqdm) -> None:
+        pending: list[tuple[int, dict[str, tf.Tensor]]] = []
+        self.clock = time.monotonic()
+        for batch, targets in self._batches():
+            pending.append((targets, self.step(batch)))
+            self.state.position += 1
+            due = self._checkpoint_due()
+            if len(pending) >= REPORT_STEPS or due:
+                self._account(pending, bar)
+            if due:
+                self._save()
+        self._account(pending, bar)
+
+    def _batches(self) -> Iterator[tuple[dict[str, tf.Tensor], int]]:
+        """Yield the remaining batches of the epoch with their numbers of targets."""
+        split, state = self.splits["train"], self.state
+
+        def generate():
+            size, epoch, skip = self.settings.batch_size, state.epoch, state.position
+            for batch in split.batches(size, self.seed, epoch, skip):
+                yield batch, np.count_nonzero(batch["targets"])
+
+        kinds = (SIGNATURE, tf.TensorSpec([], tf.int64))
+        data = tf.data.Dataset.from_generator(generate, output_signature=kinds)
+        for batch, targets in data.prefetch(8):
+            yield batch, int(targets)
+
+    def _account(self, pending: list, bar: tqdm) -> None:
+        """Add finished steps to the epoch's sums; stop if one is not finite."""
+        first = int(self.model.steps) - len(pending) + 1
+        for number, (targets, terms) in enumerate(pending, first):
+            values = {name: float(term) for name, term in terms.items()}
+            _check_finite(values, number)
+            self.state.nll += values["nll"] * targets
+            self.state.targets += targets
+        now = time.monotonic()
+        self.state.seconds += now - self.clock
+        if pending:
+            words = sum(targets for targets, _ in pending)
+            self._report(values, words / (now - self.clock), bar, len(pending))
+        self.clock = now
+        pending.clear()
+
+    def _report(self, values: dict, rate: float, bar: tqdm, steps: int) -> None:
+        perplexity = _perplexity(self.state.nll, self.state.targets)
+        bar.set_postfix_str(
+            f"loss {values['loss']:.1f}, perplexity {perplexity:.1f}, "
+            f"{rate:.0f} tokens/s",
+            refresh=False,
+        )
+        bar.update(steps)
+        with self.writer.as_default(int(self.model.steps)):
+            for name, value in {**values, "tokens_per_second": rate}.items():
+                tf.summary.scalar(f"train/{name}", value)
+
+    def _evaluate(self) -> None:
+        """Score the validation split, keep the best weights, turn the epoch."""
+        row = {**self._row(), **self._validate(), **self._topics_in_use()}
+        state = self.state
+        state.history.append(row)
+        state.waited += 1
+        if row["valid_perplexity"] < state.best:
+            state.best, state.waited = row["valid_perplexity"], 0
+            with replacing(self.run / WEIGHTS) as aside:
+                self.model.save_weights(aside)
+        state.epoch, state.position = state.epoch + 1, 0
+        state.nll, state.targets = 0.0, 0
+        self._write_history(row)
+
+    def _row(self) -> dict[str, Any]:
+        state = self.state
+        return {
+            "epoch": state.epoch + 1,
+            "step": int(self.model.steps),
+            "seconds": round(state.seconds, 1),
+            "train_perplexity": _perplexity(state.nll, state.targets),
+        }
+
+    def _validate(self) -> dict[str, float]:
+        valid = score(self.model, self.splits["valid"], self.settings.batch_size)
+        terms = {f"valid_{name}": value for name, value in valid.terms.items()}
+        return {
+            "valid_perplexity": valid.perplexity,
+            "valid_nll": valid.nll,
+            **terms,
+        }
+
+    def _topics_in_use(self) -> dict[str, float]:
+        if not isinstance(self.model, TopicModel):
+            return {}
+        used = topics.infer_documents(self.model, self.splits["valid"])
+        complaint = collapse(used)
+        if complaint:
+            print(f"warning: the topic model has collapsed: {complaint}")
+        return {
+            "topics_in_use": used.in_use,
+            "largest_proportion": used.largest_proportion,
+        }
+
+    def _write_history(self, row: dict[str, Any]) -> None:
+        with replacing(self.run / "history.csv") as aside:
+            pd.DataFrame(self.state.history).to_csv(aside, index=False)
+        with self.writer.as_default(row["step"]):
+            for name, value in row.items():
+                tf.summary.scalar(f"evaluation/{name}", value)
+        self.writer.flush()
+        print(_line(row), flush=True)
+
+    def _checkpoint_due(self) -> bool:
+        every, minutes = (
+            self.settings.checkpoint_steps,
+            self.settings.checkpoint_minutes,
+        )
+        by_steps = bool(every) and self.state.position % every == 0
+        return by_steps or time.monotonic() - self.last_save > 60 * minutes
+
+    def _save(self) -> None:
+        self.checkpoints.save(int(self.model.steps), asdict(self.state))
+        self.last_save = time.monotonic()
+
+
+def _check_finite(values: dict[str, float], step: int) -> None:
+    broken = [name for name, value in values.items() if not math.isfinite(value)]
+    if broken:
+        raise NotFiniteError(
+            f"step {step}: {', '.join(broken)} is not finite; the last good checkpoint "
+            "is kept; try a lower learning_rate or clip_norm"
+        )
+
+
+def collapse(used: topics.DocumentTopics) -> str:
+    """Return what is wrong with the topics that documents use, or nothing."""
+    count = used.proportions.shape[1]
+    if used.in_use <= COLLAPSE * count:
+        return f"only {used.in_use} of {count} topics are the largest of any document"
+    if used.largest_proportion < EVEN / count:
+        return (
+            f"all documents mix all {count} topics alike (the largest proportion is "
+            f"{used.largest_proportion:.3f} on average, even ones are {1 / count:.3f})"
+        )
+    return ""
+
+
+def _perplexity(nll: float, targets: int) -> float:
+    return math.exp(min(nll / max(targets, 1), 700.0))
+
+
+def _line(row: dict[str, Any]) -> str:
+    line = (
+        f"epoch {row['epoch']}: step {row['step']}, {row['seconds'] / 60:.1f} min, "
+        f"perplexity train {row['train_perplexity']:.2f} "
+        f"valid {row['valid_perplexity']:.2f}"
+    )
+    if "topics_in_use" in row:
+        line += (
+            f", {row['topics_in_use']} topics in use, largest proportion "
+            f"{row['largest_proportion']:.2f}, KL {row['valid_kl']:.2f}"
+        )
+    return line

@@ -1,0 +1,31 @@
+"""Every test starts from the same seed, with deterministic kernels and quiet logs."""
+
+import os
+import sys
+
+import numpy as np
+import pytest
+import toy
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+SEED = 20180409
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(SEED)
+
+
+@pytest.fixture(autouse=True)
+def _reproducible():
+    """Seed TensorFlow where a test uses it; tests of preprocessing never import it."""
+    tf = sys.modules.get("tensorflow")
+    if tf is not None:
+        tf.config.experimental.enable_op_determinism()
+        tf.keras.utils.set_random_seed(SEED)
+
+
+@pytest.fixture(scope="session")
+def toy_data(tmp_path_factory):
+    """A DATA folder of a toy corpus of three themes."""
+    return toy.make_data(tmp_path_factory.mktemp("toy"))

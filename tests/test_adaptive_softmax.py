@@ -1,0 +1,198 @@
+"""Adaptive softmax: exact probabilities, against the oracle and the full softmax."""
+
+import numpy as np
+import pytest
+import reference
+import tensorflow as tf
+from helpers import (
+    assert_close,
+    assert_input_gradients,
+    assert_weight_gradients,
+    both_precisions,
+    eager_and_graph,
+    every_way,
+    randomise,
+)
+
+from tcnlm.adaptive_softmax import AdaptiveSoftmax
+
+V, H = 23, 9
+CUTOFFS = [(), (5,), (5, 11), (1, 2, 22)]
+every_cutoffs = pytest.mark.parametrize("cutoffs", CUTOFFS)
+
+
+def make(rng, cutoffs, dtype="float64", **options):
+    softmax = AdaptiveSoftmax(V, cutoffs, dtype=dtype, **options)
+    softmax.build((None, H))
+    randomise(softmax, rng)
+    return softmax
+
+
+def oracle(softmax, hidden):
+    head, *rest = (
+        [w.numpy().astype(float) for w in group]
+        for group in ([softmax.head], softmax.projections, softmax.tails)
+    )
+    return [reference.adaptive_log_probs(h, head[0], *rest) for h in hidden]
+
+
+def every_word(rng):
+    """Hidden states and targets in which every word is a target once, shuffled."""
+    return rng.normal(size=[V, H]), rng.permutation(V)
+
+
+@every_way
+@every_cutoffs
+def test_log_probs_are_the_oracle_s(rng, wrap, dtype, cutoffs):
+    softmax, hidden = make(rng, cutoffs, dtype), rng.normal(size=[6, H])
+    actual = wrap(softmax.log_probs)(tf.constant(hidden, dtype))
+    assert_close(actual, np.array(oracle(softmax, hidden)))
+
+
+@every_way
+@every_cutoffs
+def test_log_prob_of_every_word_is_the_oracle_s(rng, wrap, dtype, cutoffs):
+    softmax, (hidden, targets) = make(rng, cutoffs, dtype), every_word(rng)
+    actual = wrap(softmax)(tf.constant(hidden, dtype), tf.constant(targets, tf.int32))
+    rows = oracle(softmax, hidden)
+    assert_close(actual, np.array([row[w] for row, w in zip(rows, targets)]))
+
+
+@eager_and_graph
+def test_targets_may_be_of_either_integer_type(rng, wrap):
+    softmax, (hidden, targets) = make(rng, (5, 11)), every_word(rng)
+    short, long = (
+        wrap(softmax)(tf.constant(hidden), tf.constant(targets, dtype))
+        for dtype in (tf.int32, tf.int64)
+    )
+    assert_close(short, long)
+
+
+@both_precisions
+@every_cutoffs
+@pytest.mark.parametrize("size", [1, 100])
+def test_probabilities_sum_to_one(rng, dtype, cutoffs, size):
+    softmax = make(rng, cutoffs, dtype)
+    hidden = tf.constant(size * rng.normal(size=[8, H]), dtype)
+    assert_close(tf.reduce_sum(tf.exp(softmax.log_probs(hidden)), axis=1), np.ones(8))
+
+
+@every_cutoffs
+def test_log_prob_and_log_probs_agree_in_values_and_gradients(rng, cutoffs):
+    softmax, (hidden, targets) = make(rng, cutoffs), every_word(rng)
+    hidden, probe = tf.constant(hidden), rng.normal(size=V)
+
+    def values_and_gradients(log_prob):
+        sources = [hidden, *softmax.trainable_weights]
+        with tf.GradientTape() as tape:
+            tape.watch(hidden)
+            value = log_prob()
+            loss = tf.reduce_sum(value * probe)
+        gradients = tape.gradient(loss, sources)
+        return [value, *map(tf.convert_to_tensor, gradients)]
+
+    assert_close(
+        values_and_gradients(lambda: softmax(hidden, targets)),
+        values_and_gradients(
+            lambda: tf.gather(softmax.log_probs(hidden), targets, batch_dims=1)
+        ),
+    )
+
+
+@pytest.mark.parametrize("cutoffs", [(), (V,), (V, V + 1), (2000, 10000)])
+def test_without_cutoffs_inside_the_vocabulary_it_is_the_full_softmax(rng, cutoffs):
+    softmax, (hidden, targets) = make(rng, cutoffs), every_word(rng)
+    assert [w.shape.as_list() for w in softmax.weights] == [[H, V]]
+    full = tf.nn.log_softmax(hidden @ softmax.head.numpy())
+    assert_close(softmax.log_probs(tf.constant(hidden)), full.numpy())
+    assert_close(softmax(tf.constant(hidden), targets), full.numpy()[range(V), targets])
+
+
+@pytest.mark.parametrize("vocabulary", [2, 10, 3000])
+def test_uniform_logits_have_the_perplexity_of_the_vocabulary(rng, vocabulary):
+    softmax = AdaptiveSoftmax(vocabulary, cutoffs=(), dtype="float64")
+    hidden, targets = rng.normal(size=[50, H]), rng.integers(vocabulary, size=50)
+    softmax.build((None, H))
+    softmax.head.assign(np.zeros([H, vocabulary]))
+    log_p = softmax(tf.constant(hidden), targets).numpy()
+    assert_close(reference.perplexity([log_p]), np.float64(vocabulary))
+
+
+def test_uniform_clusters_share_out_the_head_s_entries(rng):
+    """With zero weights a tail's words divide one entry of the head equally."""
+    softmax = make(rng, (5, 11))
+    for weight in softmax.weights:
+        weight.assign(tf.zeros_like(weight))
+    entry = 1 / (5 + 2)
+    expected = [entry] * 5 + [entry / 6] * 6 + [entry / 12] * 12
+    assert_close(np.exp(softmax.log_probs(tf.zeros([1, H], tf.float64))[0]), expected)
+
+
+@every_cutoffs
+@pytest.mark.parametrize("div", [1, 2, 4])
+def test_weights_have_the_shapes_of_grave_et_al(rng, cutoffs, div):
+    softmax = make(rng, cutoffs, div_value=div)
+    bounds = reference.cluster_bounds(V, cutoffs)
+    dimensions = reference.tail_dimensions(H, len(bounds) - 1, div)
+    assert softmax.head.shape == [H, bounds[0] + len(bounds) - 1]
+    assert [p.shape.as_list() for p in softmax.projections] == [
+        [H, d] for d in dimensions
+    ]
+    assert [t.shape.as_list() for t in softmax.tails] == [
+        [d, high - low] for d, low, high in zip(dimensions, bounds, bounds[1:])
+    ]
+
+
+def test_published_sizes_of_a_600_unit_model_on_imdb():
+    """Head 2000 + 2 entries, tails projected to 600 / 4 and 600 / 16."""
+    softmax = AdaptiveSoftmax(34256)
+    softmax.build((None, 600))
+    head = 600 * 2002
+    tails = 600 * 150 + 150 * 8000 + 600 * 37 + 37 * 24256
+    assert softmax.count_params() == head + tails
+
+
+@pytest.mark.parametrize("cutoffs", [(5, 5), (11, 5), (0, 5), (-1,)])
+def test_cutoffs_that_do_not_rise_are_refused(cutoffs):
+    with pytest.raises(ValueError, match="cutoffs"):
+        AdaptiveSoftmax(V, cutoffs)
+
+
+@eager_and_graph
+@pytest.mark.parametrize("words", [range(5), range(5, 11), range(11, V)])
+def test_a_batch_without_a_cluster_s_words_is_exact_and_finite(rng, wrap, words):
+    softmax, hidden = make(rng, (5, 11)), tf.constant(rng.normal(size=[len(words), H]))
+    targets = tf.constant(list(words))
+
+    def values_and_gradients():
+        with tf.GradientTape() as tape:
+            value = softmax(hidden, targets)
+        return value, tape.gradient(value, softmax.trainable_weights)
+
+    value, gradients = wrap(values_and_gradients)()
+    rows = oracle(softmax, hidden.numpy())
+    assert_close(value, np.array([row[w] for row, w in zip(rows, words)]))
+    for gradient in gradients:
+        assert np.isfinite(tf.convert_to_tensor(gradient)).all()
+
+
+def test_no_targets_give_no_log_probabilities(rng):
+    softmax = make(rng, (5, 11))
+    assert softmax(tf.zeros([0, H], tf.float64), tf.zeros([0], tf.int32)).shape == [0]
+
+
+@both_precisions
+def test_huge_logits_stay_finite(rng, dtype):
+    softmax, (hidden, targets) = make(rng, (5, 11), dtype), every_word(rng)
+    hidden = tf.constant(1e4 * hidden, dtype)
+    assert np.isfinite(softmax(hidden, targets)).all()
+    assert np.isfinite(softmax.log_probs(hidden)).all()
+
+
+def test_gradients_are_finite_differences(rng):
+    softmax, (hidden, targets) = make(rng, (5, 11)), every_word(rng)
+    assert_input_gradients(tf.function(lambda h: softmax(h, targets)), [hidden])
+    assert_input_gradients(tf.function(softmax.log_probs), [hidden[:2]])
+    probe, hidden = rng.normal(size=V), tf.constant(hidden)
+    loss = tf.function(lambda: tf.reduce_sum(probe * softmax(hidden, targets)))
+    assert_weight_gradients(loss, softmax.trainable_weights, rng)

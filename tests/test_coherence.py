@@ -1,0 +1,166 @@
+"""NPMI against loops over every window, and against cases counted by hand."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tcnlm import coherence
+from tcnlm.coherence import (
+    count_windows,
+    pairwise_npmi,
+    topic_coherence,
+)
+
+WORDS = "abcd"
+corpora = st.lists(st.lists(st.sampled_from("abcdxyz"), max_size=60), max_size=5)
+
+
+def every_window(documents, window):
+    """All windows as sets, by the definition of the published tool."""
+    for document in documents:
+        if window == 0:
+            yield set(document)
+        else:
+            for end in range(1, len(document) + window):
+                yield set(document[max(0, end - window) : end])
+
+
+def npmi_by_loops(documents, window, first, second):
+    sets = list(every_window(documents, window))
+    one = sum(first in s for s in sets)
+    two = sum(second in s for s in sets)
+    both = sum(first in s and second in s for s in sets)
+    if both in (0, len(sets)):
+        return 0.0
+    pmi = math.log(both * len(sets) / (one * two))
+    return pmi / -math.log(both / len(sets))
+
+
+def coherence_by_loops(documents, window, topic):
+    means = []
+    for top in (5, 10, 15, 20):
+        pairs = list(itertools.combinations(topic[:top], 2))
+        scores = [npmi_by_loops(documents, window, a, b) for a, b in pairs]
+        means.append(sum(scores) / len(scores))
+    return sum(means) / len(means)
+
+
+@settings(deadline=None, max_examples=200)
+@given(documents=corpora, window=st.sampled_from([0, 1, 2, 5, 20]))
+def test_counts_equal_a_loop_over_every_window(documents, window):
+    counts = count_windows(documents, WORDS, window)
+    sets = list(every_window(documents, window))
+    assert counts.windows == len(sets)
+    for (i, a), (j, b) in itertools.product(enumerate(WORDS), repeat=2):
+        assert counts.pairs[i, j] == sum(a in s and b in s for s in sets), (a, b)
+
+
+@settings(deadline=None, max_examples=100)
+@given(documents=corpora, window=st.sampled_from([0, 3, 20]))
+def test_npmi_equals_a_loop_over_every_window(documents, window):
+    scores = pairwise_npmi(count_windows(documents, WORDS, window), list(WORDS))
+    for (i, a), (j, b) in itertools.combinations(enumerate(WORDS), 2):
+        expected = npmi_by_loops(documents, window, a, b)
+        assert scores[i, j] == pytest.approx(expected, abs=1e-12)
+
+
+def test_coherence_of_a_long_topic_equals_the_loops():
+    rng = np.random.default_rng(3)
+    vocabulary = [f"w{i}" for i in range(30)]
+    documents = [list(rng.choice(vocabulary, size=n)) for n in (0, 1, 7, 90, 200)]
+    topic = vocabulary[:22]
+    counts = count_windows(documents, topic)
+    expected = coherence_by_loops(documents, 20, topic)
+    assert topic_coherence(counts, topic) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("length", [0, 1, 5, 19, 20, 21, 100])
+def test_a_document_of_n_tokens_has_n_plus_19_windows(length):
+    assert count_windows([["a"] * length], "a").windows == length + 19
+
+
+def test_every_token_lies_in_twenty_windows():
+    for place in range(30):
+        document = ["x"] * 30
+        document[place] = "a"
+        assert count_windows([document], "a").single[0] == 20
+
+
+def test_words_further_apart_than_the_window_do_not_meet():
+    meets = count_windows([["a", *"x" * 18, "b"]], "ab")
+    assert meets.pairs[0, 1] == 1
+    assert count_windows([["a", *"x" * 19, "b"]], "ab").pairs[0, 1] == 0
+
+
+def test_words_of_neighbouring_documents_never_meet():
+    assert count_windows([["a"], ["b"]], "ab").pairs[0, 1] == 0
+
+
+def test_npmi_counted_by_hand():
+    # Windows of 2 over "a b c": {a} {a b} {b c} {c}.
+    scores = pairwise_npmi(count_windows([["a", "b", "c"]], "abc", 2), list("abc"))
+    assert scores[0, 1] == pytest.approx(0.0)  # p12 = 1/4 = p1 p2: independent
+    assert scores[0, 2] == 0.0  # never together
+    # Windows of 2 over "a b", "x", "x": {a} {a b} {b} {x} {x} {x} {x}.
+    scores = pairwise_npmi(count_windows([["a", "b"], ["x"], ["x"]], "ab", 2), "ab")
+    assert scores[0, 1] == pytest.approx(math.log(7 / 4) / math.log(7))
+
+
+def test_words_that_only_occur_together_score_one():
+    counts = count_windows([["a", "b"], ["x"]], "ab", window=0)
+    assert pairwise_npmi(counts, "ab")[0, 1] == pytest.approx(1.0)
+
+
+def test_zero_rule_for_absent_words_and_pairs_and_for_pairs_in_every_window():
+    counts = count_windows([["a", "b"], ["b", "a", "c"]], "abcd", window=0)
+    scores = pairwise_npmi(counts, "abcd")
+    assert scores[0, 1] == 0.0  # in every window
+    assert scores[0, 3] == 0.0  # d is in none
+    assert counts.absent() == ["d"]
+
+
+def test_an_empty_reference_scores_zero():
+    counts = count_windows([], "ab")
+    assert counts.windows == 0
+    assert topic_coherence(counts, "ab") == 0.0
+
+
+def test_mean_over_n_weighs_the_first_words_more():
+    # Only the pair (a, b) ever meets: 1 pair of 10 at N = 5, 1 of 15 from N = 10 on.
+    counts = count_windows([["a", "b"], ["x"]], "abcdef", window=0)
+    expected = (1 / 10 + 3 / 15) / 4
+    assert topic_coherence(counts, "abcdef") == pytest.approx(expected)
+
+
+def test_a_word_listed_twice_makes_no_pair_with_itself():
+    counts = count_windows([["a", "b"], ["x"]], "ab", window=0)
+    assert topic_coherence(counts, ["a", "b", "a"]) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("window", [0, 20])
+def test_chunks_do_not_change_the_counts(monkeypatch, window):
+    rng = np.random.default_rng(0)
+    documents = [list(rng.choice(list("abcdxyz"), size=40)) for _ in range(20)]
+    whole = count_windows(iter(documents), WORDS, window)
+    monkeypatch.setattr(coherence, "CHUNK", 90)
+    parts = count_windows(iter(documents), WORDS, window)
+    assert (whole.pairs != parts.pairs).nnz == 0
+    assert (whole.windows, whole.tokens) == (parts.windows, parts.tokens)
+    assert (parts.documents, parts.tokens) == (20, 800)
+
+
+@pytest.mark.parametrize(
+    ("call", "complaint"),
+    [
+        (lambda: count_windows([], "ab", window=-1), "window must be 0"),
+        (lambda: pairwise_npmi(count_windows([], "ab"), "az"), "not counted.*'z'"),
+        (lambda: topic_coherence(count_windows([], "ab"), "a"), "two different words"),
+    ],
+)
+def test_bad_input_is_refused(call, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        call()

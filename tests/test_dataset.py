@@ -1,0 +1,150 @@
+"""The sequences, contexts and batches that a DATA folder makes (facts.md A)."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from preprocessing.errors import InputError
+from preprocessing.vocabulary import EOS, GO, PAD, Vocabulary
+from tcnlm.dataset import Dataset, Split
+
+WORDS = ["<pad>", "<go>", "<eos>", "<unk>", "a", "b", "c", "the", "of"]
+TOPIC_WORDS = ["a", "b", "c"]
+VOCABULARY = Vocabulary(WORDS, [0, 0, 1, 1, 9, 8, 7, 6, 5], TOPIC_WORDS)
+DOCUMENTS = [
+    [[4, 7, 5], [6, 8], [4, 4]],
+    [],
+    [[7, 8]],
+    [[4, 5, 6, 4, 5, 6, 4], [6]],
+]
+
+
+def make_split(folder, documents, length=3, context="others", words=300):
+    sentences = [sentence for document in documents for sentence in document]
+    folder.mkdir(exist_ok=True, parents=True)
+    arrays = {
+        "tokens": np.array([w for s in sentences for w in s], np.int32),
+        "sentences": np.cumsum([0, *map(len, sentences)]),
+        "documents": np.cumsum([0, *map(len, documents)]),
+    }
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array, allow_pickle=False)
+    settings = {"sequence_length": length, "context": context, "context_words": words}
+    return Split(folder, VOCABULARY, settings)
+
+
+def contexts(split):
+    """Return each sequence's first target position, and its context, in file order."""
+    batch = split.batch(np.arange(split.num_sequences))
+    return [row[row >= 0].tolist() for row in batch["context"]]
+
+
+documents_of_words = st.lists(
+    st.lists(st.lists(st.integers(3, len(WORDS) - 1), max_size=9), max_size=4),
+    min_size=1,
+    max_size=5,
+)
+
+
+@given(documents=documents_of_words, length=st.integers(1, 7), size=st.integers(1, 9))
+def test_every_word_and_eos_is_a_target_exactly_once(
+    tmp_path_factory, documents, length, size
+):
+    split = make_split(tmp_path_factory.mktemp("split"), documents, length)
+    batch_rows = [
+        (tuple(i[i != PAD]), tuple(t[t != PAD]))
+        for batch in split.batches(size)
+        for i, t in zip(batch["inputs"], batch["targets"])
+    ]
+    expected = []
+    for sentence in (s for document in documents for s in document):
+        tokens = [GO, *sentence, EOS]
+        for start in range(0, len(tokens) - 1, length):
+            window = tokens[start : start + length + 1]
+            expected.append((tuple(window[:-1]), tuple(window[1:])))
+    assert sorted(batch_rows) == sorted(expected)
+    assert split.num_targets == sum(len(targets) for _, targets in batch_rows)
+    assert split.num_sequences == len(batch_rows)
+
+
+def test_context_is_the_other_sentences_in_order(tmp_path):
+    split = make_split(tmp_path / "s", DOCUMENTS)
+    # document 0, sentences of 3, 2 and 2 words: 2, 1 and 1 sequences
+    assert contexts(split)[:4] == [[2, 0, 0], [2, 0, 0], [0, 1, 0, 0], [0, 1, 2]]
+
+
+def test_context_of_a_single_sentence_is_empty(tmp_path):
+    assert contexts(make_split(tmp_path / "s", DOCUMENTS))[4] == []
+
+
+def test_preceding_context_has_no_later_word(tmp_path):
+    split = make_split(tmp_path / "s", DOCUMENTS, context="preceding")
+    assert contexts(split)[:4] == [[], [], [0, 1], [0, 1, 2]]
+
+
+def test_leaking_context_keeps_the_rest_of_a_long_sentence(tmp_path):
+    split = make_split(tmp_path / "s", DOCUMENTS, context="leak")
+    # a b c | a b c | a <eos> and c
+    assert contexts(split)[5:8] == [
+        [0, 1, 2, 0, 2],
+        [0, 1, 2, 0, 2],
+        [0, 1, 2] * 2 + [2],
+    ]
+
+
+def test_context_is_cut_after_its_first_words(tmp_path):
+    split = make_split(tmp_path / "s", DOCUMENTS, words=2)
+    assert contexts(split)[2] == [0, 1]
+
+
+def test_no_word_of_the_current_sentence_is_in_its_context(tmp_path):
+    """Every sentence gets a word of its own, which no other sentence has."""
+    documents = [[[4, 4, 4, 4], [5], [6, 6]]]
+    for rule in ("others", "preceding"):
+        split = make_split(tmp_path / rule, documents, context=rule)
+        batch = split.batch(np.arange(split.num_sequences))
+        for targets, context in zip(batch["targets"], batch["context"]):
+            own = set(VOCABULARY.topic_ids[targets]) - {-1}
+            assert not own & set(context)
+
+
+def test_batches_of_an_epoch_repeat_and_epochs_differ(tmp_path):
+    split = make_split(tmp_path / "s", DOCUMENTS * 20)
+
+    def inputs(**order):
+        return [batch["inputs"].tolist() for batch in split.batches(4, **order)]
+
+    assert inputs(seed=1, epoch=3) == inputs(seed=1, epoch=3)
+    assert inputs(seed=1, epoch=3) != inputs(seed=1, epoch=4)
+    assert inputs(seed=1, epoch=3) != inputs(seed=2, epoch=3)
+    assert inputs(seed=1, epoch=3)[5:] == inputs(seed=1, epoch=3, skip=5)
+
+
+def test_whole_documents_are_contexts_in_order_empty_ones_too(tmp_path):
+    split = make_split(tmp_path / "s", DOCUMENTS)
+    rows = [row for batch in split.document_contexts(3) for row in batch]
+    assert [row[row >= 0].tolist() for row in rows] == [
+        [0, 1, 2, 0, 0],
+        [],
+        [],
+        [0, 1, 2, 0, 1, 2, 0, 2],
+    ]
+
+
+def test_sentences_come_back_as_they_were(tmp_path):
+    split = make_split(tmp_path / "s", DOCUMENTS)
+    assert [split.document(i) for i in range(split.num_documents)] == DOCUMENTS
+
+
+def test_data_of_another_version_is_refused(tmp_path):
+    (tmp_path / "meta.json").write_text(json.dumps({"format_version": 99}))
+    with pytest.raises(InputError, match="version 99"):
+        Dataset(tmp_path)
+
+
+def test_a_folder_that_is_no_data_is_refused(tmp_path):
+    with pytest.raises(InputError, match="not a DATA"):
+        Dataset(tmp_path / "nothing")

@@ -1,0 +1,328 @@
+"""Decoding over a dummy model small enough to enumerate all its sentences."""
+
+import itertools
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from scipy.special import log_softmax
+from scipy.stats import chisquare
+
+from preprocessing.vocabulary import EOS, GO, PAD, UNK, Vocabulary
+from tcnlm.decoding import Decoding, SentenceDecoder
+from tcnlm.sampling import draw
+
+WORDS = ["<pad>", "<go>", "<eos>", "<unk>", "a", "b", "c"]
+SIZE = len(WORDS)
+
+
+class SecondOrderModel:
+    """p(next | the two words before), shifted by a context of scores [B, V]."""
+
+    def __init__(self, scores, words=WORDS):
+        self.scores = np.asarray(scores, np.float32)
+        self.vocabulary = Vocabulary(words, [0] * len(words), [])
+
+    def initial_state(self, batch_size):
+        return [tf.zeros([batch_size, 1])]
+
+    def step(self, token, state, context):
+        before = tf.cast(state[0][:, 0], tf.int32)
+        scores = tf.gather_nd(self.scores, tf.stack([before, token], axis=1))
+        new_state = [tf.cast(token[:, None], tf.float32)]
+        return tf.nn.log_softmax(scores + context), new_state
+
+    def log_prob(self, ids, context):
+        """Return log p of `ids`, which may end with <eos>, by a plain loop."""
+        total, before, token = 0.0, 0, GO
+        for word in ids:
+            total += log_softmax(self.scores[before, token] + context)[word]
+            before, token = token, word
+        return total
+
+    def sentences(self, max_length, forbidden):
+        """Yield all sentences as ids: ended, or of the full length."""
+        allowed = [w for w in range(SIZE) if w not in (*forbidden, EOS)]
+        for length in range(max_length + 1):
+            for ids in itertools.product(allowed, repeat=length):
+                yield ids if length == max_length else (*ids, EOS)
+
+
+@pytest.fixture
+def model(rng):
+    """A random model that hardly ever wants <pad> or <go>."""
+    scores = rng.normal(scale=1.5, size=(SIZE, SIZE, SIZE))
+    scores[..., [PAD, GO]] = -30
+    return SecondOrderModel(scores)
+
+
+@pytest.fixture
+def contexts(rng):
+    return rng.normal(scale=0.7, size=(3, SIZE)).astype(np.float32)
+
+
+def ids_of(sentence):
+    return (*map(WORDS.index, sentence.words), *[EOS] * sentence.ended)
+
+
+def assert_same(written, expected):
+    assert len(written) == len(expected)
+    for sentence, other in zip(sum(written, []), sum(expected, [])):
+        assert (sentence.words, sentence.ended) == (other.words, other.ended)
+        assert sentence.log_probability == pytest.approx(other.log_probability)
+
+
+def write(model, contexts, number=1, prompt=(), seed=0, **options):
+    decoder = SentenceDecoder(model, Decoding(**options))
+    return decoder(contexts, len(contexts), number, prompt, seed)
+
+
+def spelling(word):
+    """Return a model that spells a word without repeated letters, and its context."""
+    letters = sorted(set(word))
+    words = [*WORDS[:4], *letters]
+    scores = np.zeros((len(words), len(words), len(words)))
+    ids = [GO, *map(words.index, word), EOS]
+    for before, after in zip(ids, ids[1:]):
+        scores[:, before, after] = 50
+    return SecondOrderModel(scores, words), np.zeros((1, len(words)), np.float32)
+
+
+@pytest.mark.parametrize("method", ["greedy", "sample", "beam"])
+def test_every_method_spells_the_only_probable_word(method):
+    model, context = spelling("keras")
+    [[sentence]] = write(model, context, method=method, beam_width=3)
+    assert "".join(sentence.words) == "keras"
+    assert sentence.ended
+    assert sentence.log_probability == pytest.approx(0, abs=1e-6)
+
+
+def test_greedy_takes_the_most_probable_word_at_every_step(model, contexts):
+    for context, [sentence] in zip(
+        contexts, write(model, contexts, method="greedy", max_length=8)
+    ):
+        ids = ids_of(sentence)
+        for i, word in enumerate(ids):
+            options = [model.log_prob((*ids[:i], w), context) for w in range(2, SIZE)]
+            assert word == 2 + np.argmax(options)
+
+
+def test_a_beam_of_one_is_greedy(model, contexts):
+    greedy = write(model, contexts, method="greedy")
+    assert_same(write(model, contexts, method="beam", beam_width=1), greedy)
+
+
+@pytest.mark.parametrize("allow_unknown", [True, False])
+def test_an_exhaustive_beam_ranks_all_sentences_as_brute_force_does(
+    model, contexts, allow_unknown
+):
+    options = Decoding(
+        method="beam", beam_width=125, max_length=3, allow_unknown=allow_unknown
+    )
+    found = SentenceDecoder(model, options)(contexts, len(contexts), 40)
+    for context, sentences in zip(contexts, found):
+        every = list(model.sentences(3, options.forbidden))
+        every.sort(key=lambda ids: -allowed_log_prob(model, ids, context, options))
+        assert [ids_of(s) for s in sentences] == every[: len(sentences)]
+        assert len(sentences) == min(40, len(every))
+
+
+def allowed_log_prob(model, ids, context, options):
+    """Return log p(ids) where forbidden words have no share of any step."""
+    total = 0.0
+    allowed = [w for w in range(SIZE) if w not in options.forbidden]
+    for i, word in enumerate(ids):
+        steps = [model.log_prob((*ids[:i], w), context) for w in allowed]
+        total += log_softmax(steps)[allowed.index(word)]
+    return total
+
+
+def test_a_beam_wider_than_the_number_of_sentences_returns_each_once(model, contexts):
+    options = {"method": "beam", "beam_width": 60, "max_length": 2}
+    for sentences in write(model, contexts, number=60, **options):
+        found = [ids_of(sentence) for sentence in sentences]
+        assert sorted(found) == sorted(model.sentences(2, [PAD, GO]))
+
+
+def test_sampled_sentences_have_the_frequencies_of_their_probabilities(model, contexts):
+    written = write(model, contexts[:1], number=4000, max_length=2, seed=1)[0]
+    every = list(model.sentences(2, [PAD, GO]))
+    counts = [0] * len(every)
+    for sentence in written:
+        counts[every.index(ids_of(sentence))] += 1
+    p = np.exp([model.log_prob(ids, contexts[0]) for ids in every])
+    assert chisquare(counts, p / p.sum() * len(written)).pvalue > 0.01
+
+
+def test_a_temperature_flattens_the_distribution(model, contexts):
+    written = write(model, contexts[:1], number=4000, max_length=1, temperature=2.0)[0]
+    counts = np.bincount([ids_of(s)[0] for s in written], minlength=SIZE)[EOS:]
+    p = np.array([model.log_prob([w], contexts[0]) for w in range(EOS, SIZE)])
+    expected = np.exp(log_softmax(p / 2)) * len(written)
+    assert chisquare(counts, expected).pvalue > 0.01
+
+
+@pytest.mark.parametrize("temperature", [1e-3, 1e-30])
+def test_a_temperature_near_zero_is_greedy(model, contexts, temperature):
+    greedy = write(model, contexts, method="greedy")
+    assert_same(write(model, contexts, temperature=temperature), greedy)
+
+
+@pytest.mark.parametrize(
+    ("options", "support"),
+    [
+        ({"top_k": 1}, {4}),
+        ({"top_k": 2}, {4, 3}),
+        ({"top_k": 99}, {0, 1, 2, 3, 4}),
+        ({"top_p": 0.39}, {4}),
+        ({"top_p": 0.41}, {4, 3}),
+        ({"top_p": 0.71}, {4, 3, 2}),
+        ({"top_k": 2, "top_p": 0.5}, {4}),  # of two words, 4 has 4/7 of the mass
+        ({"top_p": 1.0}, {0, 1, 2, 3, 4}),
+    ],
+)
+def test_top_k_and_top_p_keep_exactly_the_most_probable_words(options, support):
+    log_probs = np.log(np.tile(np.float32([0.05, 0.05, 0.2, 0.3, 0.4]), [2000, 1]))
+    assert set(draw(tf.constant(log_probs), [3, 4], **options).numpy()) == support
+
+
+def test_what_top_k_keeps_keeps_its_proportions():
+    p = np.array([0.1, 0.5, 0.15, 0.25])
+    log_probs = tf.constant(np.log(np.tile(p, [4000, 1])), tf.float32)
+    counts = np.bincount(draw(log_probs, [5, 6], top_k=3), minlength=4)
+    assert counts[0] == 0
+    assert chisquare(counts[1:], p[1:] / p[1:].sum() * 4000).pvalue > 0.01
+
+
+def test_top_k_of_one_is_the_argmax_even_among_equals():
+    log_probs = tf.math.log(tf.constant([[0.1, 0.45, 0.45]]))
+    for seed in range(20):
+        assert draw(log_probs, [seed, 0], top_k=1).numpy() == [1]
+
+
+@pytest.mark.parametrize("method", ["greedy", "sample", "beam"])
+def test_a_sentence_continues_its_prompt(model, contexts, method):
+    """The words after a prompt are those of a model that has read it."""
+    prompt = [4, 6, 5]
+    for context, [sentence] in zip(
+        contexts, write(model, contexts, prompt=prompt, method=method, max_length=2)
+    ):
+        ids = ids_of(sentence)
+        assert ids[:3] == (4, 6, 5)
+        assert len(ids) <= 5
+        assert sentence.log_probability == pytest.approx(
+            model.log_prob(ids, context), abs=1e-5
+        )
+
+
+def test_greedy_after_a_prompt_of_its_own_words_changes_nothing(model, contexts):
+    for context in contexts:
+        [[whole]] = write(model, context[None], method="greedy", max_length=6)
+        prompt = [WORDS.index(word) for word in whole.words[:3]]
+        rest = 6 - len(prompt)
+        [[again]] = write(
+            model, context[None], prompt=prompt, method="greedy", max_length=rest
+        )
+        assert again.words == whole.words
+        assert again.log_probability == pytest.approx(whole.log_probability, abs=1e-5)
+
+
+@pytest.mark.parametrize("method", ["greedy", "sample", "beam"])
+@pytest.mark.parametrize("allow_unknown", [True, False])
+def test_forbidden_words_never_come_out(model, contexts, method, allow_unknown):
+    model.scores[..., [PAD, GO, UNK]] = 5
+    options = Decoding(method=method, allow_unknown=allow_unknown, max_length=10)
+    number = options.copies(50) if method == "sample" else 1
+    forbidden = {WORDS[i] for i in options.forbidden}
+    written = SentenceDecoder(model, options)(contexts, len(contexts), number)
+    words = [word for group in written for s in group for word in s.words]
+    assert words
+    assert not forbidden.intersection(words)
+    assert ("<unk>" in words) == allow_unknown
+
+
+@pytest.mark.parametrize("method", ["greedy", "sample", "beam"])
+def test_log_probabilities_are_the_models_own(model, contexts, method):
+    """Neither temperature, nor a restriction, nor a forbidden word changes them."""
+    model.scores[..., [PAD, GO, UNK]] = 1
+    options = {"temperature": 3.0, "top_k": 4, "allow_unknown": False, "max_length": 6}
+    written = write(model, contexts, number=1, method=method, **options)
+    for context, group in zip(contexts, written):
+        for sentence in group:
+            expected = model.log_prob(ids_of(sentence), context)
+            assert sentence.log_probability == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_beams_log_probabilities_are_the_models_own(model, contexts):
+    """Those of beams that ended early too, while others went on."""
+    model.scores[..., [PAD, GO, UNK]] = 1
+    options = {"method": "beam", "beam_width": 30, "max_length": 5}
+    written = write(model, contexts, number=30, allow_unknown=False, **options)
+    for context, group in zip(contexts, written):
+        assert len({len(sentence.words) for sentence in group}) > 1
+        for sentence in group:
+            expected = model.log_prob(ids_of(sentence), context)
+            assert sentence.log_probability == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("method", ["greedy", "beam"])
+def test_a_sentence_does_not_depend_on_its_batch(model, contexts, method):
+    """Finished sentences run along with unfinished ones and disturb nothing."""
+    together = write(model, contexts, method=method)
+    alone = [write(model, c[None], method=method)[0] for c in contexts]
+    assert len({len(group[0].words) for group in together}) > 1
+    assert_same(together, alone)
+
+
+def test_the_maximum_length_cuts_a_sentence_and_says_so(model, contexts):
+    model.scores[..., EOS] = -30
+    for method in ("greedy", "sample", "beam"):
+        for [sentence] in write(model, contexts, method=method, max_length=7):
+            assert len(sentence.words) == 7
+            assert not sentence.ended
+
+
+def test_a_sentence_may_be_empty(model, contexts):
+    model.scores[..., EOS] = 30
+    [sentence], *_ = write(model, contexts, method="greedy")
+    assert (sentence.words, sentence.ended, str(sentence)) == ([], True, "")
+
+
+def test_a_seed_gives_the_same_sentences_again(model, contexts):
+    decoder = SentenceDecoder(model, Decoding(max_length=10))
+    first = decoder(contexts, 3, 20, seed=7)
+    assert decoder(contexts, 3, 20, seed=7) == first
+    assert decoder(contexts, 3, 20, seed=8) != first
+    assert write(model, contexts, number=20, seed=7, max_length=10) == first
+
+
+def test_the_samples_of_a_context_differ(model, contexts):
+    for group in write(model, contexts, number=20, max_length=10):
+        assert len({str(sentence) for sentence in group}) > 10
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("method", "best"),
+        ("temperature", 0.0),
+        ("temperature", 1e-40),
+        ("temperature", float("nan")),
+        ("top_k", 0),
+        ("top_p", 0.0),
+        ("top_p", 1.5),
+        ("beam_width", 0),
+        ("max_length", 0),
+    ],
+)
+def test_a_setting_out_of_range_is_refused_by_name(setting, value):
+    with pytest.raises(ValueError, match=setting):
+        Decoding(**{setting: value})
+
+
+@pytest.mark.parametrize(
+    ("method", "number"), [("greedy", 2), ("beam", 11), ("sample", 0)]
+)
+def test_more_sentences_than_the_method_has_are_refused(method, number):
+    with pytest.raises(ValueError, match=f"method {method}, not {number}"):
+        Decoding(method=method).copies(number)

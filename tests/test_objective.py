@@ -1,0 +1,162 @@
+"""The whole TCNLM, sample by sample, against the paper's objective J (eq. 17, 18)."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import reference
+import tensorflow as tf
+from helpers import randomise
+
+from preprocessing.vocabulary import SPECIALS, Vocabulary
+from tcnlm.models.tcnlm import TCNLM, Config
+from tcnlm.perplexity import score
+
+B, M, C, V, D, K = 3, 5, 8, 13, 6, 4
+LENGTHS = (5, 2, 4)  # targets of each sequence; the rest is padding
+WEIGHTS = ("Wa", "Wb", "Wc", "Ua", "Ub", "Uc", "bias")
+PRIOR = (0.4, 1.7)
+
+
+def make_model(rng, **settings):
+    words = [f"w{i}" for i in range(V - len(SPECIALS))]
+    vocabulary = Vocabulary([*SPECIALS, *words], [0] * 4 + [9] * len(words), words[:D])
+    config = Config(
+        units=7, embedding_size=5, num_topics=K, num_factors=6, encoder_units=(8, 8),
+        prior_mean=PRIOR[0], prior_variance=PRIOR[1], diversity_weight=0.3,
+        dropout=0.0, **{"layers": 2, "cutoffs": (6, 9), **settings},
+    )  # fmt: skip
+    model = TCNLM(config, vocabulary)
+    model.build_weights()
+    for part in (model.encoder, model.proportions, model.decoder, model.embedding):
+        randomise(part, rng)
+    for part in (*model.recurrent, model.softmax):
+        randomise(part, rng)
+    return model
+
+
+def draw_batch(rng):
+    """Three sequences padded at the right; the second document has no content word."""
+    inputs, targets = rng.integers(2, V, size=[2, B, M])
+    padding = np.arange(M) >= np.array(LENGTHS)[:, None]
+    inputs[:, 0], inputs[padding], targets[padding] = 1, 0, 0
+    context = rng.integers(-1, D, size=[B, C])
+    context[1] = -1
+    batch = {"inputs": inputs, "targets": targets, "context": context}
+    return {name: ids.astype("int32") for name, ids in batch.items()}
+
+
+def array(weight):
+    return weight.numpy().astype(float)
+
+
+def dense(layer):
+    return array(layer.kernel), array(layer.bias)
+
+
+def oracle_terms(model, batch, epsilon):
+    """What eq. 17 and 18 need of every sequence, given the draws epsilon [B, K]."""
+    encoder, W_hat = model.encoder, dense(model.proportions.linear)
+    beta = [reference.softmax(row) for row in array(model.decoder.logits)]
+    log_p_d, kl, log_p_y = [], [], []
+    for b in range(B):
+        d = reference.bag_of_words(batch["context"][b], D)
+        seen = np.log1p(d) if model.config.encoder_input == "log" else d
+        hidden = [dense(layer) for layer in encoder.hidden]
+        mu, log_var = reference.encoder(
+            seen, hidden, dense(encoder.mean), dense(encoder.log_variance)
+        )
+        theta = reference.reparameterise(mu, log_var, epsilon[b])
+        t = reference.topic_proportions(theta, W_hat[0].T, W_hat[1])
+        log_p_d.append(reference.log_likelihood(d, beta, t))
+        kl.append(reference.gaussian_kl(mu, log_var, *PRIOR))
+        log_p_y.append(oracle_sentence(model, batch, b, t))
+    return log_p_d, kl, log_p_y, reference.diversity(beta)
+
+
+def oracle_sentence(model, batch, b, t):
+    """log p(y_m | y_<m, t) of every target of sequence b."""
+    length = LENGTHS[b]
+    h = array(model.embedding.embeddings)[batch["inputs"][b, :length]][None]
+    for layer in model.recurrent:
+        weights = {name: array(getattr(layer.cell, name)) for name in WEIGHTS}
+        h, _ = reference.topic_compositional_lstm(weights, h, t[None])
+    softmax = model.softmax
+    rows = [
+        reference.adaptive_log_probs(
+            h[0, m],
+            array(softmax.head),
+            [array(projection) for projection in softmax.projections],
+            [array(tail) for tail in softmax.tails],
+        )
+        for m in range(length)
+    ]
+    return [row[batch["targets"][b, m]] for m, row in enumerate(rows)]
+
+
+def assert_is_the_oracle_s(terms, expected):
+    log_p_d, kl, log_p_y, R = expected
+    nll = np.log(reference.perplexity(log_p_y))
+    J = reference.objective(*expected, lambda_=0.3)
+    for name, value in {
+        "reconstruction": -np.mean(log_p_d),
+        "kl": np.mean(kl),
+        "diversity": R,
+        "nll": nll,
+        "loss": -J,
+    }.items():
+        np.testing.assert_allclose(terms[name], value, rtol=2e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("encoder_input", ["counts", "log"])
+def test_loss_is_minus_J_for_the_sampled_topics(rng, monkeypatch, encoder_input):
+    model, batch = make_model(rng, encoder_input=encoder_input), draw_batch(rng)
+    epsilon = rng.normal(size=[B, K])
+    monkeypatch.setattr(
+        tf.random, "stateless_normal", lambda *_, **__: tf.constant(epsilon, tf.float32)
+    )
+    terms = model.objective(batch, training=True)
+    assert_is_the_oracle_s(terms, oracle_terms(model, batch, epsilon))
+
+
+def test_outside_training_the_topics_are_those_of_the_posterior_s_mean(rng):
+    model, batch = make_model(rng), draw_batch(rng)
+    terms = tf.function(model.objective)(batch, training=False)
+    assert_is_the_oracle_s(terms, oracle_terms(model, batch, np.zeros([B, K])))
+
+
+def test_the_words_one_step_at_a_time_have_the_oracle_s_probabilities(rng):
+    model, batch = make_model(rng), draw_batch(rng)
+    context, state = model.context(batch), model.initial_state(B)
+    _, _, expected, _ = oracle_terms(model, batch, np.zeros([B, K]))
+    for m in range(M):
+        log_probs, state = model.step(batch["inputs"][:, m], state, context)
+        for b in range(B):
+            if m < LENGTHS[b]:
+                actual = log_probs[b, batch["targets"][b, m]]
+                np.testing.assert_allclose(actual, expected[b][m], rtol=1e-4)
+
+
+def split_of(batches):
+    return SimpleNamespace(
+        num_sequences=sum(len(batch["targets"]) for batch in batches),
+        batches=lambda batch_size: iter(batches),
+    )
+
+
+def test_perplexity_weighs_every_target_alike_whatever_the_batches(rng):
+    model, batch = make_model(rng), draw_batch(rng)
+    pieces = [{k: v[rows] for k, v in batch.items()} for rows in ([0], [1, 2])]
+    _, _, log_p_y, _ = oracle_terms(model, batch, np.zeros([B, K]))
+    for batches in ([batch], pieces):
+        actual = score(model, split_of(batches))
+        assert actual.targets == sum(LENGTHS)
+        expected = reference.perplexity(log_p_y)
+        np.testing.assert_allclose(actual.perplexity, expected, rtol=2e-5)
+
+
+def test_a_model_that_knows_nothing_has_the_perplexity_of_the_vocabulary(rng):
+    model = make_model(rng, cutoffs=())
+    model.softmax.head.assign(np.zeros([7, V]))
+    perplexity = score(model, split_of([draw_batch(rng)])).perplexity
+    np.testing.assert_allclose(perplexity, V, rtol=1e-6)

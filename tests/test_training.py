@@ -1,0 +1,183 @@
+"""The training loop: resume, seeds, early stop, broken losses (train.py as run)."""
+
+import os
+import signal
+import subprocess
+import time
+
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+import tensorflow as tf
+import toy
+
+from preprocessing.vocabulary import Vocabulary
+from tcnlm import training
+from tcnlm.dataset import Dataset
+from tcnlm.models import model_class
+from tcnlm.settings import Training
+
+ENVIRONMENT = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+
+
+def run_train(*arguments, **options):
+    command = toy.train_command(*arguments, **options)
+    return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT)
+
+
+def weights_of(run):
+    weights = {}
+
+    def collect(name, item):
+        if isinstance(item, h5py.Dataset):
+            weights[name] = item[()]
+
+    with h5py.File(run / "model.weights.h5") as file:
+        file.visititems(collect)
+    return weights
+
+
+def last_checkpoint(run):
+    return sorted((run / "checkpoints").glob("[0-9]*"))[-1]
+
+
+def assert_same_weights(run, other):
+    ours, theirs = weights_of(run), weights_of(other)
+    assert ours.keys() == theirs.keys()
+    for name, value in ours.items():
+        np.testing.assert_array_equal(value, theirs[name], err_msg=name)
+
+
+def make_trainer(data, run, model="tcnlm", **settings):
+    """Return a trainer in this process."""
+    dataset = Dataset(data)
+    kind = model_class(model)
+    topics = {"num_topics": 4} if model == "tcnlm" else {}
+    config = kind.Config(units=8, embedding_size=6, cutoffs=(15,), **topics)
+    made = kind(config, dataset.vocabulary, seed=1)
+    made.build_weights()
+    run.mkdir(parents=True, exist_ok=True)
+    loop = Training(batch_size=16, **settings)
+    return training.Trainer(made, dataset, run, loop, seed=1)
+
+
+@pytest.fixture(scope="module")
+def whole_run(toy_data, tmp_path_factory):
+    """A run never interrupted."""
+    run = tmp_path_factory.mktemp("whole") / "RUN"
+    result = run_train(toy_data, run, settings=["checkpoint_steps=3"])
+    assert result.returncode == 0, result.stderr
+    return run
+
+
+def test_a_killed_run_ends_with_the_very_same_weights(toy_data, tmp_path, whole_run):
+    run = tmp_path / "RUN"
+    command = toy.train_command(toy_data, run, settings=["checkpoint_steps=3"])
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENVIRONMENT
+    )
+    while process.poll() is None and not (run / "checkpoints/00000006").exists():
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    assert not (run / "saved_model").exists()
+    result = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT)
+    assert "going on from step" in result.stdout
+    assert_same_weights(run, whole_run)
+    ours, theirs = (pd.read_csv(r / "history.csv") for r in (run, whole_run))
+    pd.testing.assert_frame_equal(
+        ours.drop(columns="seconds"), theirs.drop(columns="seconds")
+    )
+
+
+def test_another_seed_ends_elsewhere(toy_data, tmp_path, whole_run):
+    run = tmp_path / "RUN"
+    assert run_train(toy_data, run, "--seed", "2").returncode == 0
+    table = next(name for name in weights_of(run) if "embeddings" in name)
+    assert not np.array_equal(weights_of(run)[table], weights_of(whole_run)[table])
+
+
+def test_a_finished_run_is_not_trained_further(toy_data, whole_run):
+    before = weights_of(whole_run)
+    result = run_train(toy_data, whole_run, settings=["checkpoint_steps=3"])
+    assert result.returncode == 0
+    for name, value in weights_of(whole_run).items():
+        np.testing.assert_array_equal(value, before[name])
+
+
+def test_a_run_with_other_settings_is_refused(toy_data, whole_run):
+    result = run_train(toy_data, whole_run, settings=["dropout=0.1"])
+    assert result.returncode == 2
+    assert "dropout 0.4 -> 0.1" in result.stderr
+
+
+def test_a_damaged_checkpoint_falls_back_to_the_one_before(toy_data, tmp_path, capsys):
+    trainer = make_trainer(toy_data, tmp_path / "RUN", epochs=1, checkpoint_steps=4)
+    trainer.train()
+    steps = int(trainer.model.steps)
+    for damaged in last_checkpoint(tmp_path / "RUN").glob("weights.data*"):
+        content = bytearray(damaged.read_bytes())
+        content[len(content) // 2] ^= 0xFF
+        damaged.write_bytes(content)
+    again = make_trainer(toy_data, tmp_path / "RUN", epochs=1, checkpoint_steps=4)
+    assert again.checkpoints.restore()["position"] > 0
+    assert int(again.model.steps) < steps
+    assert "damaged" in capsys.readouterr().out
+
+
+def test_checkpoints_without_a_sound_one_start_from_nothing(tmp_path, toy_data):
+    trainer = make_trainer(toy_data, tmp_path / "RUN", epochs=1)
+    trainer.train()
+    for state in (tmp_path / "RUN/checkpoints").glob("*/state.json"):
+        state.write_text("{")
+    assert make_trainer(toy_data, tmp_path / "RUN").checkpoints.restore() is None
+
+
+def test_a_loss_that_is_not_finite_stops_with_step_and_term(toy_data, tmp_path):
+    trainer = make_trainer(toy_data, tmp_path / "RUN", epochs=1)
+    objective = trainer.model.objective
+
+    def broken(batch, training):
+        terms = objective(batch, training)
+        spoilt = tf.where(trainer.model.steps >= 4, float("nan"), terms["kl"])
+        return {**terms, "kl": spoilt}
+
+    trainer.model.objective = broken
+    with pytest.raises(training.NotFiniteError, match="step 5: kl is not finite"):
+        trainer.train()
+    assert last_checkpoint(tmp_path / "RUN").name == "00000000"
+
+
+def test_training_stops_when_validation_stops_improving(toy_data, tmp_path):
+    trainer = make_trainer(toy_data, tmp_path / "RUN", model="lstm", patience=2)
+    perplexities = iter([9.0, 7.0, 8.0, 7.5, 6.0])
+    trainer._validate = lambda: {
+        "valid_perplexity": next(perplexities),
+        "valid_nll": 0.0,
+    }
+    assert trainer.train().epoch == 4
+    assert trainer.state.best == 7.0
+
+
+@pytest.mark.parametrize("model", ["lstm", "tcnlm"])
+def test_training_learns_the_toy_corpus(toy_data, tmp_path, model):
+    trainer = make_trainer(toy_data, tmp_path / "RUN", model=model, epochs=8)
+    history = pd.DataFrame(trainer.train().history)
+    words = len(Vocabulary.load(toy_data).words)
+    assert history.train_perplexity.iloc[0] < words
+    assert history.valid_perplexity.iloc[-1] < 0.8 * history.valid_perplexity.iloc[0]
+
+
+def test_collapse_is_said():
+    def used(rows):
+        rows = np.array(rows)
+        return training.topics.DocumentTopics(rows, np.ones(len(rows), bool))
+
+    one = np.eye(20)[[3] * 50]
+    even = np.full((50, 20), 0.05)
+    even[np.arange(50), np.arange(50) % 20] += 0.01
+    alive = np.eye(20)[np.arange(50) % 20]
+    assert "only 1 of 20" in training.collapse(used(one))
+    assert "alike" in training.collapse(used(even))
+    assert training.collapse(used(alive)) == ""

@@ -1,0 +1,50 @@
+"""A toy corpus of three themes, made by a seeded generator, and runs trained on it."""
+
+import random
+import sys
+from pathlib import Path
+
+from preprocessing.__main__ import main as preprocess
+
+ROOT = Path(__file__).parents[1]
+THEMES = (
+    "ship sea captain sail wave harbour storm anchor".split(),
+    "oven bread flour cook butter kitchen salt dough".split(),
+    "court judge law lawyer trial jury verdict appeal".split(),
+)
+SMALL = (
+    "units=8 embedding_size=6 cutoffs=15 epochs=2 batch_size=16 checkpoint_minutes=99"
+).split()
+
+
+def write_corpus(path, documents=60, sentences=5, seed=0):
+    """Write documents in the predecessor's format: a tab between sentences."""
+    draw = random.Random(seed)
+
+    def sentence(theme):
+        words = draw.choices(theme, k=draw.randint(1, 5))
+        return " ".join(f"the {word} of" for word in words) + " ."
+
+    lines = []
+    for index in range(documents):
+        theme = THEMES[index % len(THEMES)]
+        lines.append("\t".join(sentence(theme) for _ in range(sentences)))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def make_data(folder):
+    """Preprocess the toy corpus; return its DATA folder."""
+    corpus, data = write_corpus(folder / "toy.txt"), folder / "DATA"
+    arguments = f"--format tdlm --input {corpus} --split 0.6 0.2 0.2 --min-count 1"
+    arguments += f" --topic-min-count 1 --topic-top-fraction 0 --seed 1 --out {data}"
+    assert preprocess(arguments.split()) in (0, None)
+    return data
+
+
+def train_command(data, run, *options, model="tcnlm", settings=()):
+    """Return the command that trains a tiny model on the toy corpus."""
+    topics = ["num_topics=4"] if model == "tcnlm" else []
+    command = [sys.executable, str(ROOT / "train.py"), str(data), "--out", str(run)]
+    command += ["--model", model, "--threads", "1", *options]
+    return [*command, "--set", *SMALL, *topics, *settings]

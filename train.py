@@ -1,0 +1,73 @@
+"""Train a model on a DATA folder into a RUN folder; started again, it goes on."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+
+from preprocessing.errors import InputError
+from tcnlm import training
+from tcnlm.dataset import Dataset
+from tcnlm.export import export
+from tcnlm.models import MODELS, model_class
+from tcnlm.runs import WEIGHTS, make_model, new_config, open_run
+from tcnlm.settings import SettingError, Training, describe, override
+
+
+def main(options: argparse.Namespace, command: str) -> None:
+    """Train as the options say, then write the SavedModel."""
+    training.make_reproducible(options.seed, options.threads)
+    dataset, run = Dataset(options.data), Path(options.out)
+    defaults = model_class(options.model).Config(), Training()
+    settings, loop = override(defaults, options.set)
+    config = new_config(options.model, settings, loop, dataset, options.seed, command)
+    open_run(run, config, dataset.vocabulary)
+    model = make_model(config, dataset.vocabulary)
+    state = training.Trainer(model, dataset, run, loop, options.seed).train()
+    model.load_weights(run / WEIGHTS)
+    export(model, run / "saved_model")
+    print(f"{run}: validation perplexity {state.best:.2f} after {state.epoch} epochs")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    settings = {name: model_class(name).Config() for name in MODELS}
+    parsed = argparse.ArgumentParser(
+        description=__doc__,
+        epilog=describe({"training": Training(), **settings}),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parsed.add_argument
+    add("data", metavar="DATA", help="folder made by python -m preprocessing")
+    add("--model", choices=sorted(MODELS), default="tcnlm", help="default: tcnlm")
+    add("--out", metavar="RUN", required=True, help="folder for all that comes of it")
+    add(
+        "--set",
+        metavar="NAME=VALUE",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="override settings, listed below",
+    )
+    add(
+        "--embeddings",
+        metavar="train|FILE",
+        help="start from word2vec vectors made "
+        "from the training text, or from a file; short for --set embeddings=...",
+    )
+    add("--seed", type=int, default=1, help="of all that is random (default: 1)")
+    add("--threads", type=int, default=0, help="cores to use (default: 0, all)")
+    return parsed
+
+
+if __name__ == "__main__":
+    chosen = parser().parse_args()
+    if chosen.embeddings:
+        chosen.set.append(f"embeddings={chosen.embeddings}")
+    try:
+        main(chosen, shlex.join(["python", *sys.argv]))
+    except (InputError, SettingError, training.NotFiniteError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)

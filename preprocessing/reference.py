@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from preprocessing.errors import InputError
 from preprocessing.parallel import chunks, ordered_map
 from preprocessing.sources import FORMATS
 
@@ -20,13 +19,10 @@ def read_reference(
 
     A name like articles.jsonl, .jsonl.gz or .jsonl.xz is a JSON object a line, with the
     document in `field`; any other file is a document a line. Raises InputError for a
-    file that is missing or damaged, before the first document where it can.
+    file that is missing or damaged.
     """
-    paths = [Path(path) for path in paths]
-    for path in paths:
-        if not path.is_file():
-            raise InputError(f"{path}: no such reference file")
-    documents = itertools.chain.from_iterable(_documents(path, field) for path in paths)
+    parts = (_documents(Path(path), field) for path in paths)
+    documents = itertools.chain.from_iterable(parts)
     for tokenized in ordered_map(_tokenize, chunks(documents, CHUNK), processes):
         yield from tokenized
 

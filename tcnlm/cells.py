@@ -14,16 +14,7 @@ from typing import Any
 
 import tensorflow as tf
 
-GATES = 4  # input i, forget f, output o, candidate c
-
-
-def lstm_update(
-    gates: list[tf.Tensor], c: tf.Tensor, candidate_activation: Any
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return (h, c) after one step from the four pre-activations [B, H] (eq. 13)."""
-    i, f, o, candidate = gates
-    c = tf.sigmoid(i) * candidate_activation(candidate) + tf.sigmoid(f) * c
-    return tf.sigmoid(o) * tf.tanh(c), c
+from tcnlm.recurrence import ACTIVATIONS, GATES, activate, by_gate, recurrence, update
 
 
 @tf.keras.utils.register_keras_serializable("tcnlm")
@@ -61,6 +52,11 @@ class TopicCompositionalLSTMCell(tf.keras.layers.Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
+        if candidate_activation not in ACTIVATIONS:
+            raise ValueError(
+                f"candidate_activation={candidate_activation}: must be one of "
+                f"{', '.join(ACTIVATIONS)}"
+            )
         self.units = units
         self.num_topics = num_topics
         self.num_factors = num_factors or units
@@ -136,19 +132,14 @@ class TopicCompositionalLSTMCell(tf.keras.layers.Layer):
         """Return the topic-weighted factors (eq. 14, 15), gates first: [4, N, F]."""
         batch, width = tf.shape(topic_factors)[0], GATES * self.num_factors
         weighted = tf.reshape(rows, [-1, batch, width]) * topic_factors
-        by_gate = tf.reshape(weighted, [-1, GATES, self.num_factors])
-        return tf.transpose(by_gate, [1, 0, 2])
-
-    def update(self, gates: tf.Tensor, c: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return (h, c) from the pre-activations [4, B, H] of one step."""
-        activation = tf.keras.activations.get(self.candidate_activation)
-        return lstm_update(tf.unstack(gates, GATES), c, activation)
+        return by_gate(tf.reshape(weighted, [-1, width]))
 
     def call(self, inputs: tf.Tensor, states: Any, constants: Any) -> tuple:
         """Make one step; see the class."""
         (topics,), (h, c) = tf.nest.flatten(constants), states
         gates = self.input_gates(inputs, topics)
-        h, c = self.update(gates + self.recurrent_gates(h, topics @ self.Ub), c)
+        gates += self.recurrent_gates(h, topics @ self.Ub)
+        h, c = update(activate(gates, self.candidate_activation), c)
         return h, [h, c]
 
     def effective_kernels(self, topics: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -214,8 +205,15 @@ class TopicCompositionalLSTM(tf.keras.layers.Layer):
     ) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """Run the whole sequence; see the class."""
         state = initial_state or self.cell.get_initial_state(inputs)
-        outputs, h, c = self._loop(self._input_side(inputs, topics), topics, *state)
-        return tf.transpose(outputs, [1, 0, 2]), [h, c]
+        outputs, c = recurrence(
+            self._input_side(inputs, topics),
+            topics @ self.cell.Ub,
+            tf.convert_to_tensor(self.cell.Ua),
+            tf.convert_to_tensor(self.cell.Uc),
+            state,
+            self.cell.candidate_activation,
+        )
+        return tf.transpose(outputs, [1, 0, 2]), [outputs[-1], c]
 
     def _input_side(self, inputs: tf.Tensor, topics: tf.Tensor) -> tf.Tensor:
         """Return the input side of all steps, [T, 4, B, H]."""
@@ -224,23 +222,6 @@ class TopicCompositionalLSTM(tf.keras.layers.Layer):
         gates = self.cell.input_gates(rows, topics)
         by_step = tf.reshape(gates, [GATES, steps, batch, self.cell.units])
         return tf.transpose(by_step, [1, 0, 2, 3])
-
-    def _loop(self, gates: tf.Tensor, topics: tf.Tensor, h: tf.Tensor, c: tf.Tensor):
-        steps, topic_factors = tf.shape(gates)[0], topics @ self.cell.Ub
-        outputs = tf.TensorArray(h.dtype, steps, element_shape=h.shape)
-
-        def body(m, h, c, outputs):
-            recurrent = self.cell.recurrent_gates(h, topic_factors)
-            h, c = self.cell.update(gates[m] + recurrent, c)
-            return m + 1, h, c, outputs.write(m, h)
-
-        _, h, c, outputs = tf.while_loop(
-            lambda m, *_: m < steps,
-            body,
-            (0, h, c, outputs),
-            maximum_iterations=steps,
-        )
-        return outputs.stack(), h, c
 
     def get_config(self) -> dict[str, Any]:
         """Return the constructor's arguments."""

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from preprocessing.errors import InputError
 from preprocessing.vocabulary import EOS, GO, PAD, UNK
 from tcnlm.sampling import MAX_LENGTH, draw, forbid, step_seed
 
@@ -28,7 +29,7 @@ METHODS = ("greedy", "sample", "beam")
 
 @dataclass(frozen=True)
 class Decoding:
-    """How to choose words. Raises ValueError for a setting out of its range."""
+    """How to choose words. Raises InputError for a setting out of its range."""
 
     method: str = "sample"  # the paper's "greedily sample" cannot be the argmax
     temperature: float = 1.0  # of sampling; facts D24
@@ -40,15 +41,15 @@ class Decoding:
 
     def __post_init__(self):
         if self.method not in METHODS:
-            raise ValueError(f"method must be one of {METHODS}, not {self.method!r}")
+            raise InputError(f"method must be one of {METHODS}, not {self.method!r}")
         for name in ("beam_width", "max_length", "top_k"):
             value = getattr(self, name)
             if value is not None and value < 1:
-                raise ValueError(f"{name} must be at least 1, not {value}")
+                raise InputError(f"{name} must be at least 1, not {value}")
         if not np.finfo("float32").tiny <= self.temperature < np.inf:
-            raise ValueError(f"temperature must be above 0, not {self.temperature}")
+            raise InputError(f"temperature must be above 0, not {self.temperature}")
         if not 0 < self.top_p <= 1:
-            raise ValueError(f"top_p must be above 0 and at most 1, not {self.top_p}")
+            raise InputError(f"top_p must be above 0 and at most 1, not {self.top_p}")
 
     @property
     def forbidden(self) -> list[int]:
@@ -60,7 +61,7 @@ class Decoding:
         most = {"greedy": 1, "sample": number, "beam": self.beam_width}[self.method]
         if number < 1 or number > most:
             limit = "at least 1" if self.method == "sample" else f"1 to {most}"
-            raise ValueError(
+            raise InputError(
                 f"number must be {limit} with method {self.method}, not {number}"
             )
         return most

@@ -28,10 +28,11 @@ from tcnlm.report import write_report
 
 ZERO_RULE = "a pair that shares no window scores 0"
 SAMPLE_DOCUMENTS = 4
+DRAWS = 5  # sentences of a topic to take one from
 EXCERPT = 90  # words of a sample document
-NO_TOPICS = dict.fromkeys(
-    ("npmi", "npmi_median", "diversity", "topics_in_use", "largest_proportion")
-)
+LANGUAGE = ("perplexity", "nll", "targets", "sequences", "samples", "elbo")
+TOPICS = ("npmi", "npmi_median", "diversity", "topics_in_use", "largest_proportion")
+TOPICS += ("coherence", "topics", "documents")
 
 
 def evaluate_run(
@@ -53,10 +54,7 @@ def evaluate_run(
     result = {
         "run": str(run),
         "model": config["model"],
-        "data": {
-            "path": str(dataset.path),
-            "fingerprint": dataset.meta["fingerprint"],
-        },
+        "data": {"path": str(dataset.path), "fingerprint": dataset.meta["fingerprint"]},
         **measured,
         "command": command,
         "versions": {name: version(name) for name in runs.PACKAGES},
@@ -105,33 +103,29 @@ def evaluate(
     likelihood over S draws.
     """
     data = dataset.split(split)
+    weights = model.trainable_variables
     result = {
         "split": split,
-        "parameters": sum(int(np.prod(w.shape)) for w in model.trainable_variables),
-        **_language(model, data, samples, batch_size),
-        **NO_TOPICS,
-        "coherence": None,
-        "topics": None,
-        "documents": None,
+        "parameters": sum(int(np.prod(weight.shape)) for weight in weights),
+        **dict.fromkeys(LANGUAGE + TOPICS),
     }
+    if isinstance(model, LanguageModel):
+        result.update(_language(model, data, samples, batch_size))
     if isinstance(model, TopicModel):
         result.update(_topics(model, dataset, data, reference))
     return result
 
 
 def _language(model: Any, split: Any, samples: int, batch_size: int) -> dict[str, Any]:
-    """Return perplexity, nats per target and the bound's terms, nats per sequence."""
-    if not isinstance(model, LanguageModel):
-        return dict.fromkeys(("perplexity", "nll", "targets", "samples", "elbo"))
     mean = score(model, split, batch_size)
     best = sampled_score(model, split, samples, batch_size) if samples else mean
     return {
         "perplexity": best.perplexity,
-        "nll": best.nll,
+        "nll": best.nll,  # nats per target
         "targets": best.targets,
         "sequences": best.sequences,
         "samples": samples or None,
-        "elbo": {"nll": mean.nll, **mean.terms},
+        "elbo": mean.terms if isinstance(model, TopicModel) else None,
     }
 
 
@@ -196,7 +190,8 @@ def _topic_rows(
 def topic_sentences(model: Any, seed: int = 0) -> list[str] | None:
     """Return a sentence sampled from each topic alone (section 5.3).
 
-    None where the model writes no sentences or the decoder's package is missing.
+    It is the first of a few that has words. None where the model writes no sentences
+    or the decoder's package is missing.
     """
     if not isinstance(model, LanguageModel):
         return None
@@ -207,7 +202,8 @@ def topic_sentences(model: Any, seed: int = 0) -> list[str] | None:
     number = len(model.topics())
     context = model.context_from_topics(tf.eye(number))
     write = SentenceDecoder(model, Decoding(temperature=0.7, allow_unknown=False))
-    return [str(sentences[0]) for sentences in write(context, number, seed=seed)]
+    drawn = write(context, number, DRAWS, seed=seed)
+    return [next(filter(None, map(str, sentences)), "") for sentences in drawn]
 
 
 def _sample_documents(

@@ -11,9 +11,9 @@ tensorflow_addons. Its signatures (N texts, K topics):
                   -> sentences [N], log_probability [N] nats
 
 A model without topics has `score` and `generate`, which then takes `number` for
-`topics`. Every text is tokenized in the graph by the rules of `preprocessing.text`; what
-comes before them in preprocessing is the caller's. Markup and entities are taken as
-text, and every string as one sentence: of a document or context with more, only the
+`topics`. Every text is tokenized in the graph by the rules of `preprocessing.text`;
+what comes before them in preprocessing is the caller's. Markup and entities are taken
+as text, and every string as one sentence: of a document or context with more, only the
 full stop after an abbreviation or initial can come out otherwise. `generate` has a loop
 of its own, since tfa's sampler takes no tensor for a seed and serving has no tfa.
 
@@ -26,7 +26,6 @@ import argparse
 import os
 import shutil
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +86,7 @@ class Texts:
 
     def tokens(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """Return the tokens [N, (tokens)] of texts [N]."""
+        texts = tf.strings.regex_replace(texts, r"\x00", " ")  # lower() stops at it
         texts = tf.strings.lower(texts, "utf-8")
         for pattern, replacement in RULES:
             texts = tf.strings.regex_replace(texts, pattern, replacement)
@@ -142,16 +142,104 @@ class Program:
         return {"words": tf.gather(self.model.vocabulary.topic_words, best)}
 
     def score(self, sentences: tf.Tensor, contexts: tf.Tensor) -> Tensors:
-        """Score sentences [N] under contexts [N], as training does (facts A.4)."""
+        """Score sentences [N], each under its context [N], cut up as in training."""
         ids = self.texts.ids(sentences)
         edge = tf.ones([tf.size(sentences), 1], tf.int32)
-        inputs = self._windows(tf.concat([GO * edge, ids], axis=1))
-        targets = self._windows(tf.concat([ids, EOS * edge], axis=1))
-        batch = {"inputs": inputs, "targets": targets, "context": contexts}
-        log_probability = self._window_log_probs(batch)
-        counts = tf.cast(ids.row_lengths() + 1, tf.int32)
-        return {
-            "log_probability": log_probability,
-            "targets": counts,
-            "perplexity": tf.exp(-log_probability / tf.cast(counts, tf.float32)),
+        inputs = self._cut(tf.concat([GO * edge, ids], axis=1))
+        targets = self._cut(tf.concat([ids, EOS * edge], axis=1))
+        sequences = tf.where(targets[:, :, 0] != PAD)  # (sentence, cut) of each
+        batch = {
+            "inputs": tf.gather_nd(inputs, sequences),
+            "targets": tf.gather_nd(targets, sequences),
+            "context": tf.gather(
+                self.texts.content(contexts, self.context_words), sequences[:, 0]
+            ),
         }
+        return _scores(self._sequence_log_probs(batch), sequences[:, 0], targets)
+
+    def _cut(self, ids: tf.RaggedTensor) -> tf.Tensor:
+        """Cut word ids [N, (length)] into [N, cuts, sequence length], padded."""
+        length, ids = self.sequence_length, ids.to_tensor(PAD)
+        ids = tf.pad(ids, [[0, 0], [0, -tf.shape(ids)[1] % length]])
+        return tf.reshape(ids, [tf.shape(ids)[0], tf.shape(ids)[1] // length, length])
+
+    def _sequence_log_probs(self, batch: Tensors) -> tf.Tensor:
+        """Return log p of the targets of every sequence together, nats, [B]."""
+        context = self.model.context(batch)
+        log_probs = self.model.log_probs(batch["inputs"], batch["targets"], context)
+        return tf.reduce_sum(log_probs, axis=1)
+
+    def generate(
+        self, number: tf.Tensor, seed: tf.Tensor, temperature: tf.Tensor
+    ) -> Tensors:
+        """Sample sentences, each in an empty context."""
+        context = self.model.context({"context": tf.fill([number, 1], NO_WORD)})
+        return self._sample(context, number, seed, temperature)
+
+    def generate_from_topics(
+        self, topics: tf.Tensor, seed: tf.Tensor, temperature: tf.Tensor
+    ) -> Tensors:
+        """Sample a sentence for every row of topics [N, K]."""
+        context = self.model.context_from_topics(topics)
+        return self._sample(context, tf.shape(topics)[0], seed, temperature)
+
+    def _sample(
+        self, context: Any, rows: tf.Tensor, seed: tf.Tensor, temperature: tf.Tensor
+    ) -> Tensors:
+        """Sample words until every sentence has ended or the limit is reached."""
+
+        def step(i, token, state, sentences, total):
+            log_probs, state = self.model.step(token, state, context)
+            allowed = forbid(log_probs, [PAD, GO])
+            word = draw(allowed, step_seed(seed, i), temperature)
+            word = tf.where(token == EOS, EOS, word)
+            log_prob = tf.gather(log_probs, word, batch_dims=1)
+            total += tf.where(token == EOS, 0.0, log_prob)
+            longer = tf.strings.join([sentences, tf.gather(words, word)], " ")
+            return i + 1, word, state, tf.where(word == EOS, sentences, longer), total
+
+        words, state = self.model.vocabulary.words, self.model.initial_state(rows)
+        start = (0, tf.fill([rows], GO), state, tf.fill([rows], ""), tf.zeros([rows]))
+        *_, sentences, total = tf.while_loop(
+            lambda i, token, *_: tf.reduce_any(token != EOS),
+            step,
+            start,
+            maximum_iterations=MAX_LENGTH,
+        )
+        return {"sentences": tf.strings.strip(sentences), "log_probability": total}
+
+
+def _scores(log_probs: tf.Tensor, sentence: tf.Tensor, targets: tf.Tensor) -> Tensors:
+    """Add up the log p of sequences [B] by their sentence [B] of the N.
+
+    targets: [N, cuts, sequence length].
+    """
+    log_probability = tf.math.segment_sum(log_probs, sentence)
+    counts = tf.math.count_nonzero(targets, [1, 2], dtype=tf.int32)
+    mean = log_probability / tf.cast(counts, tf.float32)
+    return {
+        "log_probability": log_probability,
+        "targets": counts,
+        "perplexity": tf.exp(-mean),
+    }
+
+
+def main() -> None:
+    """Export the model of a RUN."""
+    parser = argparse.ArgumentParser(description="Write a RUN's model as a SavedModel.")
+    parser.add_argument("run", metavar="RUN", help="folder made by train.py")
+    parser.add_argument("--out", metavar="FOLDER", help="default: RUN/saved_model")
+    options = parser.parse_args()
+    settings = read_config(options.run)["data"]["settings"]
+    folder = Path(options.out or Path(options.run) / "saved_model")
+    model = load(options.run)
+    export(model, folder, settings["sequence_length"], settings["context_words"])
+    print(f"{folder}: written")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -162,6 +162,7 @@ def topic_shape(npmi: Sequence[float], angles: np.ndarray) -> Figure:
     left.hist(npmi, bins=12, color=BLUE, rwidth=0.92)
     mean = float(np.mean(npmi))
     left.axvline(mean, color=RED, lw=1.2, label=f"mean {mean:.3f}")
+    left.xaxis.set_major_locator(MaxNLocator(6))
     left.yaxis.set_major_locator(_whole_numbers())
     left.legend(fontsize=8, frameon=False, labelcolor=INK)
     _axes(right, "Angles between topics", "topic", "topic")

@@ -104,6 +104,8 @@ def _log_mean_likelihood(model: Any, batch: dict, samples: int) -> tf.Tensor:
 
 
 def _batches(split: Any, batch_size: int) -> Iterator[dict]:
+    if batch_size < 1:
+        raise InputError(f"the batch size must be 1 or more, got {batch_size}")
     if split.num_sequences == 0:
         raise InputError("this split has no sequence to score")
     batches = split.batches(batch_size)

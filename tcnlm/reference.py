@@ -8,16 +8,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from preprocessing.errors import InputError
 from preprocessing.reference import read_reference
 
 
 @dataclass(frozen=True)
 class Reference:
-    """The text that coherence is counted on: files, or the corpus's training split."""
+    """The text that coherence is counted on: files, or the corpus's training split.
+
+    A file that does not exist is refused at once, not after hours of other work.
+    """
 
     files: tuple[Path, ...] = ()
     field: str = "text"  # of JSON lines
     processes: int = 1
+
+    def __post_init__(self):
+        for path in self.files:
+            if not path.is_file():
+                raise InputError(f"{path}: no such reference file")
 
     def description(self, dataset: Any) -> str:
         """Say which text it is."""

@@ -1,5 +1,6 @@
 """Decoding over a dummy model small enough to enumerate all its sentences."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -72,8 +73,11 @@ def assert_same(written, expected):
         assert sentence.log_probability == pytest.approx(other.log_probability)
 
 
+decoder_of = functools.cache(SentenceDecoder)  # its graph takes a second to build
+
+
 def write(model, contexts, number=1, prompt=(), seed=0, **options):
-    decoder = SentenceDecoder(model, Decoding(**options))
+    decoder = decoder_of(model, Decoding(**options))
     return decoder(contexts, len(contexts), number, prompt, seed)
 
 

@@ -127,8 +127,10 @@ def test_diversity_is_phi_less_nu(rng, wrap, dtype, topics):
     )
 
 
-def test_angles_are_those_of_every_pair(rng):
-    beta = draw_topics(rng)
+@pytest.mark.parametrize("signed", [False, True])
+def test_angles_are_those_of_every_pair(rng, signed):
+    """The paper's formula holds for any vectors: |cos|, so opposites are equals."""
+    beta = rng.normal(size=[K, D]) if signed else draw_topics(rng)
     expected = [
         [0 if i == j else reference.angle(beta[i], beta[j]) for j in range(K)]
         for i in range(K)

@@ -1,0 +1,59 @@
+"""Write sentences with the model of a RUN: from topics, a document, or a beginning."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from preprocessing.errors import InputError
+from tcnlm import generation
+from tcnlm.decoding import METHODS
+from tcnlm.runs import load, read_config
+
+
+def main(options: argparse.Namespace) -> None:
+    """Write sentences as the options say and print them."""
+    decoding = generation.decoding_options(vars(options))
+    size = read_config(options.run)["data"]["settings"]["context_words"]
+    model = load(options.run)
+    topics = generation.requested_topics(model, options.topic, options.document, size)
+    written = generation.write_sentences(
+        model, topics, decoding, options.number, options.prompt, options.seed
+    )
+    show = generation.as_json if options.json else generation.as_text
+    for row in zip(generation.largest_topics(model, topics), written):
+        print(show(*row))
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line; what is not given is left out."""
+    topic = "topic to write from; several are mixed (default: each topic in turn)"
+    document = "write from the topics inferred from this text; - is standard input"
+    top_p = "sample from the fewest words that have this probability together"
+    unset = {"default": argparse.SUPPRESS}
+    parsed = argparse.ArgumentParser(description=__doc__)
+    add = parsed.add_argument
+    add("run", metavar="RUN", help="folder written by train.py")
+    source = parsed.add_mutually_exclusive_group().add_argument
+    source("--topic", metavar="K[:WEIGHT]", action="append", default=[], help=topic)
+    source("--document", metavar="FILE", help=document)
+    add("--prompt", metavar="TEXT", default="", help="beginning of the sentence")
+    add("--method", choices=METHODS, **unset, help="default: sample")
+    add("--temperature", type=float, **unset, help="of sampling (default: 1)")
+    add("--top-k", type=int, **unset, help="sample from the K likeliest words")
+    add("--top-p", type=float, **unset, help=top_p)
+    add("--beam-width", type=int, **unset, help="default: 10")
+    add("--number", type=int, default=1, help="sentences of each topic (default: 1)")
+    add("--max-length", type=int, **unset, help="words to write (default: 40)")
+    add("--seed", type=int, default=0, help="gives the same sentences again")
+    add("--no-unk", dest="allow_unknown", action="store_false", help="without <unk>")
+    add("--json", action="store_true", help="print a JSON object a line")
+    return parsed
+
+
+if __name__ == "__main__":
+    try:
+        main(parser().parse_args())
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)

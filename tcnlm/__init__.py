@@ -1,0 +1,26 @@
+"""The Topic Compositional Neural Language Model (Wang et al., AISTATS 2018).
+
+Symbols, in the papers' letters where there are any, and shapes used throughout:
+
+    B   batch                 d    [B, D]     bag of words of a context, counts
+    T   steps (time)          theta [B, K]    Gaussian topic vector
+    V   words                 t    [B, K]     topic proportions, on the simplex
+    D   topic words           beta [K, D]     topics: distributions over topic words
+    K   topics                mu, sigma^2     mean and variance of q(theta | d)
+    E   embedding (n_x)       Wa, Wb, Wc      factors of the input weights (eq. 12)
+    H   hidden units (n_h)    Ua, Ub, Uc      factors of the recurrent weights
+    F   factors (n_f)         i, f, o, c      gates: input, forget, output, candidate
+
+Losses and likelihoods are in nats (natural logarithm).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def load(run: str) -> Any:
+    """Return the trained model of a RUN folder; see `tcnlm.runs.load`."""
+    from tcnlm.runs import load as load_run
+
+    return load_run(run)

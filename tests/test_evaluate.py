@@ -1,0 +1,280 @@
+"""evaluate.py as run, its JSON and its page; bad input one by one."""
+
+import json
+import lzma
+import math
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import toy
+
+from preprocessing.errors import InputError
+from tcnlm import report, runs
+from tcnlm.coherence import count_windows, topic_coherence
+from tcnlm.dataset import Dataset
+from tcnlm.evaluation import evaluate_run, open_data
+from tcnlm.models import model_class
+from tcnlm.reference import Reference
+from tcnlm.settings import Training
+
+ROOT = Path(__file__).parents[1]
+SIZES = {"units": 6, "embedding_size": 5, "cutoffs": (15,)}
+KEYS = {
+    "model",
+    "split",
+    "perplexity",
+    "nll",
+    "targets",
+    "parameters",
+    "npmi",
+    "diversity",
+    "topics_in_use",
+    "topics",
+}
+HISTORY = """epoch,step,train_perplexity,valid_perplexity,valid_kl,topics_in_use
+1,10,30.5,28.1,0.2,2
+2,20,25.5,26.1,0.4,3
+"""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return toy.make_data(tmp_path_factory.mktemp("evaluate"))
+
+
+@pytest.fixture(scope="module")
+def finished(data):
+    """Make a TCNLM and an LSTM run as train.py leaves them, but untrained."""
+    return {
+        name: make_run(data, data.parent / name, name) for name in ("tcnlm", "lstm")
+    }
+
+
+@pytest.fixture
+def run(finished, tmp_path):
+    """Return a copy of the TCNLM run for a test to spoil."""
+    return Path(shutil.copytree(finished["tcnlm"], tmp_path / "run"))
+
+
+def make_run(data, folder, name):
+    dataset, kind = Dataset(data), model_class(name)
+    topics = {"num_topics": 3} if name == "tcnlm" else {}
+    settings = kind.Config(**SIZES, **topics)
+    config = runs.new_config(name, settings, Training(), dataset, 1, "train.py")
+    runs.open_run(folder, config, dataset.vocabulary)
+    runs.make_model(config, dataset.vocabulary).save_weights(folder / runs.WEIGHTS)
+    (folder / "history.csv").write_text(HISTORY)
+    return folder
+
+
+def command(*arguments):
+    line = [sys.executable, str(ROOT / "evaluate.py"), *map(str, arguments)]
+    return subprocess.run(line, capture_output=True, text=True, cwd=ROOT)
+
+
+@pytest.fixture(scope="module")
+def evaluated(finished):
+    """Return what evaluate.py prints and writes for the TCNLM run."""
+    done = command(finished["tcnlm"], "--batch-size", 7, "--samples", 2)
+    assert done.returncode == 0, done.stderr
+    result = json.loads((finished["tcnlm"] / "evaluation.json").read_text())
+    return done.stdout, result
+
+
+def test_the_command_writes_its_measurements(evaluated, data):
+    printed, result = evaluated
+    assert result.keys() >= KEYS
+    assert f"{result['perplexity']:.2f}" in printed
+    assert (result["model"], result["split"], result["samples"]) == ("tcnlm", "test", 2)
+    assert result["targets"] == Dataset(data).meta["splits"]["test"]["targets"]
+    assert result["perplexity"] == pytest.approx(math.exp(result["nll"]))
+    assert result["elbo"].keys() >= {"reconstruction", "kl"}
+    assert [len(topic["words"]) for topic in result["topics"]] == [20] * 3
+    assert all(topic["sentence"] is not None for topic in result["topics"])
+
+
+def test_the_command_writes_a_page_with_all_topics_and_its_figures(evaluated, finished):
+    run, (_, result) = finished["tcnlm"], evaluated
+    for name in ("learning_curves", "topic_use", "topic_shape", "document_0"):
+        header = (run / "figures" / f"{name}.png").read_bytes()[:8]
+        assert header == b"\x89PNG\r\n\x1a\n", name
+    page = ElementTree.fromstring((run / "report.html").read_text())
+    cells = [cell.text for cell in page.iter("td")]
+    assert all(" ".join(t["words"][:10]) in cells for t in result["topics"])
+    assert len(list(page.iter("img"))) == 3 + len(result["documents"])
+    assert not [path.name for path in run.iterdir() if path.name.startswith(".")]
+
+
+def test_coherence_is_counted_on_the_training_split_by_default(evaluated, data):
+    _, result = evaluated
+    split, words = Dataset(data).split("train"), Dataset(data).vocabulary.words
+    documents = [
+        [words[i] for sentence in split.document(row) for i in sentence]
+        for row in range(split.num_documents)
+    ]
+    topics = [topic["words"] for topic in result["topics"]]
+    counts = count_windows(documents, {word for topic in topics for word in topic})
+    expected = [topic_coherence(counts, topic) for topic in topics]
+    assert [topic["npmi"] for topic in result["topics"]] == pytest.approx(expected)
+    assert result["npmi"] == pytest.approx(sum(expected) / 3)
+    assert result["coherence"]["documents"] == split.num_documents
+    assert result["coherence"]["window"] == 20
+
+
+def test_figures_of_a_plain_lstm_that_do_not_apply_are_null(finished):
+    result = evaluate_run(finished["lstm"], split="valid")
+    assert result["perplexity"] == pytest.approx(math.exp(result["nll"]))
+    for name in ("npmi", "diversity", "topics_in_use", "topics", "elbo", "coherence"):
+        assert result[name] is None
+    page = ElementTree.fromstring((finished["lstm"] / "report.html").read_text())
+    titles = [title.text for title in page.iter("h2")]
+    assert titles == ["Learning curves", "Settings"]
+
+
+def test_parameters_are_those_of_the_weights(finished, data):
+    result = evaluate_run(finished["lstm"])
+    words, units, size, head = len(Dataset(data).vocabulary.words), 6, 5, 15 + 1
+    recurrent = 4 * units * (size + units + 1)
+    tail = units * (units // 4) + (units // 4) * (words - 15)
+    assert result["parameters"] == words * size + recurrent + units * head + tail
+
+
+def test_reference_files_of_every_kind_are_read_and_tokenized(tmp_path):
+    plain, lines = tmp_path / "a.txt", tmp_path / "b.jsonl.xz"
+    plain.write_text("The Ship, the sea.\nBread and butter\n")
+    with lzma.open(lines, "wt") as file:
+        file.write(json.dumps({"body": "It isn't <br />"}) + "\n")
+    reference = Reference((plain, lines), "body")
+    assert list(reference.documents(None)) == [
+        ["the", "ship", ",", "the", "sea", "."],
+        ["bread", "and", "butter"],
+        ["it", "is", "n't"],
+    ]
+    assert str(plain) in reference.description(None)
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ('{"text": "fine"}\n{"text": \n', "lines.jsonl:2: not valid JSON"),
+        ('{"title": "fine"}\n', "lines.jsonl:1: no field 'text'"),
+    ],
+)
+def test_a_broken_reference_is_refused_with_its_line(tmp_path, content, complaint):
+    path = tmp_path / "lines.jsonl"
+    path.write_text(content)
+    with pytest.raises(InputError, match=complaint):
+        list(Reference((path,)).documents(None))
+
+
+def test_a_missing_reference_is_refused_before_any_work(tmp_path):
+    with pytest.raises(InputError, match="nowhere.txt: no such reference"):
+        Reference((tmp_path / "nowhere.txt",))
+
+
+def test_bad_input_leaves_the_last_evaluation_alone(run, tmp_path):
+    (run / "evaluation.json").write_text("earlier")
+    (tmp_path / "bad.jsonl").write_text("{")
+    with pytest.raises(InputError, match="bad.jsonl:1"):
+        evaluate_run(run, reference=Reference((tmp_path / "bad.jsonl",)))
+    assert (run / "evaluation.json").read_text() == "earlier"
+
+
+def test_data_that_moved_is_found_in_its_new_place(run, data):
+    assert open_data(runs.read_config(run)).path == data
+    point_to(run, "/nowhere")
+    with pytest.raises(InputError, match="nowhere: not a DATA.*--data"):
+        open_data(runs.read_config(run))
+    assert open_data(runs.read_config(run), data).path == data
+
+
+def test_other_data_is_refused(run, data, tmp_path):
+    other = Path(shutil.copytree(data, tmp_path / "other"))
+    meta = json.loads((other / "meta.json").read_text())
+    (other / "meta.json").write_text(json.dumps({**meta, "fingerprint": "0"}))
+    with pytest.raises(InputError, match="not the data that this run was trained on"):
+        open_data(runs.read_config(run), other)
+
+
+def point_to(run, place):
+    config = runs.read_config(run)
+    config["data"]["path"] = str(place)
+    runs.write_json(run / "config.json", config)
+
+
+def test_the_command_refuses_what_is_no_run_with_one_line(tmp_path):
+    done = command(tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: {tmp_path}: not a RUN")
+    assert "Traceback" not in done.stderr
+
+
+def fake_evaluation(words):
+    topic = {
+        "topic": 0,
+        "words": words,
+        "npmi": 0.1,
+        "documents": 1,
+        "proportion": 1.0,
+        "sentence": "a < b & <unk>",
+    }
+    protocol = {
+        "reference": "<b>.txt",
+        "documents": 1,
+        "tokens": 2,
+        "windows": 21,
+        "window": 20,
+        "tops": [5],
+        "zero": "0",
+        "absent_words": [],
+    }
+    return {
+        "run": "RUN",
+        "model": "tcnlm",
+        "split": "test",
+        "perplexity": 12.345,
+        "nll": 2.5,
+        "targets": 1000,
+        "samples": None,
+        "elbo": {"kl": 1.0},
+        "parameters": 7,
+        "npmi": 0.1,
+        "diversity": 1.0,
+        "topics_in_use": 1,
+        "largest_proportion": 1.0,
+        "coherence": protocol,
+        "topics": [topic],
+        "documents": [{"document": 3, "text": "</p><script>", "proportions": [1.0]}],
+        "command": "evaluate.py 'a&b'",
+        "seconds": 1.0,
+        "versions": {"numpy": "1"},
+    }
+
+
+def test_the_page_shows_text_as_text_and_needs_no_network(tmp_path):
+    words = ["<script>alert(1)</script>", "&amp;", '"', "'s", "a", "b"]
+    config = {"data": {"path": "x/<data>"}, "settings": {"units": "<i>"}}
+    draw = {"document_0": tmp_path / "0.png"}
+    draw["document_0"].write_bytes(b"png")
+    page = report.render(fake_evaluation(words), config, draw)
+    tree = ElementTree.fromstring(page)
+    assert not list(tree.iter("script"))
+    assert " ".join(words) in [cell.text for cell in tree.iter("td")]
+    assert "12.35" in [number.text for number in tree.iter("b")]
+    assert [quote.text for quote in tree.iter("blockquote")] == ["</p><script>"]
+    sources = re.findall(r'(?:src|href|url)\s*[=(]\s*"?([^")]{4})', page)
+    assert sources == ["data"]
+
+
+def test_history_with_gaps_and_without_a_file(tmp_path):
+    assert report.read_history(tmp_path) == {}
+    (tmp_path / "history.csv").write_text("step,valid_kl\n1,\n2,0.5\n")
+    history = report.read_history(tmp_path)
+    assert list(history["step"]) == [1.0, 2.0]
+    assert history["valid_kl"][1] == 0.5
+    assert history["valid_kl"][0] != history["valid_kl"][0]  # not a number

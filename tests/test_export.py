@@ -1,0 +1,280 @@
+"""The SavedModel: the same numbers, from a process that has nothing but TensorFlow."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import tiny
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from preprocessing.errors import InputError
+from preprocessing.text import tokenize
+from preprocessing.vocabulary import EOS
+from tcnlm.decoding import Decoding, SentenceDecoder
+from tcnlm.export import Texts, export, main
+from tcnlm.layers import bag_of_words
+from tcnlm.topics import top_words
+
+AWKWARD = [
+    "",
+    " \t\r\n ",
+    "The ship doesn't sail, Mr. Smith's cook said.",
+    'He said: "I can\'t!" (really?) -- \u201cwon\u2019t\u201d \u2026 and so on...',
+    "U.S. prices: $1,000.50/kg at 10:30 a.m., i.e. 5% [sic] {e.g.}",
+    "e-mail me@example.com or http://a.b/c?d=e; and/or R&B o'clock 'tis 20th",
+    "na\u00efve caf\u00e9 \u00c9T\u00c9 \u00dcber stra\u00dfe \u0130stanbul",
+    "\u03a3\u03af\u03c3\u03c5\u03c6\u03bf\u03a3 \u0420\u0443\u0441\u0441\u043a",
+    "\u4e2d\u6587\u3002 \u65e5\u672c\u8a9e \U0001f600 emoji\ufe0f\u200d",
+    "no\u00a0break\u2009thin\u3000wide\u2028line\x85next\x1funit\x00nul\x7fdel",
+    "zero\u200bwidth soft\u00adhyphen fa\u0308cade",
+    "<br /> &amp; &lt;tag&gt; ** ?? !!! ' '' `` ` ;-) :)",
+    "the end of the u.s.",
+    "mr. cook's bread . . . the 'bread' cannot gonna",
+]
+SENTENCES = [
+    "The ship of the sea.",
+    "",
+    "A judge doesn't cook xylophones, Mr. Judge.",
+    " ".join(["the sea of"] * 29),  # 87 words: three sequences, the last one short
+    " ".join(["sail"] * 29),  # one full sequence
+    " ".join(["sail"] * 30),  # and one more for <eos>
+    "Na\u00efve bread",
+]
+CONTEXTS = [
+    "A court. The trial of a judge!",
+    "Bread and ships.",
+    "",
+    "The oven, the Cook; bread",
+    "sea " * 400 + "judge " * 400,  # content words beyond the first 300 do not count
+    "the of a",
+    "Na\u00efve ship",
+]
+TOPICS = np.float32([[1, 0, 0, 0], [0.25, 0.25, 0.25, 0.25], [0, 0.3, 0, 0.7]])
+
+CLIENT = """
+import json, sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {"tcnlm", "preprocessing", "tensorflow_addons",
+                                  "gensim", "nltk"}:
+            raise ImportError(f"{name} is blocked")
+
+sys.meta_path.insert(0, Blocked())
+import numpy as np
+import tensorflow as tf
+
+calls = json.load(sys.stdin)
+model = tf.saved_model.load(calls.pop("folder"))
+answers = {"signatures": sorted(model.signatures)}
+for name, inputs in calls.items():
+    specs = model.signatures[name].structured_input_signature[1]
+    inputs = {key: tf.constant(inputs[key], specs[key].dtype) for key in inputs}
+    outputs = model.signatures[name](**inputs)
+    answers[name] = {
+        key: [v.decode() for v in value.numpy().ravel()]
+        if value.dtype == tf.string else value.numpy().tolist()
+        for key, value in outputs.items()
+    }
+json.dump(answers, sys.stdout)
+"""
+
+
+def ask(folder, **calls):
+    """Call signatures of a SavedModel in a process that cannot import our packages."""
+    result = subprocess.run(
+        [sys.executable, "-I", "-c", CLIENT],
+        input=json.dumps({"folder": str(folder), **calls}),
+        capture_output=True,
+        text=True,
+        cwd="/",
+    )
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return tiny.make_model()
+
+
+@pytest.fixture(scope="module")
+def lstm():
+    return tiny.make_model("lstm")
+
+
+@pytest.fixture(scope="module")
+def answers(model, tmp_path_factory):
+    """Everything the SavedModel of a TCNLM has to say, from a fresh process."""
+    folder = tmp_path_factory.mktemp("export") / "saved_model"
+    export(model, folder)
+    return ask(
+        folder,
+        infer_topics={"documents": CONTEXTS},
+        topic_words={"number": 3},
+        score={"sentences": SENTENCES, "contexts": CONTEXTS},
+        generate={"topics": TOPICS.tolist(), "seed": 2**40 + 7, "temperature": 1.5},
+    )
+
+
+@pytest.fixture(scope="module")
+def lstm_answers(lstm, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("export") / "saved_model"
+    export(lstm, folder)
+    return ask(
+        folder,
+        score={"sentences": SENTENCES, "contexts": CONTEXTS},
+        generate={"number": 5, "seed": 7, "temperature": 1.0},
+    )
+
+
+def content(text):
+    ids = [tiny.TOPIC_WORDS.index(w) for w in tokenize(text) if w in tiny.TOPIC_WORDS]
+    return [[*ids[:300], -1]]
+
+
+def infer(model, text):
+    return model.infer(bag_of_words(tf.constant(content(text)), len(tiny.TOPIC_WORDS)))
+
+
+def expected_log_prob(model, sentence, context):
+    """Return log p by hand: each 30 targets from the zero state, as in training."""
+    ids, total = [1, *model.vocabulary.ids(tokenize(sentence)), EOS], 0.0
+    for start in range(0, len(ids) - 1, 30):
+        piece = tf.constant([ids[start : start + 31]])
+        log_probs = model.log_probs(piece[:, :-1], piece[:, 1:], context)
+        total += float(tf.reduce_sum(log_probs))
+    return total
+
+
+def assert_scores(answer, model, contexts):
+    expected = [expected_log_prob(model, *pair) for pair in zip(SENTENCES, contexts)]
+    targets = [len(tokenize(sentence)) + 1 for sentence in SENTENCES]
+    assert answer["targets"] == targets
+    np.testing.assert_allclose(answer["log_probability"], expected, rtol=1e-5)
+    perplexity = np.exp(-np.array(expected) / targets)
+    np.testing.assert_allclose(answer["perplexity"], perplexity, rtol=1e-5)
+
+
+def test_a_topic_model_has_four_signatures(answers):
+    assert answers["signatures"] == ["generate", "infer_topics", "score", "topic_words"]
+
+
+def test_a_model_without_topics_has_two(lstm_answers):
+    assert lstm_answers["signatures"] == ["generate", "score"]
+
+
+def test_topics_are_the_models(answers, model):
+    expected = [infer(model, text)[0] for text in CONTEXTS]
+    assert np.ptp(expected, axis=0).max() > 0.01
+    np.testing.assert_allclose(answers["infer_topics"]["topics"], expected, atol=1e-6)
+
+
+def test_topic_words_are_the_models(answers, model):
+    assert answers["topic_words"]["words"] == sum(top_words(model, 3), [])
+
+
+def test_scores_are_the_models(answers, model):
+    assert_scores(answers["score"], model, [infer(model, text) for text in CONTEXTS])
+
+
+def test_scores_without_topics_are_the_models(lstm_answers, lstm):
+    assert_scores(lstm_answers["score"], lstm, [()] * len(SENTENCES))
+
+
+def test_sentences_and_their_log_probabilities_are_the_decoders(answers, model):
+    """The loop in the graph draws what decoding.py draws from the same seed."""
+    write = SentenceDecoder(model, Decoding(temperature=1.5))
+    expected = [group[0] for group in write(TOPICS, 3, seed=2**40 + 7)]
+    assert len({len(sentence.words) for sentence in expected}) > 1
+    written = answers["generate"]
+    assert written["sentences"] == [str(sentence) for sentence in expected]
+    np.testing.assert_allclose(
+        written["log_probability"], [s.log_probability for s in expected], rtol=1e-5
+    )
+
+
+def test_sentences_without_topics_are_the_decoders(lstm_answers, lstm):
+    [expected] = SentenceDecoder(lstm)((), 1, number=5, seed=7)
+    written = lstm_answers["generate"]
+    assert written["sentences"] == [str(sentence) for sentence in expected]
+
+
+# Of Unicode 14 (2021): Python 3.11 lower-cases them, TensorFlow does not know them.
+NEW_CAPITALS = {0x2C2F, 0xA7C0, 0xA7D0, 0xA7D6, 0xA7D8}
+
+
+def graph_tokens(texts):
+    rows = GRAPH.tokens(tf.constant(texts)).to_list()
+    return [[token.decode() for token in row] for row in rows]
+
+
+GRAPH = Texts(tiny.make_model("lstm").vocabulary)
+
+
+def test_awkward_text_has_the_same_tokens_as_in_preprocessing():
+    assert graph_tokens(AWKWARD) == [tokenize(text) for text in AWKWARD]
+
+
+def test_a_unicode_character_has_the_same_tokens_as_in_preprocessing():
+    """Every one of the basic plane, between letters."""
+    points = [p for p in range(0x10000) if not 0xD800 <= p < 0xE000]
+    texts = [f"a{chr(point)}b c{chr(point)}" for point in points]
+    found = zip(points, graph_tokens(texts), map(tokenize, texts))
+    differ = {point for point, ours, theirs in found if ours != theirs}
+    assert differ <= NEW_CAPITALS
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.text(
+        alphabet=st.sampled_from("aBtn's .,!?-\"()&/@0149$`\u2019\u2026"), max_size=40
+    )
+)
+def test_any_punctuation_has_the_same_tokens_as_in_preprocessing(text):
+    assert graph_tokens([text]) == [tokenize(text)]
+
+
+def test_ids_are_the_vocabularys(model):
+    found = GRAPH.ids(tf.constant(AWKWARD)).to_list()
+    assert found == [model.vocabulary.ids(tokenize(text)) for text in AWKWARD]
+
+
+def test_a_saved_model_is_replaced_whole(model, lstm, tmp_path):
+    folder = tmp_path / "saved_model"
+    export(lstm, folder)
+    export(model, folder)
+    assert "infer_topics" in tf.saved_model.load(str(folder)).signatures
+    assert [path.name for path in tmp_path.iterdir()] == ["saved_model"]
+
+
+def test_a_failed_export_leaves_what_was_there(model, tmp_path, monkeypatch):
+    folder = tmp_path / "saved_model"
+    folder.mkdir()
+    (folder / "saved_model.pb").write_text("old")
+    monkeypatch.setattr(tf.saved_model, "save", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        export(model, folder)
+    assert (folder / "saved_model.pb").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["saved_model"]
+
+
+def test_a_folder_with_other_contents_is_not_overwritten(model, tmp_path):
+    (tmp_path / "thesis.tex").write_text("precious")
+    with pytest.raises(InputError, match="exists and is no SavedModel"):
+        export(model, tmp_path)
+    assert (tmp_path / "thesis.tex").exists()
+
+
+def test_the_command_exports_a_run(tmp_path, monkeypatch, capsys):
+    model = tiny.make_run(tmp_path / "RUN")
+    monkeypatch.setattr("sys.argv", ["export", str(tmp_path / "RUN")])
+    main()
+    loaded = tf.saved_model.load(str(tmp_path / "RUN" / "saved_model"))
+    found = loaded.signatures["infer_topics"](documents=tf.constant(["the sea"]))
+    np.testing.assert_allclose(found["topics"], infer(model, "the sea"), atol=1e-6)
+    assert str(tmp_path / "RUN" / "saved_model") in capsys.readouterr().out

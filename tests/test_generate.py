@@ -1,0 +1,205 @@
+"""generate.py: what it is asked for, and the command itself on a tiny RUN."""
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import tiny
+
+import generate
+from preprocessing.errors import InputError
+from preprocessing.text import sentences
+from preprocessing.vocabulary import EOS
+from tcnlm import generation
+from tcnlm.decoding import Decoding, SentenceDecoder
+from tcnlm.layers import bag_of_words
+
+ROOT = Path(__file__).parents[1]
+REVIEW = "A ship, a SEA<br /><br />The court of the oven doesn't sail. Naïve sea!"
+
+
+@pytest.fixture(scope="module")
+def model():
+    return tiny.make_model()
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("generate") / "RUN"
+    tiny.make_run(folder)
+    return folder
+
+
+def command(*arguments):
+    """Run generate.py in a process of its own."""
+    line = [sys.executable, str(ROOT / "generate.py"), *map(str, arguments)]
+    result = subprocess.run(line, capture_output=True, encoding="utf-8")
+    assert "Traceback" not in result.stderr
+    return result
+
+
+def call(*arguments):
+    """Run generate.py in this process."""
+    generate.main(generate.parser().parse_args([*map(str, arguments)]))
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        (["3"], [0, 0, 0, 1]),
+        (["1:0.2"], [0, 1, 0, 0]),
+        (["3:0.6", "1:0.2"], [0, 0.25, 0, 0.75]),
+        (["0", "1"], [0.5, 0.5, 0, 0]),
+        (["2:3", "0:2", "2"], [1 / 3, 0, 2 / 3, 0]),
+    ],
+)
+def test_topics_are_mixed_by_normalised_weights(chosen, expected):
+    np.testing.assert_allclose(generation.mixture(chosen, 4), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("value", ["x", "", "-1", "1.5", "1:x", "1:0", "1:-2", "1:inf"])
+def test_a_malformed_topic_is_refused(value):
+    with pytest.raises(InputError, match=f"--topic {value}: give a topic's number"):
+        generation.mixture([value], 4)
+
+
+def test_a_topic_out_of_range_is_refused_with_the_range():
+    with pytest.raises(InputError, match="--topic 4: the model has topics 0 to 3"):
+        generation.mixture(["1", "4"], 4)
+
+
+def test_without_a_request_every_topic_has_its_turn(model):
+    topics = generation.requested_topics(model, [], None, 300)
+    np.testing.assert_array_equal(topics, np.eye(4))
+
+
+@pytest.mark.parametrize("request_", [(["1"], None), ([], "-")])
+def test_a_model_without_topics_refuses_them(request_):
+    with pytest.raises(InputError, match="model LSTM has no topics"):
+        generation.requested_topics(tiny.make_model("lstm"), *request_, 300)
+
+
+def test_a_documents_topics_are_those_of_its_content_words(model, tmp_path):
+    path = tmp_path / "review.txt"
+    path.write_text(REVIEW, encoding="utf-8")
+    words = [word for sentence in sentences(REVIEW) for word in sentence]
+    content = [tiny.TOPIC_WORDS.index(w) for w in words if w in tiny.TOPIC_WORDS]
+    assert len(content) == 7
+    for size in (300, 3):
+        bow = bag_of_words(tf.constant([content[:size]]), len(tiny.TOPIC_WORDS))
+        topics = generation.requested_topics(model, [], str(path), size)
+        np.testing.assert_array_equal(topics, model.infer(bow))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "none of its 0 words is in the model's topic vocabulary"),
+        (b"The of xylophone.", "none of its 4 words is in the model's topic"),
+        (b"sea \xff", "not UTF-8 text"),
+        (None, "No such file"),
+    ],
+)
+def test_a_useless_document_is_refused(model, tmp_path, content, message):
+    path = tmp_path / "document.txt"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        generation.requested_topics(model, [], str(path), 300)
+
+
+def test_what_is_not_given_is_the_decoders_default():
+    chosen = {"top_k": 5, "allow_unknown": False, "number": 3, "run": "RUN"}
+    options = generation.decoding_options(chosen)
+    assert options == Decoding(top_k=5, allow_unknown=False)
+
+
+@pytest.mark.parametrize("name", ["tcnlm", "lstm"])
+@pytest.mark.parametrize("method", ["greedy", "sample", "beam"])
+def test_a_real_models_sentences_have_its_log_probabilities(name, method):
+    """What `step` adds up word by word is what `log_probs` says of the whole."""
+    model = tiny.make_model(name)
+    topics = np.float32([[0.7, 0.1, 0.2, 0], [0, 0, 0, 1]]) if name == "tcnlm" else None
+    options = Decoding(method=method, beam_width=4, max_length=12, allow_unknown=False)
+    number = 1 if method == "greedy" else 4
+    written = generation.write_sentences(model, topics, options, number, "The sea of")
+    for row, group in enumerate(written):
+        context = () if topics is None else topics[row : row + 1]
+        for sentence in group:
+            ids = [*map(tiny.WORDS.index, sentence.words), *[EOS] * sentence.ended]
+            expected = tiny.log_prob(model, ids, context)
+            assert sentence.log_probability == pytest.approx(expected, abs=1e-4)
+            assert sentence.words[:3] == ["the", "sea", "of"]
+
+
+def test_greedy_sentences_from_topics_do_not_depend_on_the_other_topics(model):
+    every = generation.write_sentences(model, np.eye(4), Decoding(method="greedy"))
+    write = SentenceDecoder(model, Decoding(method="greedy"))
+    for k, [sentence] in enumerate(every):
+        alone = write(tf.one_hot([k], 4), 1)[0][0]
+        assert alone.words == sentence.words
+
+
+def test_the_command_prints_a_sentence_for_each_topic_below_its_words(run, capsys):
+    result = command(run, "--seed", 5)
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert [line.split(":")[0] for line in lines[::2]] == [
+        f"topic {k} (1.00)" for k in range(4)
+    ]
+    words = {word for line in lines[::2] for word in line.split(": ")[1].split()}
+    assert words <= set(tiny.TOPIC_WORDS)
+    assert all(line.startswith("    ") for line in lines[1::2])
+    assert len(lines) == 8
+    call(run, "--seed", 5)
+    assert capsys.readouterr().out == result.stdout
+
+
+def test_json_has_an_object_a_line(run, capsys):
+    arguments = "--topic 3:0.7 --topic 1:0.3 --number 3 --no-unk --top-k 5 --prompt"
+    call(run, *arguments.split(), "The sea", "--json")
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(records) == 3
+    for record in records:
+        assert record["sentence"].startswith("the sea")
+        assert "<unk>" not in record["sentence"]
+        assert record["log_probability"] < 0
+        assert record["ended"] in (True, False)
+        weights = {topic["topic"]: topic["weight"] for topic in record["topics"]}
+        assert weights == pytest.approx({3: 0.7, 1: 0.3})
+
+
+def test_a_document_may_come_from_standard_input(run, capsys, monkeypatch):
+    stdin = io.TextIOWrapper(io.BytesIO(REVIEW.encode()))
+    monkeypatch.setattr("sys.stdin", stdin)
+    call(run, "--document", "-", "--method", "beam", "--number", 2)
+    *topics, first, second = capsys.readouterr().out.splitlines()
+    assert topics
+    assert all(line.startswith("topic ") for line in topics)
+    assert first.startswith("    ")
+    assert second.startswith("    ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--topic", "9"], "--topic 9: the model has topics 0 to 3"),
+        (["--temperature", "0"], "temperature must be above 0, not 0.0"),
+        (["--method", "greedy", "--number", "2"], "number must be 1 to 1"),
+    ],
+)
+def test_a_bad_request_is_refused(run, arguments, message):
+    with pytest.raises(InputError, match=message):
+        call(run, *arguments)
+
+
+def test_the_command_refuses_what_is_not_a_run_in_a_line(tmp_path):
+    result = command(tmp_path / "nowhere")
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert f"error: {tmp_path / 'nowhere'}: not a RUN" in result.stderr

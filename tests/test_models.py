@@ -1,0 +1,183 @@
+"""What every registered method must do, whatever it is."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from helpers import assert_close
+
+import tcnlm.models
+from preprocessing.vocabulary import SPECIALS, Vocabulary
+from tcnlm.models import MODELS, model_class
+from tcnlm.models.base import LanguageModel, TopicModel
+from tcnlm.optimization import GroupedAdam
+
+WORDS = [*SPECIALS, *(f"w{i}" for i in range(26))]
+VOCABULARY = Vocabulary(WORDS, np.arange(30, 0, -1), WORDS[8:20])
+TINY = {"units": 6, "embedding_size": 5, "cutoffs": (12,), "layers": 2}
+TINY_TOPICS = {"num_topics": 3, "num_factors": 4, "encoder_units": (7, 7)}
+
+every_model = pytest.mark.parametrize("name", sorted(MODELS))
+topic_models = pytest.mark.parametrize(
+    "name", [n for n in sorted(MODELS) if issubclass(model_class(n), TopicModel)]
+)
+
+
+def make(name, **settings):
+    kind = model_class(name)
+    tiny = {**TINY, **(TINY_TOPICS if issubclass(kind, TopicModel) else {})}
+    model = kind(kind.Config(**{**tiny, **settings}), VOCABULARY, seed=3)
+    model.build_weights()
+    return model
+
+
+def make_batch(rng, rows=4, steps=7):
+    """Return a batch of words that differ within a row, some rows padded."""
+    words = np.stack([rng.permutation(np.arange(4, 30))[:steps] for _ in range(rows)])
+    lengths = rng.integers(1, steps + 1, rows)
+    lengths[0] = steps
+    real = np.arange(steps) < lengths[:, None]
+    inputs = np.concatenate([np.ones((rows, 1), int), words[:, :-1]], axis=1)
+    context = rng.integers(-1, 12, (rows, 9))
+    arrays = {"inputs": inputs * real, "targets": words * real, "context": context}
+    return {key: tf.constant(value, tf.int32) for key, value in arrays.items()}
+
+
+def score(model, batch):
+    context = model.context(batch)
+    return model.log_probs(batch["inputs"], batch["targets"], context)
+
+
+def test_every_file_of_models_is_registered():
+    folder = Path(tcnlm.models.__file__).parent
+    files = {path.stem for path in folder.glob("*.py")} - {"__init__", "base"}
+    assert files == {entry.split(":")[0].split(".")[-1] for entry in MODELS.values()}
+
+
+def test_an_unknown_model_is_refused_naming_the_known():
+    with pytest.raises(ValueError, match="lstm, tcnlm"):
+        model_class("transformer")
+
+
+@every_model
+def test_step_by_step_gives_the_same_probabilities(name, rng):
+    model, batch = make(name), make_batch(rng)
+    context, state = model.context(batch), model.initial_state(4)
+    expected = score(model, batch).numpy()
+    for m in range(7):
+        log_probs, state = model.step(batch["inputs"][:, m], state, context)
+        assert_close(tf.reduce_sum(tf.exp(log_probs), axis=1), np.ones(4, "float32"))
+        target = batch["targets"][:, m].numpy()
+        chosen = log_probs.numpy()[np.arange(4), target]
+        assert_close(np.where(target > 0, chosen, 0), expected[:, m])
+
+
+@every_model
+def test_no_word_is_predicted_from_a_later_one(name, rng):
+    model, batch = make(name), make_batch(rng)
+    context = model.context(batch)
+    with tf.GradientTape(persistent=True) as tape:
+        log_probs = model.log_probs(batch["inputs"], batch["targets"], context)
+        row = tf.unstack(log_probs[0])
+    for m, value in enumerate(row):
+        table = tf.convert_to_tensor(tape.gradient(value, model.embedding.embeddings))
+        dependence = tf.reduce_sum(tf.abs(table), axis=1).numpy()
+        seen = batch["inputs"][0].numpy()
+        assert (dependence[seen[: m + 1]] > 0).all()
+        assert (dependence[seen[m + 1 :]] == 0).all()
+
+
+@every_model
+def test_padding_changes_nothing(name, rng):
+    model, batch = make(name), make_batch(rng)
+    wider = {**batch}
+    for key, value in (("inputs", 0), ("targets", 0), ("context", -1)):
+        wider[key] = tf.pad(batch[key], [[0, 0], [0, 5]], constant_values=value)
+    assert_close(score(model, wider)[:, :7], score(model, batch))
+    assert not score(model, wider)[:, 7:].numpy().any()
+
+
+@every_model
+@pytest.mark.parametrize(("rows", "steps"), [(1, 1), (5, 3), (2, 20)])
+def test_any_batch_and_length_goes(name, rows, steps, rng):
+    model, batch = make(name), make_batch(rng, rows, steps)
+    assert score(model, batch).shape == (rows, steps)
+    assert np.isfinite(model.objective(batch, training=True)["loss"])
+
+
+@every_model
+def test_every_weight_gets_a_finite_gradient(name, rng):
+    model, batch = make(name), make_batch(rng, 16)
+    with tf.GradientTape() as tape:
+        loss = model.objective(batch, training=True)["loss"]
+    weights = model.trainable_variables
+    for weight, gradient in zip(weights, tape.gradient(loss, weights)):
+        assert gradient is not None, weight.name
+        values = tf.convert_to_tensor(gradient).numpy()
+        assert np.isfinite(values).all(), weight.name
+        assert values.any(), weight.name
+
+
+@every_model
+def test_every_weight_is_in_one_parameter_group(name):
+    model = make(name)
+    grouped = [id(w) for weights, _ in model.parameter_groups() for w in weights]
+    assert sorted(grouped) == sorted(id(w) for w in model.trainable_variables)
+
+
+@every_model
+def test_a_few_steps_lower_the_loss(name, rng):
+    model, batch = make(name, dropout=0.0, learning_rate=0.01), make_batch(rng, 16)
+    optimizer = GroupedAdam(model.parameter_groups(), clip_norm=5.0)
+    before = model.objective(batch, training=False)["loss"]
+    for _ in range(8):
+        model.train_step(batch, optimizer)
+    assert model.objective(batch, training=False)["loss"] < before
+    assert int(model.steps) == 8
+
+
+@every_model
+def test_saved_weights_give_the_same_objective(name, rng, tmp_path):
+    model, batch = make(name), make_batch(rng)
+    for weight in model.trainable_variables:
+        weight.assign_add(tf.constant(rng.normal(size=weight.shape), tf.float32) * 0.1)
+    model.save_weights(tmp_path / "model.weights.h5")
+    other = make(name)
+    assert other.objective(batch, False)["loss"] != model.objective(batch, False)["loss"]
+    other.load_weights(tmp_path / "model.weights.h5")
+    for key, value in model.objective(batch, training=False).items():
+        assert_close(other.objective(batch, training=False)[key], value)
+
+
+@every_model
+def test_models_are_language_models(name):
+    assert isinstance(make(name), LanguageModel)
+
+
+@topic_models
+def test_topics_and_proportions_are_on_the_simplex(name, rng):
+    model = make(name)
+    bags = rng.poisson(1.0, (5, 12)).astype("float32")
+    bags[0] = 0  # a document without content words
+    for rows in (model.infer(bags), model.topics()):
+        assert (rows.numpy() >= 0).all()
+        assert_close(rows.numpy().sum(axis=1), np.ones(len(rows), "float32"))
+
+
+@topic_models
+def test_given_topics_drive_the_words(name):
+    model = make(name)
+    first, second = (
+        model.step(tf.constant([1]), model.initial_state(1), model.context_from_topics(topics))[0]
+        for topics in (tf.constant([[1.0, 0.0, 0.0]]), tf.constant([[0.0, 0.0, 1.0]]))
+    )
+    assert np.abs(first.numpy() - second.numpy()).max() > 1e-4
+
+
+def test_tcnlm_has_the_papers_number_of_recurrent_parameters():
+    """4 n_f (n_x + 2T + 3 n_h), section 3.2; second layers take the first's output."""
+    model = make("tcnlm", use_bias=False)
+    first, second = (layer.count_params() for layer in model.recurrent)
+    assert first == 4 * 4 * (5 + 2 * 3 + 3 * 6)
+    assert second == 4 * 4 * (6 + 2 * 3 + 3 * 6)

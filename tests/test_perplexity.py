@@ -1,0 +1,181 @@
+"""Perplexity of a split: exact sums, whatever the batches; draws of the topics."""
+
+import math
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from preprocessing.errors import InputError
+from preprocessing.vocabulary import EOS, GO, Vocabulary
+from tcnlm.models.lstm import LSTM
+from tcnlm.models.tcnlm import TCNLM
+from tcnlm.perplexity import sampled_score, score
+
+TOPIC_WORDS = list("abcdef")
+VOCABULARY = Vocabulary(
+    ["<pad>", "<go>", "<eos>", "<unk>", *TOPIC_WORDS, "the"], [1] * 11, TOPIC_WORDS
+)
+SENTENCES = [[4, 5, 3], [10], [6, 10, 7, 8, 9], [], [4] * 6, [5, 5]]
+SIZES = {"units": 5, "embedding_size": 4, "cutoffs": (6,)}
+
+
+class Sequences:
+    """A split of given sentences: sequence i has the context of `contexts[i]`."""
+
+    def __init__(self, sentences, padding=0):
+        self.sentences, self.padding = sentences, padding
+
+    @property
+    def num_sequences(self):
+        return len(self.sentences)
+
+    def batches(self, batch_size):
+        for start in range(0, len(self.sentences), batch_size):
+            yield self.batch(self.sentences[start : start + batch_size])
+
+    def batch(self, rows):
+        steps = max(map(len, rows)) + 1 + self.padding
+        batch = {
+            name: np.zeros([len(rows), steps], np.int32)
+            for name in ("inputs", "targets")
+        }
+        batch["context"] = np.full([len(rows), 4 + self.padding], -1, np.int32)
+        for i, row in enumerate(rows):
+            batch["inputs"][i, : len(row) + 1] = [GO, *row]
+            batch["targets"][i, : len(row) + 1] = [*row, EOS]
+            batch["context"][i, : len(row) % 4] = len(row) % len(TOPIC_WORDS)
+        return batch
+
+
+@pytest.fixture(params=["lstm", "tcnlm"])
+def model(request, rng):
+    return make_model(request.param, rng)
+
+
+def make_model(name, rng):
+    kind, topics = {"lstm": (LSTM, {}), "tcnlm": (TCNLM, {"num_topics": 3})}[name]
+    made = kind(kind.Config(**SIZES, **topics), VOCABULARY)
+    made.build_weights()
+    for weight in made.trainable_variables:
+        weight.assign(rng.normal(scale=0.5, size=weight.shape))
+    return made
+
+
+def nll_by_steps(model, sentence):
+    """Return -log p of a sentence and <eos>, one word at a time."""
+    batch = {
+        k: tf.constant(v) for k, v in Sequences([sentence]).batch([sentence]).items()
+    }
+    context, state, total = model.context(batch), model.initial_state(1), 0.0
+    for word, following in zip([GO, *sentence], [*sentence, EOS]):
+        log_probs, state = model.step(tf.constant([word]), state, context)
+        total -= float(log_probs[0, following])
+    return total
+
+
+def test_score_is_the_sum_over_words_taken_one_by_one(model):
+    total = sum(nll_by_steps(model, sentence) for sentence in SENTENCES)
+    targets = sum(len(sentence) + 1 for sentence in SENTENCES)
+    found = score(model, Sequences(SENTENCES), batch_size=4)
+    assert (found.targets, found.sequences) == (targets, len(SENTENCES))
+    assert found.nll == pytest.approx(total / targets, rel=1e-5)
+    assert found.perplexity == pytest.approx(math.exp(total / targets), rel=1e-5)
+
+
+def test_uniform_model_has_the_vocabulary_size_as_perplexity():
+    model = LSTM(LSTM.Config(units=5, embedding_size=4, cutoffs=()), VOCABULARY)
+    model.build_weights()
+    model.softmax.head.assign(tf.zeros_like(model.softmax.head))
+    found = score(model, Sequences(SENTENCES))
+    assert found.perplexity == pytest.approx(len(VOCABULARY), rel=1e-6)
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 5])
+def test_batch_size_is_of_no_account(model, batch_size):
+    whole = score(model, Sequences(SENTENCES), batch_size=64)
+    parts = score(model, Sequences(SENTENCES), batch_size=batch_size)
+    assert parts.nll == pytest.approx(whole.nll, rel=1e-5)
+    assert parts.terms == pytest.approx(whole.terms, rel=1e-5)
+
+
+def test_padding_is_of_no_account(model):
+    plain = score(model, Sequences(SENTENCES))
+    padded = score(model, Sequences(SENTENCES, padding=3))
+    assert padded.targets == plain.targets
+    assert padded.nll == pytest.approx(plain.nll, rel=1e-5)
+    assert padded.terms == pytest.approx(plain.terms, rel=1e-5)
+
+
+def test_terms_are_those_of_the_objective(rng):
+    model, split = make_model("tcnlm", rng), Sequences(SENTENCES)
+    objective = model.objective(next(split.batches(len(SENTENCES))), training=False)
+    terms = score(model, split, batch_size=2).terms
+    assert set(terms) == set(objective) - {"nll"}
+    for name, value in terms.items():
+        assert value == pytest.approx(float(objective[name]), rel=1e-5), name
+
+
+class Guesser(tf.Module):
+    """p(word) = c for a drawn c, one of two values with even odds."""
+
+    vocabulary = VOCABULARY
+
+    def __init__(self, values):
+        super().__init__()
+        self.noise = tf.random.Generator.from_seed(5)
+        self.values = tf.constant(values)
+
+    def sample_context(self, batch):
+        rows = tf.shape(batch["targets"])[0]
+        return tf.gather(self.values, self.noise.uniform([rows], 0, 2, tf.int32))
+
+    def log_probs(self, inputs, targets, context, training=False):
+        return tf.where(targets != 0, tf.math.log(context)[:, None], 0.0)
+
+
+def test_sampled_score_averages_likelihoods_and_not_their_logarithms():
+    found = sampled_score(Guesser([0.5, 0.1]), Sequences([[4]]), samples=20_000)
+    expected = -math.log((0.5**2 + 0.1**2) / 2)  # one word and <eos>, one draw for both
+    assert found.targets == 2
+    assert 2 * found.nll == pytest.approx(expected, abs=0.03)
+
+
+@pytest.mark.parametrize("samples", [1, 7])
+def test_sampled_score_is_the_score_where_draws_do_not_differ(samples):
+    split = Sequences(SENTENCES)
+    found = sampled_score(Guesser([0.25, 0.25]), split, samples, batch_size=4)
+    assert found.perplexity == pytest.approx(4, rel=1e-6)
+
+
+def test_sampled_score_meets_the_mean_score_as_the_posterior_narrows(rng):
+    model, split = make_model("tcnlm", rng), Sequences(SENTENCES)
+    wide = sampled_score(model, split, samples=3)
+    head = model.encoder.log_variance
+    head.kernel.assign(tf.zeros_like(head.kernel))
+    head.bias.assign(tf.fill(head.bias.shape, -40.0))
+    narrow, mean = sampled_score(model, split, samples=3), score(model, split)
+    assert narrow.nll == pytest.approx(mean.nll, rel=1e-5)
+    assert wide.nll != pytest.approx(mean.nll, rel=1e-5)
+
+
+def test_sampled_score_repeats_with_its_seed(rng):
+    model, split = make_model("tcnlm", rng), Sequences(SENTENCES)
+    first, again = (sampled_score(model, split, 2, seed=3).nll for _ in range(2))
+    other = sampled_score(model, split, 2, seed=4).nll
+    assert first == again
+    assert first != other
+
+
+@pytest.mark.parametrize(
+    ("call", "complaint"),
+    [
+        (lambda lstm: sampled_score(lstm, Sequences([[4]]), 3), "no topics to draw"),
+        (lambda lstm: sampled_score(Guesser([1.0, 1.0]), Sequences([[4]]), 0), "1 or"),
+        (lambda lstm: score(lstm, Sequences([])), "no sequence"),
+        (lambda lstm: score(lstm, Sequences([[4]]), 0), "batch size must be 1"),
+    ],
+)
+def test_bad_input_is_refused(rng, call, complaint):
+    with pytest.raises(InputError, match=complaint):
+        call(make_model("lstm", rng))

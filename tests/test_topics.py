@@ -1,0 +1,98 @@
+"""Topic words, diversity, angles, and the topics of documents."""
+
+import numpy as np
+import pytest
+
+from preprocessing.vocabulary import Vocabulary
+from tcnlm import topics
+
+WORDS = ["ship", "sea", "oven", "bread"]
+BETA = np.array(
+    [[0.5, 0.3, 0.1, 0.1], [0.1, 0.1, 0.2, 0.6], [0.25] * 4], dtype=np.float32
+)
+
+
+class Themes:
+    """A topic model whose proportions are the shares of ship, sea and the rest."""
+
+    vocabulary = Vocabulary(WORDS, [1] * 4, WORDS)
+
+    def topics(self):
+        return BETA
+
+    def infer(self, bow):
+        bow = np.asarray(bow) + 1e-3
+        grouped = np.stack([bow[:, 0], bow[:, 1], bow[:, 2:].sum(axis=1)], axis=1)
+        return grouped / grouped.sum(axis=1, keepdims=True)
+
+
+class Documents:
+    def __init__(self, contents):
+        self.contents = contents
+
+    @property
+    def num_documents(self):
+        return len(self.contents)
+
+    def document_contexts(self, batch_size):
+        for start in range(0, len(self.contents), batch_size):
+            rows = self.contents[start : start + batch_size]
+            yield np.array([row + [-1] * (3 - len(row)) for row in rows])
+
+
+def test_top_words_are_the_most_probable_first_and_ties_go_by_frequency():
+    found = topics.top_words(Themes(), 2)
+    assert found == [["ship", "sea"], ["bread", "oven"], ["ship", "sea"]]
+
+
+def test_asking_for_more_words_than_there_are_gives_all():
+    assert [len(words) for words in topics.top_words(Themes(), 25)] == [4, 4, 4]
+
+
+@pytest.mark.parametrize(
+    ("words", "share"),
+    [
+        ([["a", "b"], ["c", "d"]], 1.0),
+        ([["a", "b"], ["a", "b"]], 0.5),
+        ([["a", "b"], ["b", "c"]], 3 / 4),
+    ],
+)
+def test_diversity_is_the_share_of_different_words(words, share):
+    assert topics.diversity(words) == share
+
+
+def test_diversity_looks_at_the_first_words_only():
+    assert topics.diversity([["a", "x"], ["b", "x"]], count=1) == 1.0
+
+
+def test_angles_are_right_for_disjoint_topics_and_zero_on_the_diagonal(monkeypatch):
+    monkeypatch.setattr(Themes, "topics", lambda self: np.eye(3, dtype=np.float32))
+    expected = 90 * (1 - np.eye(3))
+    np.testing.assert_allclose(topics.angles(Themes()), expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 10])
+def test_every_document_is_inferred_in_order_whatever_the_batch(batch_size):
+    split = Documents([[0, 0, 0], [1], [2, 3], [0, 0, 1]])
+    found = topics.infer_documents(Themes(), split, batch_size)
+    assert list(found.largest) == [0, 1, 2, 0]
+    np.testing.assert_allclose(found.proportions.sum(axis=1), 1, rtol=1e-6)
+    np.testing.assert_allclose(found.proportions[3], [2 / 3, 1 / 3, 0], atol=1e-2)
+
+
+def test_topics_in_use_are_those_largest_somewhere():
+    found = topics.infer_documents(Themes(), Documents([[0], [0, 0, 1], [2]]))
+    assert found.in_use == 2
+    assert found.largest_proportion == pytest.approx((1 + 2 / 3 + 1) / 3, abs=1e-2)
+
+
+def test_a_document_without_topic_words_counts_for_no_topic():
+    found = topics.infer_documents(Themes(), Documents([[0], [], [0]]))
+    assert list(found.has_words) == [True, False, True]
+    assert found.in_use == 1
+    assert len(found.proportions) == 3
+
+
+def test_documents_without_any_topic_word_use_no_topic():
+    found = topics.infer_documents(Themes(), Documents([[], []]))
+    assert (found.in_use, found.largest_proportion) == (0, 0.0)

@@ -1,0 +1,50 @@
+"""Models of a few words with random weights, and RUNs of them, without training."""
+
+import numpy as np
+import tensorflow as tf
+
+from preprocessing.vocabulary import SPECIALS, Vocabulary
+from tcnlm.models import model_class
+from tcnlm.runs import FORMAT_VERSION, WEIGHTS, write_json
+
+TOPIC_WORDS = "ship sea sail bread oven cook judge court trial naïve".split()
+WORDS = [*SPECIALS, *"the of a , . 's n't does u.s. mr.".split(), *TOPIC_WORDS]
+SETTINGS = {"units": 6, "embedding_size": 5, "cutoffs": [8, 14], "dropout": 0.4}
+TOPICS = {"num_topics": 4, "encoder_units": [7, 7]}
+
+
+def settings(name):
+    return {**SETTINGS, **(TOPICS if name == "tcnlm" else {})}
+
+
+def make_model(name="tcnlm", seed=3):
+    """Return a model whose every weight is random and large enough to matter."""
+    kind, values = model_class(name), settings(name)
+    values = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+    counts = range(len(WORDS), 0, -1)
+    model = kind(kind.Config(**values), Vocabulary(WORDS, counts, TOPIC_WORDS), seed=1)
+    model.build_weights()
+    rng = np.random.default_rng(seed)
+    for weight in model.trainable_variables:
+        weight.assign(rng.normal(scale=0.8, size=weight.shape))
+    return model
+
+
+def make_run(folder, name="tcnlm"):
+    """Write a RUN as train.py would have; return its model."""
+    folder.mkdir()
+    model = make_model(name)
+    data = {"settings": {"sequence_length": 30, "context_words": 300}}
+    config = {"format_version": FORMAT_VERSION, "model": name, "seed": 1, "data": data}
+    write_json(folder / "config.json", {**config, "settings": settings(name)})
+    model.vocabulary.save(folder)
+    model.save_weights(folder / WEIGHTS)
+    return model
+
+
+def log_prob(model, ids, context):
+    """Return log p of a sentence's word ids, nats, by `log_probs` in one sequence."""
+    sequence = tf.constant([[1, *ids]])
+    return float(
+        tf.reduce_sum(model.log_probs(sequence[:, :-1], sequence[:, 1:], context))
+    )

@@ -1,26 +1,35 @@
-"""`python -m preprocessing SOURCE-OPTIONS --out DATA`: raw text to the DATA directory."""
+"""`python -m preprocessing SOURCE --out DATA`: raw text to the DATA directory."""
 
 from __future__ import annotations
 
+import shlex
+import signal
 import sys
 
-from preprocessing.arguments import parse
+from preprocessing.arguments import corpus_of, parser, settings_of
 from preprocessing.errors import InputError
 from preprocessing.pipeline import preprocess
 from preprocessing.table import table
 
 
 def main(arguments: list[str]) -> int:
-    """Runs the command; the exit status is 2 for bad input, 130 for Ctrl-C."""
+    """Run the command; the exit status is 2 for bad input, 130 if interrupted."""
+    options = parser().parse_args(arguments)
+    command = shlex.join(["python", "-m", "preprocessing", *arguments])
     try:
-        corpus, settings, options = parse(arguments)
-        command = " ".join(["python -m preprocessing", *arguments])
-        meta = preprocess(corpus, settings, options.out, command, options.force)
+        meta = preprocess(
+            corpus_of(options),
+            settings_of(options),
+            options.out,
+            command,
+            options.force,
+            options.processes,
+        )
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("interrupted: nothing was written", file=sys.stderr)
+        print("interrupted: nothing written", file=sys.stderr)
         return 130
     print(table(meta))
     print(f"written to {options.out}")
@@ -28,4 +37,5 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(main(sys.argv[1:]))

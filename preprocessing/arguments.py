@@ -4,94 +4,183 @@ from __future__ import annotations
 
 import argparse
 import os
-from functools import partial
+from collections.abc import Callable
+from math import isclose
 from pathlib import Path
 
-from preprocessing import sources
+from preprocessing import corpora
 from preprocessing.errors import InputError
-from preprocessing.pipeline import CONTEXTS, Corpus, Settings
+from preprocessing.pipeline import CONTEXTS, Settings
 from preprocessing.splits import DEFAULT_FRACTIONS
 from preprocessing.vocabulary import STOP_WORDS, Rules, read_stop_words
 
 _PARTS = {
-    ("train", "heldout"): ("train", "heldout"),
-    ("train", "valid", "test"): ("train", "valid", "test"),
-    ("input",): ("all",),
+    ("train", "heldout"): {"train": "train", "heldout": "heldout"},
+    ("train", "valid", "test"): {"train": "train", "valid": "valid", "test": "test"},
+    ("input",): {"input": "all"},
 }
+_FILES = ("input", "train", "heldout", "valid", "test")
 
 
-def parse(arguments: list[str]) -> tuple[Corpus, Settings, argparse.Namespace]:
-    """The corpus, the settings and all options; InputError for impossible ones."""
-    options = _parser().parse_args(arguments)
-    settings = Settings(
+def corpus_of(options: argparse.Namespace) -> corpora.Corpus:
+    """The corpus that the options name; InputError where they do not fit together."""
+    given = {name for name in _FILES if getattr(options, name)}
+    if options.format == "lee":
+        _require(not given, "--format lee takes no files: gensim ships them")
+        return corpora.lee_corpus()
+    if options.format == "aclimdb":
+        one = given == {"input"} and len(options.input) == 1
+        _require(
+            one, "--format aclimdb takes --input, the folder aclImdb or its .tar.gz"
+        )
+        return corpora.aclimdb_corpus(options.input[0])
+    _require(
+        given == {"input"} or not options.split,
+        "--split cuts --input, which is not given",
+    )
+    for names, parts in _PARTS.items():
+        if given == set(names):
+            files = {parts[name]: getattr(options, name) for name in names}
+            return corpora.file_corpus(options.format, files, options.field)
+    raise InputError(
+        "give --input, or --train and --heldout, or --train, --valid and --test"
+    )
+
+
+def settings_of(options: argparse.Namespace) -> Settings:
+    """The settings that the options name; InputError for an impossible one."""
+    fractions = tuple(options.split or DEFAULT_FRACTIONS)
+    good = all(0 < part < 1 for part in fractions) and isclose(sum(fractions), 1)
+    _require(good, "--split: three fractions above 0 that sum to 1, like 0.8 0.1 0.1")
+    _require(
+        0 <= options.topic_top_fraction < 1, "--topic-top-fraction: from 0 to below 1"
+    )
+    return Settings(
         rules=Rules(
             options.min_count,
             options.topic_min_count,
             options.topic_top_fraction,
             read_stop_words(options.stop_words),
         ),
-        fractions=tuple(options.split or DEFAULT_FRACTIONS),
-        limit=tuple(options.limit) if options.limit else None,
+        fractions=fractions,
+        limit=options.limit and tuple(options.limit),
+        seed=options.seed,
         sequence_length=options.sequence_length,
         context=options.context,
         context_words=options.context_words,
-        seed=options.seed,
-        processes=options.processes,
     )
-    return _corpus(options), settings, options
 
 
-def _corpus(options: argparse.Namespace) -> Corpus:
-    chosen = sources.FORMATS[options.format]
-    files = _files(options)
-    parts = {
-        part: partial(_read_all, chosen, paths, options.field)
-        for part, paths in files.items()
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise InputError(message)
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be 1 or more, not {number}")
+    return number
+
+
+def _natural(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"must be 0 or more, not {number}")
+    return number
+
+
+def parser() -> argparse.ArgumentParser:
+    """All options, each with its default."""
+    result = argparse.ArgumentParser(
+        "python -m preprocessing",
+        description="Raw text to the DATA directory: sentences, tokens, vocabularies, "
+        "arrays and meta.json.",
+    )
+    _add_source(result.add_argument_group("source"))
+    _add_splits(result.add_argument_group("splits"))
+    _add_vocabularies(result.add_argument_group("vocabularies"))
+    _add_sequences(result.add_argument_group("sequences and their contexts"))
+    _add_run(result.add_argument_group("run"))
+    return result
+
+
+def _add_source(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    kinds = (
+        "lee: the news corpus that gensim ships; aclimdb: the folder aclImdb or its "
+        ".tar.gz (train is for training, test is held out); tdlm: a document a line, "
+        "sentences apart by tabs, tokens by spaces; text: a document a line; jsonl: a "
+        "JSON object a line. Files may be plain, .gz or .xz, in UTF-8"
+    )
+    add("--format", choices=corpora.NAMES, required=True, help=kinds)
+    purpose = "jsonl: the field that holds the document (default: %(default)s)"
+    add("--field", default="text", metavar="NAME", help=purpose)
+    files = {
+        "input": "all documents, to be cut by --split",
+        "train": "training documents",
+        "heldout": "documents to be shuffled and halved into validation and test",
+        "valid": "validation documents",
+        "test": "test documents",
     }
-    names = [str(path) for paths in files.values() for path in paths]
-    return Corpus(parts, chosen.sentences, f"{options.format}: {' '.join(names)}")
+    for name, purpose in files.items():
+        add(f"--{name}", nargs="+", type=Path, metavar="FILE", help=purpose)
 
 
-def _files(options: argparse.Namespace) -> dict[str, list[Path]]:
-    if options.format == "lee":
-        return {"all": [sources.lee_path()]}
-    names = [
-        name for name in ("input", "train", "heldout", "valid", "test")
-        if getattr(options, name)
-    ]
-    for wanted, parts in _PARTS.items():
-        if set(wanted) == set(names):
-            return {p: getattr(options, name) for p, name in zip(parts, wanted)}
-    raise InputError(
-        "give either --input, or --train and --heldout, or --train, --valid and --test"
+def _add_splits(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    names = ("TRAIN", "VALID", "TEST")
+    purpose = "fractions of --input, which is shuffled before (default: 0.8 0.1 0.1)"
+    add("--split", nargs=3, type=float, metavar=names, help=purpose)
+    purpose = (
+        "keep the first so many documents of the shuffled splits (files given with "
+        "--train --valid --test keep their order, and are shuffled only for this)"
     )
+    add("--limit", nargs=3, type=_positive, metavar=names, help=purpose)
+    purpose = "of the shuffling (default: %(default)s)"
+    add("--seed", type=_natural, default=Settings.seed, metavar="N", help=purpose)
 
 
-def _read_all(chosen: sources.Format, paths: list[Path], field: str):
-    for path in paths:
-        yield from chosen.read(path, field)
+def _add_vocabularies(group: argparse._ArgumentGroup) -> None:
+    def add(name: str, kind: Callable, default: float, purpose: str) -> None:
+        purpose += " (default: %(default)s)"
+        group.add_argument(name, type=kind, default=default, metavar="N", help=purpose)
+
+    purpose = "times that a word occurs in the training documents, at least"
+    add("--min-count", _positive, Rules.min_count, purpose)
+    purpose = "times that a topic word occurs in all of them together, at least"
+    add("--topic-min-count", _positive, Rules.topic_min_count, purpose)
+    purpose = "the most frequent types, this fraction of all, are no topic words"
+    add("--topic-top-fraction", float, Rules.top_fraction, purpose)
+    purpose = "no topic words: a word a line, # for comments (default: those of MALLET)"
+    add = group.add_argument
+    add("--stop-words", type=Path, default=STOP_WORDS, metavar="FILE", help=purpose)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        "python -m preprocessing", description="Raw text to the DATA directory."
+def _add_sequences(group: argparse._ArgumentGroup) -> None:
+    def add(name: str, purpose: str, **options: object) -> None:
+        purpose += " (default: %(default)s)"
+        group.add_argument(name, help=purpose, **options)
+
+    number = {"type": _positive, "metavar": "N"}
+    purpose = "targets of a sequence; a longer sentence makes several"
+    add("--sequence-length", purpose, default=Settings.sequence_length, **number)
+    purpose = (
+        "what the topics of a sequence are inferred from: all other sentences of the "
+        "document, the preceding ones, or all but the sequence itself (which leaks the "
+        "rest of a long sentence), as the predecessor TDLM does"
     )
-    add = parser.add_argument
-    add("--format", choices=sources.FORMATS, required=True)
-    add("--field", default="text", help="jsonl: the field that holds the document")
-    for name in ("input", "train", "heldout", "valid", "test"):
-        add(f"--{name}", nargs="+", type=Path, metavar="FILE")
-    add("--split", nargs=3, type=float)
-    add("--limit", nargs=3, type=int)
-    add("--out", type=Path, required=True)
-    add("--force", action="store_true")
-    add("--min-count", type=int, default=Rules.min_count)
-    add("--topic-min-count", type=int, default=Rules.topic_min_count)
-    add("--topic-top-fraction", type=float, default=Rules.top_fraction)
-    add("--stop-words", type=Path, default=STOP_WORDS)
-    add("--sequence-length", type=int, default=Settings.sequence_length)
-    add("--context", choices=CONTEXTS, default=Settings.context)
-    add("--context-words", type=int, default=Settings.context_words)
-    add("--seed", type=int, default=Settings.seed)
-    add("--processes", type=int, default=os.cpu_count())
-    return parser
+    add("--context", purpose, default=Settings.context, choices=CONTEXTS)
+    purpose = "topic words of a context: the first so many"
+    add("--context-words", purpose, default=Settings.context_words, **number)
+
+
+def _add_run(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add("--out", type=Path, required=True, metavar="DATA", help="the folder to make")
+    add("--force", action="store_true", help="replace an existing DATA")
+    cores = os.cpu_count() or 1
+    purpose = (
+        "to tokenize with; the result does not depend on it (default: %(default)s)"
+    )
+    add("--processes", type=_positive, default=cores, metavar="N", help=purpose)

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import platform
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 from tqdm import tqdm
 
-from preprocessing import encode
+from preprocessing.collect import CHUNK, Arrays, select, tokenize_all
+from preprocessing.corpora import Corpus
+from preprocessing.encode import (
+    counts_of,
+    fingerprint,
+    read_meta,
+    save_arrays,
+    vocabulary_of,
+    write_meta,
+)
 from preprocessing.errors import InputError
+from preprocessing.folders import new_folder
 from preprocessing.splits import DEFAULT_FRACTIONS, assign
 from preprocessing.vocabulary import Rules, Vocabulary
 
@@ -21,130 +31,119 @@ CONTEXTS = ("others", "preceding", "leak")
 
 
 @dataclass(frozen=True)
-class Corpus:
-    """Parts of a corpus (see `splits.assign`), each a way to read its documents."""
-
-    parts: Mapping[str, Callable[[], Iterator[str]]]
-    sentences: Callable[[str], list[list[str]]]
-    source: str
-
-
-@dataclass(frozen=True)
 class Settings:
-    """All that the result depends on, apart from the corpus, and `processes`."""
+    """All that the result depends on beside the corpus."""
 
     rules: Rules = Rules()
     fractions: tuple[float, float, float] = DEFAULT_FRACTIONS
     limit: tuple[int, int, int] | None = None
-    sequence_length: int = 30  # TCNLM paper, Section 5: words in a sequence
-    context: str = "others"
-    context_words: int = 300
     seed: int = 0
-    processes: int = 1
+    sequence_length: int = 30  # targets; TCNLM paper, Section 5
+    context: str = "others"
+    context_words: int = 300  # TCNLM paper, Section 5; of the topic vocabulary
 
 
 def preprocess(
-    corpus: Corpus, settings: Settings, out: Path, command: str, force: bool = False
+    corpus: Corpus,
+    settings: Settings,
+    out: Path,
+    command: str = "",
+    force: bool = False,
+    processes: int = 1,
 ) -> dict:
-    """Writes the DATA directory `out` and returns its meta.json."""
-    with encode.new_folder(out, force) as folder:
-        splits = assign(
-            _count(corpus), settings.fractions, settings.limit, settings.seed
+    """Write the DATA directory `out` and return its meta.json; InputError if bad."""
+    with new_folder(out, force) as folder:
+        sizes = _count(corpus)
+        splits = assign(sizes, settings.fractions, settings.limit, settings.seed)
+        types, arrays, rows = _tokenize(
+            corpus, splits, folder / "tokens.tmp", processes
         )
-        wanted = np.sort(np.concatenate(list(splits.values())))
-        file = folder / "tokens.tmp"
-        documents = _progress(_pick(_read(corpus), wanted), "tokenizing", len(wanted))
-        types, arrays = encode.tokenize_all(
-            documents, corpus.sentences, file, settings.processes
-        )
-        rows = {name: np.searchsorted(wanted, numbers) for name, numbers in splits.items()}
-        train = encode.select(arrays, rows["train"])
-        vocabulary = encode.vocabulary_of(types, train, settings.rules)
-        _check(vocabulary, settings.rules)
+        train = select(arrays, rows["train"])
+        vocabulary = vocabulary_of(types, train, settings.rules)
+        _refuse_no_topics(vocabulary, settings.rules)
         vocabulary.save(folder)
-        counts = _save_splits(folder, types, arrays, rows, vocabulary, settings)
-        file.unlink()
-        meta = _meta(corpus, settings, command, vocabulary, counts, folder)
-        (folder / "meta.json").write_text(json.dumps(meta, indent=1) + "\n")
-    return meta
-
-
-def _save_splits(folder, types, arrays, rows, vocabulary, settings) -> dict:
-    final_ids = np.array(vocabulary.ids(types), dtype=np.int32)
-    counts = {}
-    for name, numbers in rows.items():
-        split = encode.select(arrays, numbers)
-        split = split._replace(tokens=final_ids[split.tokens])
-        encode.save_arrays(folder / name, split)
-        counts[name] = encode.counts_of(split, settings.sequence_length)
-    return counts
+        counts = {}
+        final_ids = np.array(vocabulary.ids(types), dtype=np.int32)
+        for name, numbers in rows.items():
+            split = _with_ids(select(arrays, numbers), final_ids)
+            save_arrays(folder / name, split)
+            counts[name] = counts_of(split, settings.sequence_length)
+        (folder / "tokens.tmp").unlink()
+        meta = _meta(folder, corpus, settings, vocabulary, command)
+        write_meta(folder, {**meta, "splits": counts})
+    return read_meta(out)
 
 
 def _count(corpus: Corpus) -> dict[str, int]:
-    sizes = {
+    """Read all of the corpus once: how many documents has every part?"""
+    return {
         name: sum(1 for _ in _progress(read(), f"reading {name}"))
         for name, read in corpus.parts.items()
     }
-    if not sum(sizes.values()):
-        raise InputError(f"{corpus.source}: no document in it")
-    return sizes
 
 
-def _read(corpus: Corpus) -> Iterator[str]:
-    for read in corpus.parts.values():
-        yield from read()
+def _tokenize(
+    corpus: Corpus, splits: dict[str, np.ndarray], file: Path, processes: int
+) -> tuple[list[str], Arrays, dict[str, np.ndarray]]:
+    """Types, arrays of the documents of any split, and the rows of each split."""
+    wanted = np.sort(np.concatenate(list(splits.values())))
+    documents = chain.from_iterable(read() for read in corpus.parts.values())
+    documents = _progress(_pick(documents, wanted), "tokenizing", len(wanted))
+    processes = min(processes, -(-len(wanted) // CHUNK))
+    types, arrays = tokenize_all(documents, corpus.sentences, file, processes)
+    rows = {name: np.searchsorted(wanted, numbers) for name, numbers in splits.items()}
+    return types, arrays, rows
 
 
 def _pick(items: Iterable[str], wanted: np.ndarray) -> Iterator[str]:
-    wanted = iter(wanted)
-    following = next(wanted, None)
+    """The items whose numbers are `wanted` (ascending)."""
+    numbers = iter(wanted)
+    following = next(numbers, None)
     for number, item in enumerate(items):
         if number == following:
             yield item
-            following = next(wanted, None)
+            following = next(numbers, None)
 
 
-def _progress(items: Iterable[str], label: str, total: int | None = None):
-    # disable=None: no bar where stderr is no terminal.
+def _progress(items: Iterable[str], label: str, total: int | None = None) -> tqdm:
+    # disable=None: no bar where the standard error is no terminal.
     return tqdm(items, label, total, unit=" documents", disable=None)
 
 
-def _check(vocabulary: Vocabulary, rules: Rules) -> None:
+def _with_ids(split: Arrays, final_ids: np.ndarray) -> Arrays:
+    return split._replace(tokens=final_ids[split.tokens])
+
+
+def _refuse_no_topics(vocabulary: Vocabulary, rules: Rules) -> None:
     if not vocabulary.topic_words:
         raise InputError(
-            f"no topic word is left: none of the {len(vocabulary)} words is a content "
-            f"word that occurs {rules.topic_min_count} times in the training text; "
-            "lower --topic-min-count"
+            f"no topic word is left: none of the {len(vocabulary)} words occurs "
+            f"{rules.topic_min_count} times in the training documents and is neither a "
+            "stop word nor among the most frequent; lower --topic-min-count"
         )
 
 
-def _meta(corpus, settings, command, vocabulary, counts, folder) -> dict:
-    rules = settings.rules
-    matters = {
-        "sequence_length": settings.sequence_length,
-        "context": settings.context,
-        "context_words": settings.context_words,
-    }
+def _meta(
+    folder: Path,
+    corpus: Corpus,
+    settings: Settings,
+    vocabulary: Vocabulary,
+    command: str,
+) -> dict:
+    values = asdict(settings)
+    rules = values.pop("rules")
+    rules["stop_words"] = len(rules["stop_words"])
+    later = ("sequence_length", "context", "context_words")  # batches depend on them
     return {
-        "format_version": encode.FORMAT_VERSION,
         "command": command,
         "source": corpus.source,
-        "seed": settings.seed,
+        "seed": values.pop("seed"),
         "versions": {
             "python": platform.python_version(),
             **{name: version(name) for name in ("numpy", "nltk")},
         },
-        "settings": {
-            "min_count": rules.min_count,
-            "topic_min_count": rules.topic_min_count,
-            "top_fraction": rules.top_fraction,
-            "stop_words": len(rules.stop_words),
-            "fractions": settings.fractions,
-            "limit": settings.limit,
-            **matters,
-        },
+        "settings": {**rules, **values},
         "vocabulary_size": len(vocabulary),
         "topic_vocabulary_size": len(vocabulary.topic_words),
-        "fingerprint": encode.fingerprint(folder, matters),
-        "splits": counts,
+        "fingerprint": fingerprint(folder, {name: values[name] for name in later}),
     }

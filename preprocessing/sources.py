@@ -1,97 +1,70 @@
-"""Readers: files of a corpus to raw documents, one at a time."""
+"""Readers: files of a corpus to raw documents, one after the other."""
 
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import json
 import lzma
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import BinaryIO
+from pathlib import Path, PurePosixPath
 
 from preprocessing import text
 from preprocessing.errors import InputError
 
+ACLIMDB_LABELS = {"train": ("neg", "pos", "unsup"), "test": ("neg", "pos")}
+
 _OPENERS = {".gz": gzip.open, ".xz": lzma.open}
+_DAMAGED = (
+    EOFError,
+    lzma.LZMAError,
+    zlib.error,
+    gzip.BadGzipFile,
+    tarfile.TarError,
+)
 
 
 @dataclass(frozen=True)
 class Format:
-    """How to read a corpus: files to documents, a document to tokenized sentences."""
+    """How to read a file: (path, JSON field) to documents, a document to sentences."""
 
     read: Callable[[Path, str], Iterator[str]]
     sentences: Callable[[str], list[list[str]]]
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines of a plain, .gz or .xz file in UTF-8, counted from 1, without line ends."""
-    number = 0
-    try:
-        with _OPENERS.get(path.suffix, open)(path, "rb") as file:
-            for number, line in enumerate(file, 1):
-                yield number, _decode(line, path, number)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(
-            f"{path}:{number + 1}: the compressed file is damaged or cut short after "
-            f"this line ({error}); fetch or make it again"
-        ) from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
-
-
-def _decode(line: bytes, path: Path, number: int) -> str:
-    try:
-        decoded = line.decode("utf-8-sig" if number == 1 else "utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}:{number}: not valid UTF-8 (byte 0x{line[error.start]:02x} at "
-            f"column {error.start + 1}); convert the file to UTF-8"
-        ) from None
-    return decoded[:-1].removesuffix("\r") if decoded.endswith("\n") else decoded
-
-
-def read_lines(path: Path, field: str) -> Iterator[str]:
-    """A document a line."""
-    return (line for _, line in numbered_lines(path))
+def read_lines(path: Path, field: str = "") -> Iterator[str]:
+    """A document a line; an empty line is a document without words."""
+    return (line for _, line in _numbered_lines(path))
 
 
 def read_jsonl(path: Path, field: str) -> Iterator[str]:
-    """A JSON object a line, the document in its `field`."""
-    for number, line in numbered_lines(path):
-        yield _json_text(line, field, f"{path}:{number}")
+    """A JSON object a line, the document in its `field`; empty lines do not count."""
+    for number, line in _numbered_lines(path):
+        if line.strip():
+            yield _json_text(line, field, f"{path}:{number}")
 
 
-def _json_text(line: str, field: str, where: str) -> str:
-    try:
-        record = json.loads(line)
-    except ValueError as error:
-        raise InputError(f"{where}: not valid JSON ({error})") from None
-    if not isinstance(record, dict) or field not in record:
-        names = ", ".join(record) if isinstance(record, dict) else "no object"
+def read_aclimdb(path: Path, part: str) -> Iterator[str]:
+    """Part "train" or "test" of the Large Movie Review Dataset, as distributed.
+
+    path: the folder aclImdb or its .tar.gz. A file a document; train has the 50,000
+    reviews without a label too.
+    """
+    found = False
+    for name, content in _aclimdb_files(path, part):
+        found = True
+        yield _decode(content, f"{path}/{name}", 1)
+    if not found:
         raise InputError(
-            f"{where}: no field {field!r} (there is: {names}); name one with --field"
+            f"{path}: no {part}/pos/*.txt in it; give the folder aclImdb or "
+            "aclImdb_v1.tar.gz as distributed"
         )
-    if not isinstance(record[field], str):
-        raise InputError(f"{where}: field {field!r} must be a string")
-    return record[field]
-
-
-def lee_path() -> Path:
-    """Where gensim keeps the Lee corpus (found without importing gensim)."""
-    spec = importlib.util.find_spec("gensim")
-    if spec is None or spec.origin is None:
-        raise InputError("--format lee needs gensim, which ships it: pip install gensim")
-    return Path(spec.origin).parent / "test/test_data/lee_background.cor"
 
 
 def split_tdlm(document: str) -> list[list[str]]:
-    """Sentences separated by tabs, tokens by spaces, taken as they are."""
+    """Sentences apart by tabs, tokens by spaces, taken as they are."""
     return [
         [token for token in sentence.split(" ") if token]
         for sentence in document.split("\t")
@@ -99,9 +72,103 @@ def split_tdlm(document: str) -> list[list[str]]:
 
 
 FORMATS = {
-    "lee": Format(read_lines, text.sentences),
     "tdlm": Format(read_lines, split_tdlm),
     "text": Format(read_lines, text.sentences),
     "jsonl": Format(read_jsonl, text.sentences),
-    "aclimdb": Format(read_lines, text.sentences),
 }
+
+
+def _numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Lines of a plain, .gz or .xz file in UTF-8, from 1, without their ends."""
+    number = 0
+    try:
+        with _OPENERS.get(path.suffix, open)(path, "rb") as file:
+            for number, line in enumerate(file, 1):
+                yield number, _decode(line, path, number)
+    except _DAMAGED as error:
+        raise InputError(
+            f"{path}:{number + 1}: the compressed file is damaged or cut short here "
+            f"({error}); fetch or make it again"
+        ) from None
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _decode(line: bytes, path: Path | str, number: int) -> str:
+    try:
+        decoded = line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        number += line.count(b"\n", 0, error.start)
+        raise InputError(
+            f"{path}:{number}: not valid UTF-8 (byte 0x{line[error.start]:02x} at "
+            f"offset {error.start}); convert the file to UTF-8"
+        ) from None
+    return decoded.rstrip("\r\n") if decoded.endswith("\n") else decoded
+
+
+def _unreadable(path: Path, error: OSError) -> InputError:
+    if isinstance(error, FileNotFoundError):
+        return InputError(f"{path}: no such file")
+    return InputError(f"{path}: cannot be read: {error.strerror or error}")
+
+
+def _json_text(line: str, field: str, where: str) -> str:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: not valid JSON: {error}") from None
+    if not isinstance(record, dict):
+        raise InputError(f'{where}: not a JSON object like {{"{field}": "..."}}')
+    if field not in record:
+        fields = ", ".join(record) or "none"
+        raise InputError(
+            f"{where}: no field {field!r} (its fields: {fields}); name one with --field"
+        )
+    return _checked_text(record[field], field, where)
+
+
+def _checked_text(value: object, field: str, where: str) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"{where}: field {field!r} is no string")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{where}: field {field!r} has half a surrogate pair at character "
+            f"{error.start}, which is no text; write the whole character"
+        ) from None
+    return value
+
+
+def _aclimdb_files(path: Path, part: str) -> Iterator[tuple[str, bytes]]:
+    try:
+        yield from (_from_folder if path.is_dir() else _from_tar)(path, part)
+    except _DAMAGED as error:
+        raise InputError(
+            f"{path}: the archive is damaged or cut short ({error}); fetch it again"
+        ) from None
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _from_folder(path: Path, part: str) -> Iterator[tuple[str, bytes]]:
+    for label in ACLIMDB_LABELS[part]:
+        for file in sorted((path / part / label).glob("*.txt")):
+            yield f"{part}/{label}/{file.name}", file.read_bytes()
+
+
+def _from_tar(path: Path, part: str) -> Iterator[tuple[str, bytes]]:
+    with tarfile.open(path, "r|*") as archive:
+        for member in archive:
+            place = PurePosixPath(member.name).parts[-3:]
+            if member.isfile() and _is_review(place, part):
+                yield "/".join(place), archive.extractfile(member).read()
+
+
+def _is_review(place: tuple[str, ...], part: str) -> bool:
+    return (
+        len(place) == 3
+        and place[0] == part
+        and place[1] in ACLIMDB_LABELS[part]
+        and place[2].endswith(".txt")
+    )

@@ -20,20 +20,22 @@ def assign(
 ) -> dict[str, np.ndarray]:
     """Numbers of the documents of every split, in the order in which they are written.
 
-    sizes: documents of every part of the corpus; documents are numbered through the
-    parts. Parts are either train, valid and test (kept in order unless there is a
-    limit), or train and heldout (halved), or all (cut by `fractions`).
+    sizes: documents of every part of the corpus (see `Corpus`); documents are numbered
+    through the parts. Every part is shuffled with `seed`, except train, valid and test
+    given as they are and without a limit; `limit` keeps the first so many documents of
+    every split. Raises InputError where a split would be empty.
     """
+    shuffled = limit is not None or set(sizes) != set(SPLITS)
     random = np.random.default_rng(seed)
-    keep_order = set(sizes) == set(SPLITS) and limit is None
     first, splits = 0, {}
     for part, size in sizes.items():
         numbers = np.arange(first, first + size)
-        splits.update(_cut(part, numbers if keep_order else random.permutation(numbers), fractions))
         first += size
+        order = random.permutation(numbers) if shuffled else numbers
+        splits.update(_cut(part, order, fractions))
     if limit is not None:
         splits = {name: splits[name][:most] for name, most in zip(SPLITS, limit)}
-    _refuse_empty(splits)
+    _refuse_empty(splits, sizes)
     return {name: splits[name] for name in SPLITS}
 
 
@@ -41,18 +43,18 @@ def _cut(
     part: str, numbers: np.ndarray, fractions: Sequence[float]
 ) -> dict[str, np.ndarray]:
     if part == "heldout":
-        half = len(numbers) // 2
-        return {"valid": numbers[:half], "test": numbers[half:]}
+        return dict(zip(SPLITS[1:], np.split(numbers, [len(numbers) // 2])))
     if part == "all":
         ends = np.round(np.cumsum(fractions[:2]) * len(numbers)).astype(int)
         return dict(zip(SPLITS, np.split(numbers, ends)))
     return {part: numbers}
 
 
-def _refuse_empty(splits: Mapping[str, np.ndarray]) -> None:
-    for name, numbers in splits.items():
-        if not len(numbers):
+def _refuse_empty(splits: Mapping[str, np.ndarray], sizes: Mapping[str, int]) -> None:
+    read = ", ".join(f"{part} {size}" for part, size in sizes.items())
+    for name in SPLITS:
+        if not len(splits[name]):
             raise InputError(
-                f"the {name} split has no document; give more documents, other "
-                "fractions or a larger limit"
+                f"the {name} split has no document (documents read: {read}); give more "
+                "documents, other fractions or a larger limit"
             )

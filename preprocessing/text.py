@@ -10,7 +10,7 @@ same table: `tf.strings.regex_replace` rule by rule, then `tf.strings.split`.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 from itertools import groupby
 
 from nltk.tokenize.punkt import _ORTHO_LC, PunktParameters, PunktSentenceTokenizer
@@ -95,7 +95,7 @@ _BEFORE = [
     (r"[\x00-\x20\x7f]+", " "),
     ("''|``", '"'),
     ("`", "'"),
-    (r"\. \.[. ]*", "... "),
+    (r"\. \. \.(?: \.)*", "... "),
     (r"n't\b", " n't "),
     (r"'(s|re|ve|ll|d|m)\b", r" '\1 "),
     # The last full stop stands apart, even from an abbreviation: "u.s. ."; the first
@@ -117,7 +117,7 @@ RULES = [*_TO_ASCII, *_BEFORE, (f"({TOKEN})", r" \1 "), *_AFTER]
 
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
 _RUN_ON = re.compile(r"([a-z]{2}[.!?]+)([A-Z][a-z])")
-_ELLIPSIS = re.compile(r"\.(?: ?\.)+")
+_ELLIPSIS = re.compile(r"\.\.+|\. \. \.(?: \.)*")
 
 
 def split_sentences(text: str) -> list[str]:
@@ -159,13 +159,13 @@ def _apply(rules: list[tuple[str, str]], text: str) -> str:
     return text
 
 
-@lru_cache(maxsize=None)
+@cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     # RE2 knows only the word boundary of ASCII.
     return re.compile(pattern, re.ASCII)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _punkt() -> PunktSentenceTokenizer:
     parameters = PunktParameters()
     parameters.abbrev_types.update(ABBREVIATIONS, ACRONYMS.split())

@@ -22,8 +22,7 @@ PAD, GO, EOS, UNK = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<go>", "<eos>", "<unk>")
 STOP_WORDS = Path(__file__).with_name("stop_words.txt")
 
-_WORDS_FILE = "vocabulary.txt"
-_TOPIC_WORDS_FILE = "topic_vocabulary.txt"
+FILES = ("vocabulary.txt", "topic_vocabulary.txt")
 _LETTER = re.compile("[a-zA-Z]")
 
 
@@ -79,15 +78,16 @@ class Vocabulary:
     @classmethod
     def load(cls, folder: str | Path) -> Vocabulary:
         """Reads vocabulary.txt and topic_vocabulary.txt of a DATA or RUN folder."""
-        words, counts = _read_counted(Path(folder) / _WORDS_FILE)
-        topic_words, _ = _read_counted(Path(folder) / _TOPIC_WORDS_FILE)
+        (words, counts), (topic_words, _) = (
+            _read_counted(Path(folder) / name) for name in FILES
+        )
         return cls(words, counts, topic_words)
 
     def save(self, folder: str | Path) -> None:
         """Writes vocabulary.txt and topic_vocabulary.txt, "word<TAB>count" a line."""
-        _write_counted(Path(folder) / _WORDS_FILE, self.words, self.counts)
-        path = Path(folder) / _TOPIC_WORDS_FILE
-        _write_counted(path, self.topic_words, self.topic_counts)
+        columns = (self.words, self.counts), (self.topic_words, self.topic_counts)
+        for name, (words, counts) in zip(FILES, columns):
+            _write_counted(Path(folder) / name, words, counts)
 
 
 def build_vocabulary(
@@ -131,7 +131,9 @@ def read_stop_words(path: Path = STOP_WORDS) -> frozenset[str]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not a readable list of stop words: {error}") from None
+        raise InputError(
+            f"{path}: not a readable list of stop words: {error}"
+        ) from None
     words = (line.strip().lower() for line in lines if not line.startswith("#"))
     return frozenset(word for word in words if word)
 

@@ -35,8 +35,9 @@ class TopicCompositionalLSTMCell(tf.keras.layers.Layer):
     The paper leaves open what these arguments set: the candidate's activation (eq. 13
     prints a sigmoid, under which the cell could never decrease; the LSTM that the
     factorisation comes from uses tanh), the biases ("omitted for simplicity"), the
-    number of factors and the initial scale. Wb and Ub start around one, so that W(t)
-    starts as the product Wa Wc of an ordinary LSTM's scale whatever t is.
+    number of factors and the start. Here Wb and Ub start close to one, so that W(t)
+    starts as the product Wa Wc whatever t is, and U(t) at `recurrent_gain` times the
+    orthogonal product Ua Uc (one half is each gate's scale in an orthogonal [H, 4H]).
     """
 
     def __init__(
@@ -48,7 +49,8 @@ class TopicCompositionalLSTMCell(tf.keras.layers.Layer):
         use_bias: bool = True,
         forget_bias: float = 1.0,
         factor_initializer: str = "orthogonal",
-        topic_stddev: float = 0.5,
+        recurrent_gain: float = 0.5,
+        topic_stddev: float = 0.1,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -64,6 +66,7 @@ class TopicCompositionalLSTMCell(tf.keras.layers.Layer):
         self.use_bias = use_bias
         self.forget_bias = forget_bias
         self.factor_initializer = factor_initializer
+        self.recurrent_gain = recurrent_gain
         self.topic_stddev = topic_stddev
         self.state_size = [units, units]
         self.output_size = units
@@ -73,6 +76,7 @@ class TopicCompositionalLSTMCell(tf.keras.layers.Layer):
         shape = input_shape[0] if isinstance(input_shape, list) else input_shape
         self.Wa, self.Wb, self.Wc = self._add_factors("W", int(shape[-1]))
         self.Ua, self.Ub, self.Uc = self._add_factors("U", self.units)
+        self.Uc.assign(self.recurrent_gain * self.Uc)
         self.bias = (
             self.add_weight("bias", [GATES * self.units], initializer=self._start_bias)
             if self.use_bias
@@ -170,7 +174,7 @@ class TopicCompositionalLSTMCell(tf.keras.layers.Layer):
         """Return the constructor's arguments."""
         names = (
             "units num_topics num_factors candidate_activation use_bias forget_bias "
-            "factor_initializer topic_stddev"
+            "factor_initializer recurrent_gain topic_stddev"
         ).split()
         return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 

@@ -110,8 +110,8 @@ class SentenceDecoder:
         prefix, rows = tf.constant([GO, *prompt]), tf.constant(batch_size * copies)
         seed = tf.constant(seed, tf.int64)
         ids, log_probability = self._graph(prefix, context, rows, seed)
-        rows = zip(ids.numpy(), log_probability.numpy())
-        written = [self._sentence(prompt, *row) for row in rows]
+        found = zip(ids.numpy(), log_probability.numpy())
+        written = [self._sentence(prompt, *row) for row in found]
         groups = [written[i : i + copies] for i in range(0, len(written), copies)]
         return [[s for s in group if s is not None][:number] for group in groups]
 
@@ -129,7 +129,7 @@ class SentenceDecoder:
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Go on from the prefix: word ids [N, T], 0 after `<eos>`, and log p [N]."""
         state, before = self._read(prefix, context, rows)
-        nest = (state, context, tf.zeros([rows]))
+        nest = (tf.zeros([rows]), state, context)
         cell = _StepCell(self.model, self.options.forbidden, nest)
         start = tf.fill([rows], prefix[-1])
         if self.options.method == "beam":
@@ -172,10 +172,8 @@ class SentenceDecoder:
         # Where fewer sentences are possible than beams, tfa adds impossible ones.
         possible = final.log_probs > tf.float32.min / 2
         ids = tf.where(possible[:, :, None], ids, PAD)
-        log_probability = final.log_probs + final.cell_state[-1]
-        return tf.reshape(ids, [-1, tf.shape(ids)[2]]), tf.reshape(
-            log_probability, [-1]
-        )
+        log_probs = tf.reshape(final.log_probs + final.cell_state[0], [-1])
+        return tf.reshape(ids, [-1, tf.shape(ids)[2]]), log_probs
 
     # tfa's loops are graph loops already, and autograph would take seconds over them.
     @tf.autograph.experimental.do_not_convert
@@ -195,10 +193,12 @@ class SentenceDecoder:
 class _StepCell(tf.keras.layers.Layer):
     """A model's `step` as the RNN cell that tfa's decoders drive.
 
-    inputs: word ids [N]; state: the model's state, its context, and the log of the
-    probability that the path left to the allowed words [N] (beam search normalises over
-    these; with it, the model's own log-probability is had back)
-    -> log p [N, V], minus infinity at forbidden words.
+    inputs: word ids [N]; state: the log of the probability that the path left to the
+    allowed words [N], the model's state, and its context
+    -> log p [N, V], minus infinity at forbidden words; state.
+
+    tfa's beam search normalises log p over the allowed words. Adding what these had
+    gives back the model's own; as the state's first, it also tells tfa its dtype.
     """
 
     def __init__(self, model: Any, forbidden: Sequence[int], start: Any):
@@ -218,12 +218,12 @@ class _StepCell(tf.keras.layers.Layer):
 
     def call(self, token: tf.Tensor, flat_state: Any) -> tuple[tf.Tensor, list]:
         """Make one step; see the class."""
-        state, context, log_allowed = self._nest(flat_state)
+        log_allowed, state, context = self._nest(flat_state)
         log_probs, state = self._step(token, state, context)
         log_probs = forbid(log_probs, self._forbidden)
         allowed = tf.reduce_logsumexp(log_probs, axis=-1)
         log_allowed += tf.where(token == EOS, 0.0, allowed)
-        return log_probs, tf.nest.flatten((state, context, log_allowed))
+        return log_probs, tf.nest.flatten((log_allowed, state, context))
 
 
 class _WordDecoder(tfa.seq2seq.BasicDecoder):

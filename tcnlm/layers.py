@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
@@ -29,7 +30,8 @@ class TopicEncoder(tf.keras.layers.Layer):
 
     Two ReLU layers of 256 units (section 5), then a linear layer each. The paper feeds
     counts; `transform` "log" feeds log(1 + count), "frequencies" shares. The variance's
-    layer starts at zero, so that q starts with the variance of N(0, I).
+    layer starts at zero, so that q starts with the variance of N(0, I). In training
+    `drop` may remove words from what the encoder sees, never from what is rebuilt.
     """
 
     def __init__(
@@ -47,9 +49,11 @@ class TopicEncoder(tf.keras.layers.Layer):
             num_topics, kernel_initializer="zeros", name="log_variance"
         )
 
-    def call(self, bow: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    def call(
+        self, bow: tf.Tensor, drop: Callable[[tf.Tensor], tf.Tensor] = tf.identity
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """Return mu and log sigma^2; see the class."""
-        hidden = self.transform(bow)
+        hidden = drop(self.transform(bow))
         for layer in self.hidden:
             hidden = layer(hidden)
         return self.mean(hidden), self.log_variance(hidden)

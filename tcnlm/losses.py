@@ -49,6 +49,6 @@ def topic_angles(topics: tf.Tensor) -> tf.Tensor:
 
 
 def diversity(topics: tf.Tensor) -> tf.Tensor:
-    """Return R = phi - nu, mean less variance of all T^2 angles, a scalar (sec. 3.1)."""
+    """Return R = phi - nu, mean less variance of all T^2 angles (section 3.1)."""
     angles = topic_angles(topics)
     return tf.reduce_mean(angles) - tf.math.reduce_variance(angles)

@@ -18,7 +18,7 @@ class GroupedAdam(tf.Module):
         self.clip_norm = clip_norm
         self.weights = [weights for weights, _ in groups]
         # The legacy class updates each weight by one fused kernel (five times faster
-        # on a CPU than the newer one's separate operations); the arithmetic is the same.
+        # on a CPU than the newer one's many operations); the arithmetic is the same.
         self.adams = [tf.keras.optimizers.legacy.Adam(rate) for _, rate in groups]
         for adam, weights in zip(self.adams, self.weights):
             adam._create_all_weights(weights)

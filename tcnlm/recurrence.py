@@ -14,7 +14,18 @@ import tensorflow as tf
 
 GATES = 4  # input i, forget f, output o, candidate c, in this order
 ACTIVATIONS = {"tanh": tf.tanh, "sigmoid": tf.sigmoid}
-_SLOPES = {"tanh": lambda y: 1.0 - y * y, "sigmoid": lambda y: y * (1.0 - y)}
+
+
+def _tanh_slope(value: tf.Tensor) -> tf.Tensor:
+    return 1.0 - value * value
+
+
+def _sigmoid_slope(value: tf.Tensor) -> tf.Tensor:
+    return value * (1.0 - value)
+
+
+# Slopes of the activations, from what they return.
+_SLOPES = {"tanh": _tanh_slope, "sigmoid": _sigmoid_slope}
 
 
 class _Trace(NamedTuple):
@@ -117,11 +128,11 @@ def _step_gradient(activated, c, before, d_h, d_c, candidate):
     """Return the gradients of one step's pre-activations [4, B, H] and former c."""
     i, f, o, new = tf.unstack(activated, GATES)
     squashed = tf.tanh(c)
-    d_c += d_h * o * (1.0 - squashed * squashed)
+    d_c += d_h * o * _tanh_slope(squashed)
     d_gates = [
-        d_c * new * i * (1.0 - i),
-        d_c * before * f * (1.0 - f),
-        d_h * squashed * o * (1.0 - o),
+        d_c * new * _sigmoid_slope(i),
+        d_c * before * _sigmoid_slope(f),
+        d_h * squashed * _sigmoid_slope(o),
         d_c * i * _SLOPES[candidate](new),
     ]
     return tf.stack(d_gates), d_c * f

@@ -2,12 +2,15 @@
 
 import itertools
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from preprocessing.errors import InputError
 from tcnlm import coherence
 from tcnlm.coherence import (
     count_windows,
@@ -137,8 +140,9 @@ def test_mean_over_n_weighs_the_first_words_more():
 
 
 def test_a_word_listed_twice_makes_no_pair_with_itself():
-    counts = count_windows([["a", "b"], ["x"]], "ab", window=0)
-    assert topic_coherence(counts, ["a", "b", "a"]) == pytest.approx(1.0)
+    counts = count_windows([["a", "b"], ["a"], ["x"]], "ab", window=0)
+    expected = math.log(3 / 2) / math.log(3)  # of (a, b) alone; (a, a) would score 1
+    assert topic_coherence(counts, ["a", "b", "a"]) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("window", [0, 20])
@@ -162,5 +166,10 @@ def test_chunks_do_not_change_the_counts(monkeypatch, window):
     ],
 )
 def test_bad_input_is_refused(call, complaint):
-    with pytest.raises(ValueError, match=complaint):
+    with pytest.raises(InputError, match=complaint):
         call()
+
+
+def test_counting_needs_no_tensorflow():
+    program = "import sys, tcnlm.coherence; sys.exit('tensorflow' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 0

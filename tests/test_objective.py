@@ -24,7 +24,7 @@ def make_model(rng, **settings):
     config = Config(
         units=7, embedding_size=5, num_topics=K, num_factors=6, encoder_units=(8, 8),
         prior_mean=PRIOR[0], prior_variance=PRIOR[1], diversity_weight=0.3,
-        dropout=0.0, **{"layers": 2, "cutoffs": (6, 9), **settings},
+        dropout=0.0, encoder_dropout=0.0, **{"layers": 2, "cutoffs": (6, 9), **settings},
     )  # fmt: skip
     model = TCNLM(config, vocabulary)
     model.build_weights()

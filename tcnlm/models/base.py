@@ -54,13 +54,11 @@ class LanguageModel(tf.keras.Model):
         """Draw a seed for a stateless random operation, [2]."""
         return self.noise.make_seeds()[:, 0]
 
-    def dropout(self, values: tf.Tensor, training: bool) -> tf.Tensor:
+    def dropout(self, values: tf.Tensor, rate: float, training: bool) -> tf.Tensor:
         """Drop a share of values, by a generator that checkpoints restore."""
-        if not training or not self.config.dropout:
+        if not training or not rate:
             return values
-        return tf.nn.experimental.stateless_dropout(
-            values, self.config.dropout, self.seed()
-        )
+        return tf.nn.experimental.stateless_dropout(values, rate, self.seed())
 
 
 class TopicModel:
@@ -123,10 +121,11 @@ class RecurrentLanguageModel(LanguageModel):
 
     def hidden(self, inputs: tf.Tensor, context: Any, training: bool) -> tf.Tensor:
         """Return the last layer's outputs [B, T, H] for word ids [B, T]."""
-        outputs = self.dropout(self.embedding(inputs), training)
+        rate = self.config.dropout
+        outputs = self.dropout(self.embedding(inputs), rate, training)
         for layer in self.recurrent:
             outputs = self.run_layer(layer, outputs, context)
-            outputs = self.dropout(outputs, training)
+            outputs = self.dropout(outputs, rate, training)
         return outputs
 
     def log_probs(

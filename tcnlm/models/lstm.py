@@ -12,7 +12,7 @@ from tcnlm.models.base import RecurrentLanguageModel, Terms, language_terms
 
 @dataclass(frozen=True)
 class Config:
-    """Settings of the LSTM; "small" is units=600 layers=1, "large" units=900 layers=2."""
+    """Settings of the LSTM: "small" units=600 layers=1, "large" units=900 layers=2."""
 
     units: int = 600  # paper, section 5: small
     layers: int = 1  # paper, section 5: small

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from tqdm import tqdm
 
 from preprocessing.vocabulary import Vocabulary
 from tcnlm import losses
@@ -19,6 +22,10 @@ from tcnlm.models.base import (
     TopicModel,
     language_terms,
 )
+from tcnlm.optimization import GroupedAdam
+
+HEAD_START_BATCH = 64  # contexts
+HEAD_START_CLIP = 5.0
 
 
 @dataclass(frozen=True)
@@ -31,16 +38,19 @@ class Config(lstm.Config):
     use_bias: bool = True  # "omitted for simplicity", section 3.2
     forget_bias: float = 1.0  # open; Lau et al. 2017
     factor_initializer: str = "orthogonal"  # open: of Wa, Wc, Ua, Uc
-    topic_stddev: float = 0.5  # open: Wb and Ub start N(1, topic_stddev)
+    recurrent_gain: float = 0.5  # open: U(t) starts at this times Ua Uc
+    topic_stddev: float = 0.1  # open: Wb and Ub start N(1, topic_stddev)
     encoder_units: tuple[int, ...] = (256, 256)  # paper, section 5
     encoder_input: str = "log"  # "counts" in the paper, section 3.1
     prior_mean: float = 0.0  # mu_0 of eq. 4: symbols only
     prior_variance: float = 1.0  # sigma_0^2 of eq. 4: symbols only
     diversity_weight: float = 0.1  # lambda, paper, section 5
-    kl_warmup_steps: int = 0  # steps in which the KL's weight rises from 0 to 1
-    topic_learning_rate: float = 3e-3  # Adam of the topic model's own weights
-    topic_start: str = "frequencies"  # beta's start; "random" without them
-    topic_spread: float = 1.0  # deviation of beta's logits at the start
+    kl_warmup_steps: int = 0  # joint steps in which the KL's weight rises to 1
+    encoder_dropout: float = 0.5  # of the words that the encoder sees in training
+    topic_learning_rate: float = 1e-3  # Adam of encoder, W and beta, jointly
+    topic_start: str = "frequencies"  # of beta; "random" leaves the frequencies out
+    head_start: int = 1500  # steps of the topic model alone before the joint ones
+    head_start_rates: tuple[float, ...] = (2e-3, 1e-2)  # of encoder and W, and of beta
 
 
 class TCNLM(RecurrentLanguageModel, TopicModel):
@@ -75,6 +85,7 @@ class TCNLM(RecurrentLanguageModel, TopicModel):
             use_bias=config.use_bias,
             forget_bias=config.forget_bias,
             factor_initializer=config.factor_initializer,
+            recurrent_gain=config.recurrent_gain,
             topic_stddev=config.topic_stddev,
             name=f"topic_compositional_lstm_{index}",
         )
@@ -121,14 +132,21 @@ class TCNLM(RecurrentLanguageModel, TopicModel):
         "reconstruction" is -E log p(d | t), "kl" the divergence, "diversity" R.
         """
         bow = self.bag(batch["context"])
-        mean, log_variance = self.encoder(bow)
-        theta = self._draw(mean, log_variance) if training else mean
-        topics = self.proportions(theta)
-        terms = self._topic_terms(bow, topics, mean, log_variance)
+        topics, terms = self._infer_terms(bow, training)
         log_probs = self.log_probs(batch["inputs"], batch["targets"], topics, training)
         language, nll = language_terms(log_probs, batch["targets"])
-        loss = language + self._topic_loss(terms, training)
+        loss = language + self._topic_loss(terms, self._kl_weight(training))
         return {"loss": loss, **nll, **terms}
+
+    def _infer_terms(self, bow: tf.Tensor, training: bool) -> tuple[tf.Tensor, Terms]:
+        """Return t [B, K], drawn from q in training, and the topic model's terms."""
+        rate = self.config.encoder_dropout
+        mean, log_variance = self.encoder(
+            bow, lambda words: self.dropout(words, rate, training)
+        )
+        theta = self._draw(mean, log_variance) if training else mean
+        topics = self.proportions(theta)
+        return topics, self._topic_terms(bow, topics, mean, log_variance)
 
     def _topic_terms(self, bow, topics, mean, log_variance) -> Terms:
         prior = self.config.prior_mean, self.config.prior_variance
@@ -140,28 +158,62 @@ class TCNLM(RecurrentLanguageModel, TopicModel):
             "diversity": losses.diversity(self.topics()),
         }
 
-    def _topic_loss(self, terms: Terms, training: bool) -> tf.Tensor:
-        kl_weight = self._kl_weight() if training else 1.0
+    def _topic_loss(self, terms: Terms, kl_weight: tf.Tensor) -> tf.Tensor:
         bound = terms["reconstruction"] + kl_weight * terms["kl"]
         return bound - self.config.diversity_weight * terms["diversity"]
 
-    def _kl_weight(self) -> tf.Tensor:
-        if not self.config.kl_warmup_steps:
+    def _kl_weight(self, training: bool) -> tf.Tensor:
+        if not training or not self.config.kl_warmup_steps:
             return tf.constant(1.0)
         share = tf.cast(self.steps, tf.float32) / self.config.kl_warmup_steps
         return tf.minimum(share, 1.0)
 
     def prepare(self, dataset: Any) -> None:
-        """Start the embeddings, and every topic at the text's word frequencies."""
+        """Start the embeddings and the topics, then give the topic model its lead."""
         super().prepare(dataset)
         if self.config.topic_start == "frequencies":
-            counts = np.asarray(self.vocabulary.topic_counts, np.float64)
-            self.decoder.start_at(np.log(counts).astype(np.float32))
+            frequencies = np.asarray(self.vocabulary.topic_counts, np.float64)
+            self.decoder.start_at(np.log(frequencies).astype(np.float32))
+        if self.config.head_start:
+            self._train_topics_alone(dataset.split("train"))
+
+    def _train_topics_alone(self, split: Any) -> None:
+        """Take steps up the topic model's own bound, eq. 17's first two terms.
+
+        From a random start the topic proportions are noise to the language model, which
+        learns to do without them before they mean anything.
+        """
+        config, contexts = self.config, tf.TensorSpec([None, None], tf.int32)
+        groups = list(zip(self._topic_groups(), config.head_start_rates))
+        optimizer = GroupedAdam(groups, HEAD_START_CLIP)
+
+        @tf.function(input_signature=[contexts, tf.TensorSpec([])])
+        def step(context, kl_weight):
+            with tf.GradientTape() as tape:
+                _, terms = self._infer_terms(self.bag(context), training=True)
+                loss = self._topic_loss(terms, kl_weight)
+            optimizer.minimize(loss, tape)
+
+        steps = tqdm(range(config.head_start), "topics alone", disable=None)
+        for number, batch in zip(steps, self._endless(split)):
+            kl_weight = min(1.0, 1.5 * number / config.head_start)
+            step(batch["context"], tf.constant(kl_weight, tf.float32))
+
+    def _endless(self, split: Any) -> Iterator[dict[str, np.ndarray]]:
+        for epoch in count():
+            yield from split.batches(HEAD_START_BATCH, self.initial_seed, epoch)
+
+    def _topic_groups(self) -> tuple[list[tf.Variable], list[tf.Variable]]:
+        """Return the weights of encoder and W, and beta's."""
+        inference = (self.encoder, self.proportions)
+        return (
+            [weight for part in inference for weight in part.trainable_variables],
+            self.decoder.trainable_variables,
+        )
 
     def parameter_groups(self) -> list[tuple[list[tf.Variable], float]]:
         """Return the language model's weights, and the topic model's."""
-        parts = (self.encoder, self.proportions, self.decoder)
-        topic = [weight for part in parts for weight in part.trainable_variables]
+        topic = sum(self._topic_groups(), [])
         ours = {weight.ref() for weight in topic}
         rest = [w for w in self.trainable_variables if w.ref() not in ours]
         return [

@@ -1,0 +1,342 @@
+"""Documents to DATA: splits, arrays, counts, folders; nothing lost on the way."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from preprocessing import text
+from preprocessing.collect import Arrays, select, tokenize_all
+from preprocessing.corpora import Corpus
+from preprocessing.encode import counts_of, read_meta
+from preprocessing.errors import InputError
+from preprocessing.folders import new_folder
+from preprocessing.parallel import chunks, ordered_map
+from preprocessing.pipeline import Settings, preprocess
+from preprocessing.sources import split_tdlm
+from preprocessing.splits import SPLITS, assign
+from preprocessing.vocabulary import UNK, Rules, Vocabulary
+
+few_examples = settings(max_examples=25, deadline=None)
+EVERY_WORD = Rules(min_count=1, topic_min_count=1, top_fraction=0.0)
+
+
+def corpus_of(sentences=text.sentences, **parts):
+    readers = {name: documents.__iter__ for name, documents in parts.items()}
+    return Corpus(readers, sentences, "made up")
+
+
+def load(data, split):
+    return Arrays(*(np.load(data / split / f"{name}.npy") for name in Arrays._fields))
+
+
+def decode(data, split):
+    """The documents of a split, as sentences of words."""
+    words = Vocabulary.load(data).words
+    tokens, sentences, documents = load(data, split)
+    spelt = [words[i] for i in tokens]
+    sentences = [spelt[a:b] for a, b in zip(sentences, sentences[1:])]
+    return [sentences[a:b] for a, b in zip(documents, documents[1:])]
+
+
+# Splits
+
+
+def test_heldout_is_shuffled_and_halved_and_train_is_shuffled():
+    splits = assign({"train": 50, "heldout": 21}, seed=3)
+    assert [len(splits[name]) for name in SPLITS] == [50, 10, 11]
+    assert sorted(splits["train"]) == list(range(50)) != list(splits["train"])
+    heldout = [*splits["valid"], *splits["test"]]
+    assert sorted(heldout) == list(range(50, 71)) != heldout
+
+
+def test_one_input_is_shuffled_and_cut_by_fractions():
+    splits = assign({"all": 99}, (0.5, 0.3, 0.2), seed=3)
+    assert [len(splits[name]) for name in SPLITS] == [50, 29, 20]
+    assert sorted(np.concatenate(list(splits.values()))) == list(range(99))
+
+
+def test_splits_given_as_files_keep_their_order():
+    splits = assign({"train": 3, "valid": 2, "test": 2}, seed=3)
+    assert [list(splits[name]) for name in SPLITS] == [[0, 1, 2], [3, 4], [5, 6]]
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"train": 50, "heldout": 40},
+        {"all": 99},
+        {"train": 50, "valid": 20, "test": 20},
+    ],
+)
+def test_a_limit_keeps_the_first_documents_of_the_shuffled_splits(sizes):
+    limited = assign(sizes, limit=(9, 5, 6), seed=3)
+    assert [len(limited[name]) for name in SPLITS] == [9, 5, 6]
+    assert list(limited["train"]) != sorted(limited["train"])
+    larger = assign(sizes, limit=(20, 8, 8), seed=3)
+    for name in SPLITS:
+        np.testing.assert_array_equal(limited[name], larger[name][: len(limited[name])])
+
+
+def test_another_seed_is_another_shuffle():
+    assert list(assign({"all": 99}, seed=1)["test"]) != list(
+        assign({"all": 99}, seed=2)["test"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("sizes", "name"),
+    [
+        ({"train": 0, "heldout": 9}, "train"),
+        ({"train": 9, "heldout": 1}, "valid"),
+        ({"all": 3}, "test"),
+        ({"all": 0}, "train"),
+    ],
+)
+def test_a_split_without_documents_is_refused(sizes, name):
+    with pytest.raises(InputError, match=f"the {name} split has no document"):
+        assign(sizes)
+
+
+# Tokens and arrays
+
+WORDS = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n"), min_size=1
+)
+TOKENIZED = st.lists(
+    st.lists(st.lists(WORDS, max_size=70), min_size=1, max_size=3),
+    min_size=10,
+    max_size=12,
+)
+
+
+@few_examples
+@given(TOKENIZED)
+def test_tokenized_documents_come_back_word_for_word(tmp_path_factory, documents):
+    lines = ["\t".join(" ".join(s) for s in d) for d in documents]
+    lines[0] = "film"  # a topic word
+    data = tmp_path_factory.mktemp("data") / "DATA"
+    corpus = corpus_of(split_tdlm, train=lines, valid=lines[:3], test=lines[5:])
+    preprocess(corpus, Settings(EVERY_WORD), data)
+    assert decode(data, "train") == [split_tdlm(line) for line in lines]
+    assert decode(data, "valid") == [split_tdlm(line) for line in lines[:3]]
+    assert decode(data, "test") == [split_tdlm(line) for line in lines[5:]]
+
+
+@few_examples
+@given(st.lists(st.text(), min_size=10, max_size=12), st.integers(1, 40))
+def test_any_text_every_word_and_eos_is_a_target_exactly_once(
+    tmp_path_factory, documents, length
+):
+    documents = ["film", *documents]
+    data = tmp_path_factory.mktemp("data") / "DATA"
+    corpus = corpus_of(train=documents, valid=documents, test=documents)
+    meta = preprocess(corpus, Settings(EVERY_WORD, sequence_length=length), data)
+    expected = [text.sentences(document) for document in documents]
+    assert decode(data, "train") == expected
+    sentences = [sentence for document in expected for sentence in document]
+    counts = meta["splits"]["train"]
+    assert counts["targets"] == sum(len(sentence) + 1 for sentence in sentences)
+    cut = [range(0, len(sentence) + 1, length) for sentence in sentences]
+    assert counts["sequences"] == sum(map(len, cut))
+    assert counts["documents"] == len(documents)
+    assert counts["empty_documents"] == expected.count([])
+
+
+def test_the_counts_of_a_worked_example():
+    # Documents of sentences of 2, 0 | nothing | 29, 30, 61 words.
+    arrays = Arrays(
+        np.full(122, 4), np.cumsum([0, 2, 0, 29, 30, 61]), np.array([0, 2, 2, 5])
+    )
+    arrays.tokens[:3] = UNK
+    assert counts_of(arrays, 30) == {
+        "documents": 3,
+        "sentences": 5,
+        "tokens": 122,
+        "targets": 127,
+        "sequences": 1 + 1 + 1 + 2 + 3,
+        "unknown": 3,
+        "empty_documents": 1,
+    }
+
+
+def test_documents_are_selected_in_the_order_asked_for():
+    arrays = Arrays(np.arange(6), np.array([0, 1, 3, 3, 6]), np.array([0, 2, 2, 3, 4]))
+    tokens, sentences, documents = select(arrays, np.array([3, 1, 0, 2]))
+    assert tokens.tolist() == [3, 4, 5, 0, 1, 2]
+    assert sentences.tolist() == [0, 3, 4, 6, 6]
+    assert documents.tolist() == [0, 1, 1, 3, 4]
+
+
+def test_no_document_selected_is_no_token():
+    arrays = Arrays(np.arange(6), np.array([0, 6]), np.array([0, 1]))
+    assert [a.tolist() for a in select(arrays, np.array([], int))] == [[], [0], [0]]
+
+
+def test_types_are_numbered_as_they_turn_up(tmp_path):
+    lines = ["b a\tb", "", "c a"]
+    types, arrays = tokenize_all(lines, split_tdlm, tmp_path / "tokens", 1)
+    assert types == ["b", "a", "c"]
+    assert [a.tolist() for a in arrays] == [
+        [0, 1, 0, 2, 1],
+        [0, 2, 3, 3, 5],
+        [0, 2, 3, 4],
+    ]
+
+
+def test_words_of_other_splits_than_train_are_unknown(tmp_path):
+    corpus = corpus_of(train=["a good film"], valid=["a bad film"], test=["bad"])
+    meta = preprocess(corpus, Settings(EVERY_WORD), tmp_path / "DATA")
+    assert decode(tmp_path / "DATA", "valid") == [[["a", "<unk>", "film"]]]
+    assert [meta["splits"][name]["unknown"] for name in SPLITS] == [0, 1, 1]
+
+
+def test_the_arrays_have_the_types_of_the_contract(toy_data):
+    for split in SPLITS:
+        arrays = load(toy_data, split)
+        assert [a.dtype for a in arrays] == [np.int32, np.int64, np.int64]
+        assert arrays.sentences[-1] == len(arrays.tokens)
+        assert arrays.documents[-1] == len(arrays.sentences) - 1
+
+
+# meta.json
+
+
+def test_meta_holds_what_was_done(toy_data):
+    meta = read_meta(toy_data)
+    assert meta["format_version"] == 1
+    assert meta["seed"] == 1
+    assert "--min-count 1" in meta["command"]
+    assert meta["settings"]["min_count"] == meta["settings"]["topic_min_count"] == 1
+    assert meta["settings"]["context"] == "others"
+    vocabulary = Vocabulary.load(toy_data)
+    assert meta["vocabulary_size"] == len(vocabulary)
+    assert meta["topic_vocabulary_size"] == len(vocabulary.topic_words)
+    assert sum(counts["documents"] for counts in meta["splits"].values()) == 60
+
+
+def fingerprint_of(folder, documents=("a film", "a film!", "bad"), **changes):
+    train, valid, test = ([document] for document in documents)
+    corpus = corpus_of(train=train, valid=valid, test=test)
+    return preprocess(corpus, Settings(EVERY_WORD, **changes), folder, force=True)[
+        "fingerprint"
+    ]
+
+
+def test_the_fingerprint_changes_with_whatever_a_model_sees(tmp_path):
+    data = tmp_path / "DATA"
+    same = fingerprint_of(data)
+    others = [
+        fingerprint_of(data, ("a film", "a film!", "worse")),
+        fingerprint_of(data, ("the film", "a film!", "bad")),
+        fingerprint_of(data, sequence_length=7),
+        fingerprint_of(data, context="preceding"),
+        fingerprint_of(data, context_words=5),
+    ]
+    assert fingerprint_of(data) == same
+    # "worse" and "bad" are both unknown words: the very same DATA.
+    assert others[0] == same
+    assert len({same, *others}) == 5
+
+
+def test_reading_meta_refuses_what_is_no_data(tmp_path):
+    with pytest.raises(InputError, match="not a DATA directory"):
+        read_meta(tmp_path)
+    with pytest.raises(InputError, match="not a DATA directory"):
+        read_meta(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"format_version": 2}', "format version 2, but this program reads version 1"),
+        ('{"vocabulary_size": 7}', "format version None"),
+        ("[]", "format version None"),
+        ('{"format_ver', "damaged"),
+    ],
+)
+def test_reading_meta_refuses_another_version(tmp_path, content, message):
+    (tmp_path / "meta.json").write_text(content)
+    with pytest.raises(InputError, match=f"meta.json: {message}.*make .* again"):
+        read_meta(tmp_path)
+
+
+# Processes
+
+
+def shout(word):
+    if word == "bad":
+        raise InputError("no such word")
+    return word.upper()
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_results_come_in_the_order_of_the_items(processes):
+    words = [f"w{i}" for i in range(40)]
+    assert list(ordered_map(shout, words, processes)) == [w.upper() for w in words]
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_an_error_in_a_process_reaches_the_caller(processes):
+    with pytest.raises(InputError, match="no such word"):
+        list(ordered_map(shout, ["good", "bad", "good"], processes))
+
+
+def test_items_are_not_read_far_ahead_of_the_results():
+    read = []
+    items = (read.append(i) or str(i) for i in range(1000))
+    next(ordered_map(shout, items, 2))
+    assert len(read) < 10
+
+
+def test_chunks_hold_every_item_once():
+    assert list(chunks(range(7), 3)) == [[0, 1, 2], [3, 4, 5], [6]]
+
+
+# Folders
+
+
+def test_a_new_folder_appears_only_when_it_is_complete(tmp_path):
+    path = tmp_path / "deep" / "DATA"
+    with new_folder(path) as folder:
+        (folder / "file").write_text("x")
+        assert not path.exists()
+    assert (path / "file").read_text() == "x"
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("error", [InputError, KeyboardInterrupt, SystemExit])
+def test_nothing_is_left_of_a_folder_that_fails(tmp_path, error):
+    def fail(folder):
+        (folder / "file").write_text("x")
+        raise error
+
+    with pytest.raises(error), new_folder(tmp_path / "DATA") as folder:
+        fail(folder)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failure_keeps_the_folder_that_was_to_be_replaced(tmp_path):
+    data = tmp_path / "DATA"
+    data.mkdir()
+    (data / "meta.json").write_text("old")
+    with pytest.raises(InputError), new_folder(data, force=True):
+        raise InputError
+    assert (data / "meta.json").read_text() == "old"
+    assert list(tmp_path.iterdir()) == [data]
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_folder_that_is_no_data_is_never_replaced(tmp_path, force):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError), new_folder(tmp_path, force):
+        pass
+    assert (tmp_path / "thesis.tex").exists()
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    path = tmp_path / "file" / "DATA"
+    refused = pytest.raises(InputError, match="file/DATA: cannot be written")
+    with refused, new_folder(path):
+        pass

@@ -1,0 +1,322 @@
+"""The command `python -m preprocessing`: its splits, its table, its errors."""
+
+import filecmp
+import json
+import lzma
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from preprocessing.__main__ import main
+from preprocessing.encode import read_meta
+
+ROOT = Path(__file__).parents[1]
+STORIES = [
+    f"Story {i} is about a {animal}. The {animal} didn't {verb}!<br /><br />It slept."
+    for i, (animal, verb) in enumerate(
+        (animal, verb)
+        for animal in ("cat", "dog", "bear", "duck", "hen")
+        for verb in ("run", "jump", "bite", "fly")
+    )
+]
+SMALL = "--min-count 2 --topic-min-count 2 --topic-top-fraction 0 --processes 1".split()
+ARRAYS = [
+    f"{split}/{name}.npy"
+    for split in ("train", "valid", "test")
+    for name in ("tokens", "sentences", "documents")
+]
+FILES = ["vocabulary.txt", "topic_vocabulary.txt", *ARRAYS]
+
+
+@pytest.fixture
+def stories(tmp_path):
+    path = tmp_path / "stories.txt"
+    path.write_text("\n".join(STORIES) + "\n")
+    return path
+
+
+def run(*arguments):
+    """The command in a process of its own, where nothing else was imported."""
+    return subprocess.run(
+        [sys.executable, "-m", "preprocessing", *map(str, arguments)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def call(*arguments):
+    return main([*map(str, arguments)])
+
+
+def test_the_whole_command_needs_no_tensorflow(stories, tmp_path):
+    program = (
+        "import runpy, sys; sys.modules['tensorflow'] = None;"
+        "sys.argv[0] = 'preprocessing';"
+        "runpy.run_module('preprocessing', run_name='__main__', alter_sys=True)"
+    )
+    for options in (["--help"], ["--format=text", f"--input={stories}", *SMALL]):
+        command = [sys.executable, "-c", program, *options, f"--out={tmp_path}/DATA"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert read_meta(tmp_path / "DATA")
+
+
+def test_no_file_of_the_package_imports_tensorflow():
+    for path in (ROOT / "preprocessing").glob("*.py"):
+        assert "import tensorflow" not in path.read_text()
+
+
+def test_the_table_has_the_figures_of_meta(stories, tmp_path, capsys):
+    assert (
+        call("--format", "text", "--input", stories, *SMALL, "--out", tmp_path / "D")
+        == 0
+    )
+    table = capsys.readouterr().out.splitlines()
+    meta = read_meta(tmp_path / "D")
+    assert table[0] == (
+        f"vocabulary: LM {meta['vocabulary_size']}, TM {meta['topic_vocabulary_size']}"
+    )
+    columns = table[1].split()
+    for row, split in zip(table[2:5], ("train", "valid", "test")):
+        name, *figures = row.split()
+        counts = meta["splits"][split]
+        assert name == split
+        assert [int(f.replace(",", "")) for f in figures[:-1]] == [
+            counts[column] for column in columns[:-1]
+        ]
+        share = 100 * counts["unknown"] / counts["tokens"]
+        assert float(figures[-1].rstrip("%")) == pytest.approx(share, abs=0.006)
+
+
+def test_the_number_of_processes_does_not_change_the_result(tmp_path):
+    corpus = tmp_path / "stories.jsonl.xz"
+    with lzma.open(corpus, "wt") as file:
+        for number in range(20):
+            for story in STORIES:
+                file.write(json.dumps({"text": f"{story} Again {number}."}) + "\n")
+    options = ["--format", "jsonl", "--input", corpus, *SMALL[:-2], "--seed", 5]
+    for processes in (1, 2):
+        out = tmp_path / f"DATA{processes}"
+        assert run(*options, "--processes", processes, "--out", out).returncode == 0
+    one, two = tmp_path / "DATA1", tmp_path / "DATA2"
+    assert filecmp.cmpfiles(one, two, FILES, shallow=False) == (FILES, [], [])
+    metas = [read_meta(one), read_meta(two)]
+    for meta in metas:
+        del meta["command"]
+    assert metas[0] == metas[1]
+
+
+def test_the_same_text_gives_the_same_data_in_every_format(stories, tmp_path):
+    jsonl = tmp_path / "stories.jsonl"
+    jsonl.write_text("".join(json.dumps({"body": s}) + "\n" for s in STORIES))
+    calls = {
+        "text": ["--input", stories],
+        "jsonl": ["--field", "body", "--input", jsonl],
+    }
+    for name, options in calls.items():
+        assert call("--format", name, *options, *SMALL, "--out", tmp_path / name) == 0
+    folders = [tmp_path / name for name in calls]
+    assert filecmp.cmpfiles(*folders, FILES, shallow=False) == (FILES, [], [])
+
+
+def test_lee_needs_no_file(tmp_path):
+    options = "--format lee --min-count 3 --topic-min-count 5 --limit 20 5 6"
+    assert call(*options.split(), "--processes", 1, "--out", tmp_path / "DATA") == 0
+    splits = read_meta(tmp_path / "DATA")["splits"]
+    assert [splits[s]["documents"] for s in ("train", "valid", "test")] == [20, 5, 6]
+
+
+def test_aclimdb_halves_its_test_reviews(tmp_path):
+    for place, number in {"train/pos": 4, "train/unsup": 3, "test/neg": 6}.items():
+        folder = tmp_path / "aclImdb" / place
+        folder.mkdir(parents=True)
+        for index in range(number):
+            (folder / f"{index}_1.txt").write_text(STORIES[index])
+    options = ["--format", "aclimdb", "--input", tmp_path / "aclImdb", *SMALL]
+    assert call(*options, "--out", tmp_path / "DATA") == 0
+    splits = read_meta(tmp_path / "DATA")["splits"]
+    assert [splits[s]["documents"] for s in ("train", "valid", "test")] == [7, 3, 3]
+
+
+def test_a_document_without_words_is_kept(stories, tmp_path):
+    options = ["--format", "text", "--train", stories, "--valid", stories, "--test"]
+    empty = tmp_path / "empty.txt"
+    empty.write_text("\n<br />\nThe cat slept.\n")
+    assert call(*options, empty, *SMALL, "--out", tmp_path / "DATA") == 0
+    counts = read_meta(tmp_path / "DATA")["splits"]["test"]
+    assert (counts["documents"], counts["empty_documents"]) == (3, 2)
+    assert counts["sentences"] == 1
+
+
+def test_an_empty_tdlm_line_has_one_target(tmp_path):
+    path = tmp_path / "corpus.txt"
+    path.write_text("the cat\tit slept\n\n")
+    options = ["--format", "tdlm", "--train", path, "--valid", path, "--test", path]
+    rules = "--min-count 1 --topic-min-count 1 --processes 1".split()
+    assert call(*options, *rules, "--out", tmp_path / "DATA") == 0
+    counts = read_meta(tmp_path / "DATA")["splits"]["test"]
+    assert (counts["sentences"], counts["targets"], counts["sequences"]) == (3, 7, 3)
+
+
+# Bad input: what is wrong, named on one line; exit status 2; nothing left behind.
+
+
+def refused(capsys, tmp_path, *arguments):
+    """The error of a call that must fail and leave nothing."""
+    before = sorted(tmp_path.rglob("*"))
+    assert call(*arguments) == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.startswith("error: ")
+    assert output.err.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == before
+    return output.err
+
+
+BAD_FILES = {
+    "broken UTF-8": ("a.txt", b"good\nbad \xff\n", "a.txt:2: not valid UTF-8"),
+    "malformed JSON": (
+        "a.jsonl",
+        b'{"text": "x"}\n{"text"\n',
+        "a.jsonl:2: not valid JSON",
+    ),
+    "missing field": ("a.jsonl", b'{"body": "x"}\n', "a.jsonl:1: no field 'text'"),
+    "no text": ("a.jsonl", b'{"text": 1}\n', "a.jsonl:1: field 'text' is no string"),
+    "truncated xz": ("a.txt.xz", lzma.compress(b"x\n" * 99)[:-9], "a.txt.xz:1"),
+    "empty corpus": ("a.txt", b"", "the train split has no document"),
+    "one document": ("a.txt", b"one\n", "the valid split has no document"),
+    "no word": ("a.txt", b"\n" * 99, "no topic word is left"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_a_bad_file_is_refused(capsys, tmp_path, case):
+    name, content, message = BAD_FILES[case]
+    (tmp_path / name).write_bytes(content)
+    kind = "jsonl" if "jsonl" in name else "text"
+    options = ["--format", kind, "--input", tmp_path / name, *SMALL]
+    assert message in refused(capsys, tmp_path, *options, "--out", tmp_path / "DATA")
+
+
+def test_a_missing_file_is_refused(capsys, tmp_path):
+    options = ["--format", "text", "--input", tmp_path / "nowhere.txt"]
+    error = refused(capsys, tmp_path, *options, "--out", tmp_path / "DATA")
+    assert f"{tmp_path}/nowhere.txt: no such file" in error
+
+
+def test_no_topic_word_left_says_which_setting_to_lower(capsys, stories, tmp_path):
+    options = ["--format", "text", "--input", stories, "--processes", 1]
+    error = refused(capsys, tmp_path, *options, "--out", tmp_path / "DATA")
+    assert "lower --topic-min-count" in error
+
+
+def test_an_existing_data_is_refused_unless_forced(capsys, stories, tmp_path):
+    options = [
+        "--format",
+        "text",
+        "--input",
+        stories,
+        *SMALL,
+        "--out",
+        tmp_path / "DATA",
+    ]
+    assert call(*options) == 0
+    capsys.readouterr()
+    assert "DATA: exists already" in refused(capsys, tmp_path, *options)
+    assert call(*options, "--seed", 9, "--force") == 0
+    assert read_meta(tmp_path / "DATA")["seed"] == 9
+
+
+def test_a_data_of_another_version_can_be_replaced(stories, tmp_path):
+    (tmp_path / "DATA").mkdir()
+    (tmp_path / "DATA/meta.json").write_text('{"format_version": 0}')
+    options = [
+        "--format",
+        "text",
+        "--input",
+        stories,
+        *SMALL,
+        "--out",
+        tmp_path / "DATA",
+    ]
+    assert call(*options) == 2
+    assert call(*options, "--force") == 0
+    assert read_meta(tmp_path / "DATA")["format_version"] == 1
+
+
+BAD_OPTIONS = {
+    "--format text": "give --input, or --train and --heldout",
+    "--format text --train FILE": "give --input, or --train and --heldout",
+    "--format text --train FILE --valid FILE": "give --input, or --train and --heldout",
+    "--format text --input FILE --test FILE": "give --input, or --train and --heldout",
+    "--format lee --input FILE": "lee takes no files",
+    "--format aclimdb --train FILE": "aclimdb takes --input",
+    "--format text --input FILE --split 0.8 0.1 0.2": "sum to 1",
+    "--format text --input FILE --split 1.0 0.1 -0.1": "above 0",
+    "--format text --train FILE --heldout FILE --split .8 .1 .1": "--split cuts",
+    "--format text --input FILE --topic-top-fraction 1": "--topic-top-fraction",
+    "--format text --input FILE --stop-words nowhere.txt": "nowhere.txt",
+}
+
+
+@pytest.mark.parametrize("options", BAD_OPTIONS)
+def test_impossible_options_are_refused(capsys, stories, tmp_path, options):
+    options = options.replace("FILE", str(stories)).split()
+    error = refused(capsys, tmp_path, *options, "--out", tmp_path / "DATA")
+    assert BAD_OPTIONS[" ".join(options).replace(str(stories), "FILE")] in error
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "--min-count 0",
+        "--limit 1 2 0",
+        "--seed -1",
+        "--context future",
+        "--processes x",
+    ],
+)
+def test_a_bad_value_is_refused(capsys, tmp_path, option):
+    with pytest.raises(SystemExit) as stopped:
+        call("--format", "lee", "--out", tmp_path / "DATA", *option.split())
+    assert stopped.value.code == 2
+    assert "error: argument --" in capsys.readouterr().err
+    assert not (tmp_path / "DATA").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_command_leaves_nothing(tmp_path, number):
+    corpus = tmp_path / "long.txt"
+    corpus.write_text(("A sentence of some words. " * 200 + "\n") * 3000)
+    options = ["--format", "text", "--input", corpus, "--out", tmp_path / "DATA"]
+    command = [
+        sys.executable,
+        "-m",
+        "preprocessing",
+        *map(str, options),
+        "--processes",
+        "2",
+    ]
+    with subprocess.Popen(
+        command, cwd=ROOT, stderr=subprocess.PIPE, text=True
+    ) as process:
+        wait_for(
+            lambda: any(t.stat().st_size for t in tmp_path.glob(".DATA.*/tokens.tmp"))
+        )
+        process.send_signal(number)
+        _, error = process.communicate(timeout=60)
+    assert (process.returncode, error) == (130, "interrupted: nothing written\n")
+    assert list(tmp_path.iterdir()) == [corpus]
+
+
+def wait_for(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)

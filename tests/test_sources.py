@@ -1,0 +1,188 @@
+"""Readers: every format, every compression, and every way in which a file is bad."""
+
+import gzip
+import json
+import lzma
+import subprocess
+import sys
+import tarfile
+
+import pytest
+
+from preprocessing.corpora import aclimdb_corpus, file_corpus, lee_corpus
+from preprocessing.errors import InputError
+from preprocessing.sources import FORMATS, read_aclimdb, split_tdlm
+
+WRITERS = {"": open, ".gz": gzip.open, ".xz": lzma.open}
+
+
+def write(path, content):
+    with WRITERS.get(path.suffix, open)(path, "wb") as file:
+        file.write(content)
+    return path
+
+
+def read(name, path, field="text"):
+    return list(FORMATS[name].read(path, field))
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+@pytest.mark.parametrize("name", ["text", "tdlm"])
+def test_a_document_a_line_plain_or_compressed(tmp_path, name, suffix):
+    path = write(tmp_path / f"file{suffix}", "One.\r\n\nd\u00e9j\u00e0\tvu".encode())
+    assert read(name, path) == ["One.", "", "d\u00e9j\u00e0\tvu"]
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_jsonl_takes_the_named_field_and_skips_empty_lines(tmp_path, suffix):
+    lines = [json.dumps({"id": i, "body": f"line\n{i}"}) for i in range(3)]
+    path = write(tmp_path / f"file{suffix}", "\n\n".join(lines).encode())
+    assert read("jsonl", path, "body") == ["line\n0", "line\n1", "line\n2"]
+
+
+def test_only_a_line_feed_ends_a_line(tmp_path):
+    path = write(tmp_path / "file", "a\u2028b\x85c\x0bd\ne".encode())
+    assert read("text", path) == ["a\u2028b\x85c\x0bd", "e"]
+
+
+def test_a_byte_order_mark_is_no_text(tmp_path):
+    assert read("text", write(tmp_path / "file", b"\xef\xbb\xbfOne")) == ["One"]
+
+
+def test_tdlm_is_taken_as_it_is():
+    assert split_tdlm("The  cat 's <unk>\tIt") == [
+        ["The", "cat", "'s", "<unk>"],
+        ["It"],
+    ]
+
+
+def test_an_empty_tdlm_line_is_one_empty_sentence():
+    assert split_tdlm("") == [[]]
+
+
+BAD_LINES = {
+    b"{": "not valid JSON",
+    b"[" * 100_000: "not valid JSON",
+    b"[1]": "not a JSON object",
+    b'{"body": "x"}': r"no field 'text' \(its fields: body\); name one with --field",
+    b'{"text": 3}': "field 'text' is no string",
+    rb'{"text": "\ud800"}': "half a surrogate pair",
+    b'{"text": "\xff"}': "not valid UTF-8 .byte 0xff at offset 10.",
+}
+
+
+@pytest.mark.parametrize("line", BAD_LINES, ids=[v[:20] for v in BAD_LINES.values()])
+def test_a_bad_line_is_named_with_its_number(tmp_path, line):
+    path = write(tmp_path / "bad.jsonl", b'{"text": "good"}\n' + line + b"\n")
+    with pytest.raises(InputError, match=f"bad.jsonl:2: {BAD_LINES[line]}"):
+        read("jsonl", path)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_missing_file_is_named(tmp_path, name):
+    with pytest.raises(InputError, match="nowhere: no such file"):
+        read(name, tmp_path / "nowhere")
+
+
+def test_a_folder_is_no_file(tmp_path):
+    with pytest.raises(InputError, match="cannot be read: Is a directory"):
+        read("text", tmp_path)
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz"])
+def test_a_truncated_file_is_named_with_the_line_where_it_ends(tmp_path, rng, suffix):
+    lines = b"".join(b"%d\n" % number for number in rng.integers(0, 1 << 60, 9999))
+    path = write(tmp_path / f"cut{suffix}", lines)
+    path.write_bytes(path.read_bytes()[:-2000])
+    with pytest.raises(
+        InputError, match=rf"cut{suffix}:[0-9]{{2,}}: .* cut short here"
+    ):
+        read("text", path)
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz"])
+def test_a_file_that_only_seems_compressed_is_named(tmp_path, suffix):
+    path = tmp_path / f"plain{suffix}"
+    path.write_text("not compressed")
+    with pytest.raises(InputError, match=f"plain{suffix}:1: .* damaged"):
+        read("text", path)
+
+
+def make_aclimdb(folder):
+    for place in ("train/pos", "train/neg", "train/unsup", "test/pos", "test/neg"):
+        (folder / place).mkdir(parents=True)
+        for number in range(2):
+            (folder / place / f"{number}_7.txt").write_text(f"{place} {number}")
+    (folder / "train" / "urls_pos.txt").write_text("http://example.org")
+    (folder / "README").write_text("read me")
+    return folder
+
+
+@pytest.fixture
+def aclimdb(tmp_path):
+    return make_aclimdb(tmp_path / "aclImdb")
+
+
+def archive_of(folder):
+    path = folder.with_suffix(".tar.gz")
+    with tarfile.open(path, "w:gz") as archive:
+        archive.add(folder, folder.name)
+    return path
+
+
+@pytest.mark.parametrize("form", [lambda folder: folder, archive_of])
+def test_aclimdb_trains_on_all_but_the_test_reviews(aclimdb, form):
+    corpus = aclimdb_corpus(form(aclimdb))
+    reviews = {part: sorted(read()) for part, read in corpus.parts.items()}
+    assert reviews == {
+        "train": [f"train/{x} {i}" for x in ("neg", "pos", "unsup") for i in (0, 1)],
+        "heldout": [f"test/{x} {i}" for x in ("neg", "pos") for i in (0, 1)],
+    }
+
+
+def test_a_folder_that_is_not_aclimdb_is_refused(tmp_path):
+    with pytest.raises(InputError, match="no train/pos/.*give the folder aclImdb"):
+        list(read_aclimdb(tmp_path, "train"))
+
+
+def test_a_missing_aclimdb_is_named(tmp_path):
+    with pytest.raises(InputError, match="nowhere: no such file"):
+        list(read_aclimdb(tmp_path / "nowhere", "train"))
+
+
+def test_a_truncated_aclimdb_archive_is_refused(aclimdb):
+    path = archive_of(aclimdb)
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(InputError, match=r"aclImdb.tar.gz: the archive is damaged"):
+        list(read_aclimdb(path, "train"))
+
+
+def test_a_review_that_is_not_utf_8_is_named(aclimdb):
+    (aclimdb / "train/pos/1_7.txt").write_bytes(b"good\n\xe9")
+    with pytest.raises(InputError, match=r"train/pos/1_7.txt:2: not valid UTF-8"):
+        list(read_aclimdb(aclimdb, "train"))
+
+
+def test_the_lee_corpus_is_there_without_importing_gensim():
+    program = (
+        "import sys; from preprocessing.corpora import lee_corpus;"
+        "stories = list(lee_corpus().parts['all']());"
+        "assert 'gensim' not in sys.modules; print(len(stories))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "300\n"
+
+
+def test_lee_says_what_is_missing_without_gensim(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(InputError, match="gensim, which ships it, is not installed"):
+        lee_corpus()
+
+
+def test_files_of_a_part_follow_each_other_and_can_be_read_again(tmp_path):
+    files = [write(tmp_path / name, name.encode()) for name in ("b", "a")]
+    corpus = file_corpus("text", {"train": files, "test": files[:1]})
+    assert list(corpus.parts["train"]()) == list(corpus.parts["train"]()) == ["b", "a"]
+    assert list(corpus.parts["test"]()) == ["b"]

@@ -1,0 +1,177 @@
+"""Raw text to sentences to tokens: worked examples, and what holds for any text."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from preprocessing import text
+from preprocessing.text import (
+    RULES,
+    sentences,
+    split_sentences,
+    strip_markup,
+    tokenize,
+)
+
+# Sentence and its tokens, apart by spaces.
+TOKENS = {
+    "He doesn't, can't, won't.": "he does n't , ca n't , wo n't .",
+    "I'm sure they've said it's Tom's; we'll see.": (
+        "i 'm sure they 've said it 's tom 's ; we 'll see ."
+    ),
+    '"Great," she said.': '" great , " she said .',
+    "``Great,'' she said.": '" great , " she said .',
+    "\u201cGreat\u201d \u2014 she didn\u2019t\u2026": '" great " -- she did n\'t ...',
+    "It cost $1,000.50 (50%).": "it cost $ 1,000.50 ( 50 % ) .",
+    "A first-rate 10/10 by the writer/director.": (
+        "a first-rate 10/10 by the writer/director ."
+    ),
+    "Mr. O'Connell met Dr. J. R. Smith at 5:30 p.m. in D.C.": (
+        "mr. o'connell met dr. j. r. smith at 5:30 p.m. in d.c. ."
+    ),
+    "He lives in the U.S.": "he lives in the u.s. .",
+    "A U.S.-based film, e.g. this, etc.": "a u.s.-based film , e.g. this , etc. .",
+    "On to plan B.": "on to plan b .",
+    'He said "no."': 'he said " no . "',
+    "Wait... what?! No!!!!! . . . So": "wait ... what ?! no !!!!! ... so",
+    "You cannot go; I'm gonna, gotta, wanna - gimme!": (
+        "you can not go ; i 'm gon na , got ta , wan na - gim me !"
+    ),
+    "'Tis rock 'n' roll of the '80s, get 'em.": (
+        "'t is rock 'n' roll of the '80s , get 'em ."
+    ),
+    "the actors' names": "the actors ' names",
+    "See imdb.com or http://example.org/a_b?c=d.": (
+        "see imdb.com or http://example.org/a_b?c=d ."
+    ),
+    "Q&A -- with R2D2 :) *** S**t": "q&a -- with r2d2 :) *** s**t",
+    "Caf\u00e9 na\u00efve \u017di\u017eek \u4e2d\u6587 5\u00a3": (
+        "caf\u00e9 na\u00efve \u017ei\u017eek \u4e2d\u6587 5 \u00a3"
+    ),
+    "a\u00a0b\u2003c\u200bd\u00ade": "a b cde",
+    "": "",
+    " \t\r\n": "",
+}
+
+# Text and where it is cut.
+SENTENCES = {
+    "Mr. Smith came. He left.": ["Mr. Smith came.", "He left."],
+    "He lives in the U.S. and works.": ["He lives in the U.S. and works."],
+    "He left the U.S. She stayed.": ["He left the U.S.", "She stayed."],
+    "J. R. R. Tolkien wrote it.": ["J. R. R. Tolkien wrote it."],
+    "So do I. He does too.": ["So do I.", "He does too."],
+    "At 5 a.m. Tom woke.": ["At 5 a.m. Tom woke."],
+    "Wow!!! What?! Yes.": ["Wow!!!", "What?!", "Yes."],
+    "Well... it was long.": ["Well... it was long."],
+    '"Go." He went. "(Why?)" She knew.': ['"Go."', "He went.", '"(Why?)"', "She knew."],
+    "It cost 1.5 million. In 1999. Then 2.": [
+        "It cost 1.5 million.",
+        "In 1999.",
+        "Then 2.",
+    ],
+    "It ended.The film was bad.": ["It ended.", "The film was bad."],
+    "A title\n\nThe text\nruns on.": ["A title", "The text runs on."],
+    "": [],
+}
+
+MARKUP = {
+    "one<br /><br />two<BR>three": "one\n\ntwo\nthree",
+    "<p>An <i>old</i> <a href='x'>film</a></p>": "\n\nAn old film\n\n",
+    "Tom &amp; Jerry &#233; &quot;x&quot; &none;": 'Tom & Jerry \u00e9 "x" &none;',
+    "I <sigh> love <3 and 2 < 3 > 1": "I <sigh> love <3 and 2 < 3 > 1",
+    "it\x92s \x93so\x94 \x85": "it\u2019s \u201cso\u201d \u2026",
+}
+
+
+@pytest.mark.parametrize("sentence", TOKENS)
+def test_tokens_are_those_of_the_penn_treebank(sentence):
+    assert tokenize(sentence) == TOKENS[sentence].split()
+
+
+@pytest.mark.parametrize("raw", SENTENCES)
+def test_sentences_end_where_a_reader_would_end_them(raw):
+    assert split_sentences(raw) == SENTENCES[raw]
+
+
+@pytest.mark.parametrize("raw", MARKUP)
+def test_markup_goes_and_words_stay(raw):
+    assert strip_markup(raw) == MARKUP[raw]
+
+
+def test_a_raw_document_becomes_tokenized_sentences():
+    raw = "It didn't work.<br /><br />Watch &quot;Jaws&quot; instead"
+    assert sentences(raw) == [
+        ["it", "did", "n't", "work", "."],
+        ["watch", '"', "jaws", '"', "instead"],
+    ]
+
+
+@pytest.mark.parametrize("raw", ["", "\n", "<br />", " <p></p> "])
+def test_a_document_without_words_has_no_sentence(raw):
+    assert sentences(raw) == []
+
+
+def by_the_table(sentence):
+    sentence = sentence.lower()
+    for pattern, replacement in RULES:
+        sentence = re.sub(pattern, replacement, sentence, flags=re.ASCII)
+    return [token for token in sentence.split(" ") if token]
+
+
+# Random letters seldom meet a rule; pieces of real text do.
+PIECES = st.sampled_from(
+    "n't 's .com .. . ! ? ' '' \" ` -- - ( ) $ 1,000.5 10/10 u.s. mr. b. cannot gonna "
+    "'tis \u2026 \u2019 \u201c \xa0 \x85 \x7f \xad *** / @ & :) don it word".split(" ")
+    + [" ", "  ", "\n"]
+)
+ANY_TEXT = st.one_of(st.text(), st.lists(PIECES, max_size=20).map("".join))
+
+
+@given(ANY_TEXT)
+def test_tokenize_does_what_the_table_of_rules_says(sentence):
+    assert tokenize(sentence) == by_the_table(sentence)
+
+
+@given(ANY_TEXT)
+def test_tokenizing_loses_no_letter_or_digit_and_makes_up_none(sentence):
+    def kept(string):
+        return re.sub("[^a-z0-9]", "", string.lower())
+
+    assert kept("".join(tokenize(sentence))) == kept(sentence)
+
+
+@given(ANY_TEXT)
+def test_any_document_becomes_sentences_of_tokens_without_white_space(document):
+    for sentence in sentences(document):
+        assert sentence
+        assert all(token and not re.search(r"\s", token) for token in sentence)
+
+
+@given(ANY_TEXT)
+def test_splitting_into_sentences_loses_nothing_but_white_space(document):
+    def kept(string):
+        return re.sub(r"[\W_]", "", string)
+
+    document = document.replace("\u2026", "...")
+    assert kept("".join(split_sentences(document))) == kept(document)
+
+
+def test_tokens_joined_by_spaces_are_the_same_tokens_again():
+    for sentence, tokens in TOKENS.items():
+        assert tokenize(" ".join(tokenize(sentence))) == tokens.split()
+
+
+def test_the_rules_keep_to_what_re2_reads_the_same_way():
+    for pattern, replacement in RULES:
+        assert not re.search(r"\\[0-9a-wyzA-Z](?<!\\b)", pattern), "class or reference"
+        outline = re.sub(r"\\x[0-9a-f]{2}|\\.|\[(?:\\.|[^\\\]])*\]", "c", pattern)
+        assert not re.search(r"\(\?[^:]", outline), "look-around or flag"
+        assert not re.search(r"[*+?}][*+?]", outline), "lazy or possessive"
+        assert re.fullmatch(r"(?:[^\\]|\\[0-9])*", replacement)
+
+
+def test_abbreviations_are_lower_case_and_distinct():
+    assert len(set(text.ABBREVIATIONS)) == len(text.ABBREVIATIONS)
+    assert all(word == word.lower() for word in text.ABBREVIATIONS)

@@ -1,0 +1,171 @@
+"""Counts to vocabularies: cut-offs, order, what is no topic word, files."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from preprocessing.collect import Arrays
+from preprocessing.encode import by_first_occurrence, vocabulary_of
+from preprocessing.errors import InputError
+from preprocessing.vocabulary import (
+    EOS,
+    GO,
+    PAD,
+    SPECIALS,
+    UNK,
+    Rules,
+    Vocabulary,
+    build_vocabulary,
+    read_stop_words,
+)
+
+ALL = Rules(min_count=1, topic_min_count=1, top_fraction=0.0)
+
+
+def build(counts, rules=ALL, sentences=7):
+    types = list(counts)
+    return build_vocabulary(types, np.array(list(counts.values())), sentences, rules)
+
+
+def test_the_specials_come_first_and_have_the_published_ids():
+    vocabulary = build({"film": 3})
+    assert vocabulary.words[:4] == list(SPECIALS) == ["<pad>", "<go>", "<eos>", "<unk>"]
+    assert (PAD, GO, EOS, UNK) == (0, 1, 2, 3)
+
+
+def test_words_are_ordered_by_count_and_ties_by_first_occurrence():
+    vocabulary = build({"b": 2, "c": 5, "a": 2, "d": 9})
+    assert vocabulary.words[4:] == ["d", "c", "b", "a"]
+    assert vocabulary.counts[4:].tolist() == [9, 5, 2, 2]
+
+
+def test_a_word_needs_min_count_and_the_rest_is_counted_as_unknown():
+    counts = {"kept": 11, "lost": 10, "rare": 1}
+    vocabulary = build(counts, Rules(min_count=11, topic_min_count=1))
+    assert vocabulary.words[4:] == ["kept"]
+    assert vocabulary.counts[:4].tolist() == [0, 0, 7, 11]  # <eos>: the sentences
+
+
+def test_the_defaults_are_those_that_reproduce_table_1():
+    assert (Rules.min_count, Rules.topic_min_count, Rules.top_fraction) == (
+        11,
+        100,
+        0.001,
+    )
+
+
+@pytest.mark.parametrize(
+    "word", ["the", "n't", "'s", "'em", "...", "1,000", "10/10", "$", "\u00e9\u00e9"]
+)
+def test_no_topic_word(word):
+    vocabulary = build(
+        {"film": 2, word: 2}, Rules(1, 1, 0.0, stop_words=frozenset({"the"}))
+    )
+    assert word in vocabulary.words
+    assert vocabulary.topic_words == ["film"]
+
+
+@pytest.mark.parametrize(
+    "word", ["u.s.", "o'hara", "mst3k", "80s", "caf\u00e9", "first-rate"]
+)
+def test_a_topic_word(word):
+    assert build({word: 2}).topic_words == [word]
+
+
+def test_topic_words_need_their_own_count():
+    counts = {"often": 100, "seldom": 99}
+    vocabulary = build(counts, Rules(min_count=11, topic_min_count=100))
+    assert vocabulary.topic_words == ["often"]
+
+
+def test_the_most_frequent_types_are_no_topic_words():
+    # A fraction of all types, whether in the vocabulary or not, rounded down.
+    counts = {f"w{i}": 100 - i for i in range(59)}
+    rules = Rules(min_count=60, topic_min_count=1, top_fraction=0.05)
+    vocabulary = build(counts, rules)
+    assert vocabulary.topic_words == vocabulary.words[4 + 2 :]
+
+
+def test_a_special_symbol_in_the_text_is_an_unknown_word():
+    vocabulary = build({"film": 3, "<unk>": 4, "<eos>": 2})
+    assert vocabulary.words == [*SPECIALS, "film"]
+    assert vocabulary.ids(["<pad>", "<eos>", "<unk>", "<go>", "film"]) == [
+        3,
+        3,
+        3,
+        3,
+        4,
+    ]
+    assert vocabulary.counts[UNK] == 6
+
+
+def test_topic_ids_point_from_words_to_topic_words():
+    vocabulary = Vocabulary(
+        [*SPECIALS, "a", "film", "b"], [0, 0, 1, 0, 9, 5, 2], ["film", "b"]
+    )
+    assert vocabulary.topic_ids.tolist() == [-1, -1, -1, -1, -1, 0, 1]
+    assert vocabulary.topic_ids.dtype == np.int32
+    assert vocabulary.topic_counts.tolist() == [5, 2]
+    assert len(vocabulary) == 7
+
+
+def test_save_and_load_keep_everything_even_odd_words(tmp_path):
+    odd = ["caf\u00e9", "a\rb", "x\u2028y", "\u4e2d", '"', "#"]
+    vocabulary = build({word: 3 for word in odd})
+    vocabulary.save(tmp_path)
+    loaded = Vocabulary.load(tmp_path)
+    assert loaded.words == vocabulary.words
+    assert loaded.topic_words == vocabulary.topic_words
+    np.testing.assert_array_equal(loaded.counts, vocabulary.counts)
+
+
+@pytest.mark.parametrize("line", ["no count", "word\tmany", ""])
+def test_a_damaged_vocabulary_file_is_named_with_its_line(tmp_path, line):
+    build({"film": 3}).save(tmp_path)
+    (tmp_path / "vocabulary.txt").write_text(f"a\t1\n{line}\n")
+    with pytest.raises(InputError, match=r"vocabulary\.txt:2: "):
+        Vocabulary.load(tmp_path)
+
+
+def test_a_missing_vocabulary_file_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"vocabulary\.txt: no such file"):
+        Vocabulary.load(tmp_path)
+
+
+def test_the_shipped_stop_words_are_the_523_of_mallet():
+    words = read_stop_words()
+    assert len(words) == 523
+    assert {"the", "a", "seven", "zero"} <= words
+    assert "film" not in words
+
+
+def test_stop_words_are_lower_cased_and_comments_skipped(tmp_path):
+    (tmp_path / "list").write_text("# mine\nThe\n\n of \n")
+    assert read_stop_words(tmp_path / "list") == {"the", "of"}
+
+
+def test_missing_stop_words_are_named(tmp_path):
+    with pytest.raises(InputError, match="nowhere"):
+        read_stop_words(tmp_path / "nowhere")
+
+
+@given(st.lists(st.integers(0, 9), max_size=40))
+def test_first_occurrences_are_found_in_order(values):
+    tokens = np.array(values, dtype=np.int32)
+    assert by_first_occurrence(tokens, 10).tolist() == list(dict.fromkeys(values))
+
+
+def test_first_occurrences_are_found_across_blocks(monkeypatch, rng):
+    monkeypatch.setattr("preprocessing.encode._BLOCK", 7)
+    tokens = rng.integers(0, 30, 200)
+    assert by_first_occurrence(tokens, 30).tolist() == list(dict.fromkeys(tokens))
+
+
+def test_ties_are_ordered_as_in_the_training_text_not_as_read():
+    # "held-out" was read first, but only the training split counts.
+    tokens = np.array([2, 1, 2, 1], dtype=np.int32)
+    train = Arrays(tokens, np.array([0, 4]), np.array([0, 1]))
+    vocabulary = vocabulary_of(["held-out", "x", "y"], train, ALL)
+    assert vocabulary.words[4:] == ["y", "x"]
+    assert vocabulary.counts[EOS] == 1

@@ -50,7 +50,7 @@ class TopicCompositionalLSTMCell(tf.keras.layers.Layer):
         forget_bias: float = 1.0,
         factor_initializer: str = "orthogonal",
         recurrent_gain: float = 0.5,
-        topic_stddev: float = 0.1,
+        topic_stddev: float = 0.5,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)

@@ -68,9 +68,14 @@ def read_vectors(path: Path, size: int) -> KeyedVectors:
 
 
 def fill(table: np.ndarray, vectors: dict[int, np.ndarray]) -> np.ndarray:
-    """Return the table with the given rows put in; the specials keep their own."""
+    """Return the table with the given rows put in; the specials keep their own.
+
+    The vectors are brought to the table's scale, which decides how fast a recurrent
+    layer learns and differs between word2vec files.
+    """
+    rows = [row for row in sorted(vectors) if row >= len(SPECIALS)]
     filled = table.copy()
-    for row, vector in vectors.items():
-        if row >= len(SPECIALS):
-            filled[row] = vector
+    if rows:
+        given = np.stack([vectors[row] for row in rows])
+        filled[rows] = given * (table.std() / given.std())
     return filled

@@ -8,7 +8,6 @@ from helpers import (
     assert_close,
     assert_input_gradients,
     assert_weight_gradients,
-    eager_and_graph,
     every_way,
     jacobian,
     randomise,

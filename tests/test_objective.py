@@ -1,7 +1,5 @@
 """The whole TCNLM, sample by sample, against the paper's objective J (eq. 17, 18)."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import reference
@@ -10,7 +8,6 @@ from helpers import randomise
 
 from preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.models.tcnlm import TCNLM, Config
-from tcnlm.perplexity import score
 
 B, M, C, V, D, K = 3, 5, 8, 13, 6, 4
 LENGTHS = (5, 2, 4)  # targets of each sequence; the rest is padding
@@ -22,9 +19,10 @@ def make_model(rng, **settings):
     words = [f"w{i}" for i in range(V - len(SPECIALS))]
     vocabulary = Vocabulary([*SPECIALS, *words], [0] * 4 + [9] * len(words), words[:D])
     config = Config(
-        units=7, embedding_size=5, num_topics=K, num_factors=6, encoder_units=(8, 8),
-        prior_mean=PRIOR[0], prior_variance=PRIOR[1], diversity_weight=0.3,
-        dropout=0.0, encoder_dropout=0.0, **{"layers": 2, "cutoffs": (6, 9), **settings},
+        units=7, layers=2, embedding_size=5, num_factors=6, num_topics=K,
+        encoder_units=(8, 8), prior_mean=PRIOR[0], prior_variance=PRIOR[1],
+        diversity_weight=0.3, dropout=0.0, encoder_dropout=0.0, cutoffs=(6, 9),
+        **settings,
     )  # fmt: skip
     model = TCNLM(config, vocabulary)
     model.build_weights()
@@ -135,28 +133,3 @@ def test_the_words_one_step_at_a_time_have_the_oracle_s_probabilities(rng):
             if m < LENGTHS[b]:
                 actual = log_probs[b, batch["targets"][b, m]]
                 np.testing.assert_allclose(actual, expected[b][m], rtol=1e-4)
-
-
-def split_of(batches):
-    return SimpleNamespace(
-        num_sequences=sum(len(batch["targets"]) for batch in batches),
-        batches=lambda batch_size: iter(batches),
-    )
-
-
-def test_perplexity_weighs_every_target_alike_whatever_the_batches(rng):
-    model, batch = make_model(rng), draw_batch(rng)
-    pieces = [{k: v[rows] for k, v in batch.items()} for rows in ([0], [1, 2])]
-    _, _, log_p_y, _ = oracle_terms(model, batch, np.zeros([B, K]))
-    for batches in ([batch], pieces):
-        actual = score(model, split_of(batches))
-        assert actual.targets == sum(LENGTHS)
-        expected = reference.perplexity(log_p_y)
-        np.testing.assert_allclose(actual.perplexity, expected, rtol=2e-5)
-
-
-def test_a_model_that_knows_nothing_has_the_perplexity_of_the_vocabulary(rng):
-    model = make_model(rng, cutoffs=())
-    model.softmax.head.assign(np.zeros([7, V]))
-    perplexity = score(model, split_of([draw_batch(rng)])).perplexity
-    np.testing.assert_allclose(perplexity, V, rtol=1e-6)

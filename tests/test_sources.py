@@ -66,7 +66,7 @@ BAD_LINES = {
     b"[1]": "not a JSON object",
     b'{"body": "x"}': r"no field 'text' \(its fields: body\); name one with --field",
     b'{"text": 3}': "field 'text' is no string",
-    rb'{"text": "\ud800"}': "half a surrogate pair",
+    rb'{"text": "\ud800"}': "field 'text' has half a surrogate pair",
     b'{"text": "\xff"}': "not valid UTF-8 .byte 0xff at offset 10.",
 }
 

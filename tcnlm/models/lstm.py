@@ -17,7 +17,7 @@ class Config:
     units: int = 600  # paper, section 5: small
     layers: int = 1  # paper, section 5: small
     embedding_size: int = 300  # Lau et al. 2017; TCNLM's own is not stated
-    embedding_scale: float = 0.1  # random embeddings start U(-scale, scale); open
+    embedding_scale: float = 1.0  # open: embeddings start U(-scale, scale), see README
     embeddings: str = "random"  # or "train", or a word2vec file
     dropout: float = 0.4  # paper, section 5
     cutoffs: tuple[int, ...] = (2000, 10000)  # open; Grave et al.'s for 44K types

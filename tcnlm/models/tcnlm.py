@@ -39,7 +39,7 @@ class Config(lstm.Config):
     forget_bias: float = 1.0  # open; Lau et al. 2017
     factor_initializer: str = "orthogonal"  # open: of Wa, Wc, Ua, Uc
     recurrent_gain: float = 0.5  # open: U(t) starts at this times Ua Uc
-    topic_stddev: float = 0.1  # open: Wb and Ub start N(1, topic_stddev)
+    topic_stddev: float = 0.5  # open: Wb and Ub start N(1, topic_stddev)
     encoder_units: tuple[int, ...] = (256, 256)  # paper, section 5
     encoder_input: str = "log"  # "counts" in the paper, section 3.1
     prior_mean: float = 0.0  # mu_0 of eq. 4: symbols only

@@ -18,7 +18,7 @@ $(INSTALLED): requirements.txt requirements-dev.txt
 # The Lee news corpus ships inside gensim: 299 stories, 60,000 words, no download.
 demo: $(INSTALLED)
 	$(RUN) -m preprocessing --format lee --min-count 3 --topic-min-count 5 --force --out data/demo
-	$(RUN) train.py data/demo --model tcnlm --out runs/demo --set units=100 num_topics=10 epochs=25
+	$(RUN) train.py data/demo --model tcnlm --out runs/demo --set units=100 num_topics=10 epochs=40
 	$(RUN) evaluate.py runs/demo
 	$(RUN) generate.py runs/demo
 	@echo "Open runs/demo/report.html in a browser."

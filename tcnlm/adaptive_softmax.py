@@ -34,9 +34,9 @@ class AdaptiveSoftmax(tf.keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         self.vocabulary_size = vocabulary_size
-        inner = [cutoff for cutoff in cutoffs if cutoff < vocabulary_size]
-        if sorted(set(inner)) != inner or any(cutoff < 1 for cutoff in inner):
+        if sorted({0, *cutoffs}) != [0, *cutoffs]:
             raise ValueError(f"cutoffs must be positive and rising, not {cutoffs}")
+        inner = [cutoff for cutoff in cutoffs if cutoff < vocabulary_size]
         self.cutoffs = [*inner, vocabulary_size]
         self.div_value = div_value
 
@@ -74,7 +74,8 @@ class AdaptiveSoftmax(tf.keras.layers.Layer):
     def _head_targets(self, targets: tf.Tensor) -> tf.Tensor:
         for i, (low, high) in enumerate(self._tail_ranges):
             inside = (targets >= low) & (targets < high)
-            targets = tf.where(inside, self.cutoffs[0] + i, targets)
+            cluster = tf.cast(self.cutoffs[0] + i, targets.dtype)
+            targets = tf.where(inside, cluster, targets)
         return targets
 
     def log_probs(self, hidden: tf.Tensor) -> tf.Tensor:

@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
+
+POSITIVE = {"units", "layers", "embedding_size", "num_topics", "batch_size", "epochs"}
+POSITIVE |= {"patience"}
+SHARES = {"dropout", "encoder_dropout"}
+ANY_SIGN = {"forget_bias", "prior_mean"}
+CHOICES = {
+    "candidate_activation": ("tanh", "sigmoid"),
+    "encoder_input": ("counts", "log", "frequencies"),
+    "topic_start": ("frequencies", "random"),
+}
+_WANTED = {bool: "true or false", int: "a whole number", float: "a number"}
 
 
 class SettingError(ValueError):
@@ -45,17 +57,41 @@ def _with(config: Any, name: str, text: str) -> Any:
 
 
 def parse(name: str, text: str, kind: Any) -> Any:
-    """Return the text as a value of the setting's type."""
+    """Return the text as a value of the setting's type, within its bounds."""
     try:
-        if kind is bool:
-            return {"true": True, "false": False}[text.lower()]
-        if kind in (int, float, str):
-            return kind(text)
-        return tuple(int(part) for part in text.split(",") if part)
+        value = _value(text, kind)
     except (ValueError, KeyError):
-        wanted = {bool: "true or false", int: "a whole number", float: "a number"}
-        wanted = wanted.get(kind, "whole numbers with commas between")
+        wanted = _WANTED.get(kind, "numbers with commas between")
         raise SettingError(f"--set {name}={text}: the value must be {wanted}") from None
+    complaint = _out_of_bounds(name, value)
+    if complaint:
+        raise SettingError(f"--set {name}={text}: the value must be {complaint}")
+    return value
+
+
+def _value(text: str, kind: Any) -> Any:
+    if kind is bool:
+        return {"true": True, "false": False}[text.lower()]
+    if kind is str:
+        return text
+    if kind in (int, float):
+        value = kind(text)
+        if not math.isfinite(value):
+            raise ValueError(text)
+        return value
+    return tuple(get_args(kind)[0](part) for part in text.split(",") if part)
+
+
+def _out_of_bounds(name: str, value: Any) -> str:
+    """Return what a value would have to be, or nothing if it is that."""
+    if name in CHOICES and value not in CHOICES[name]:
+        return " or ".join(CHOICES[name])
+    if name in SHARES and not 0 <= value < 1:
+        return "at least 0 and below 1"
+    smallest = int(name in POSITIVE)
+    if isinstance(value, (int, float)) and value < smallest and name not in ANY_SIGN:
+        return f"at least {smallest}"
+    return ""
 
 
 def from_json(kind: type, values: dict[str, Any]) -> Any:

@@ -144,7 +144,9 @@ def test_saved_weights_give_the_same_objective(name, rng, tmp_path):
         weight.assign_add(tf.constant(rng.normal(size=weight.shape), tf.float32) * 0.1)
     model.save_weights(tmp_path / "model.weights.h5")
     other = make(name)
-    assert other.objective(batch, False)["loss"] != model.objective(batch, False)["loss"]
+    assert (
+        other.objective(batch, False)["loss"] != model.objective(batch, False)["loss"]
+    )
     other.load_weights(tmp_path / "model.weights.h5")
     for key, value in model.objective(batch, training=False).items():
         assert_close(other.objective(batch, training=False)[key], value)
@@ -169,7 +171,9 @@ def test_topics_and_proportions_are_on_the_simplex(name, rng):
 def test_given_topics_drive_the_words(name):
     model = make(name)
     first, second = (
-        model.step(tf.constant([1]), model.initial_state(1), model.context_from_topics(topics))[0]
+        model.step(
+            tf.constant([1]), model.initial_state(1), model.context_from_topics(topics)
+        )[0]
         for topics in (tf.constant([[1.0, 0.0, 0.0]]), tf.constant([[0.0, 0.0, 1.0]]))
     )
     assert np.abs(first.numpy() - second.numpy()).max() > 1e-4

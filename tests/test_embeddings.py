@@ -1,0 +1,62 @@
+"""Word embeddings to start from."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from preprocessing.errors import InputError
+from tcnlm import embeddings
+from tcnlm.dataset import Dataset
+from tcnlm.models import model_class
+
+
+def write_word2vec(path, vectors):
+    size = len(next(iter(vectors.values())))
+    rows = [f"{word} {' '.join(map(str, v))}" for word, v in vectors.items()]
+    path.write_text(f"{len(vectors)} {size}\n" + "\n".join(rows) + "\n")
+    return path
+
+
+def prepared_table(toy_data, source):
+    tf.keras.utils.set_random_seed(1)
+    dataset, kind = Dataset(toy_data), model_class("lstm")
+    settings = kind.Config(units=4, embedding_size=3, cutoffs=(9,), embeddings=source)
+    model = kind(settings, dataset.vocabulary)
+    model.build_weights()
+    before = model.embedding.embeddings.numpy()
+    model.prepare(dataset)
+    return dataset.vocabulary, before, model.embedding.embeddings.numpy()
+
+
+def test_vectors_of_a_file_are_put_in_by_word_and_scaled(toy_data, tmp_path):
+    vectors = {"ship": [1.0, 2.0, 3.0], "unheard": [9.0, 9.0, 9.0], "sea": [3, 2, 1]}
+    path = write_word2vec(tmp_path / "vectors.txt", vectors)
+    vocabulary, before, after = prepared_table(toy_data, str(path))
+    ship, sea = vocabulary.ids(["ship", "sea"])
+    scale = before.std() / np.std([1, 2, 3, 3, 2, 1])
+    np.testing.assert_allclose(after[ship], np.array([1, 2, 3]) * scale, rtol=1e-5)
+    np.testing.assert_allclose(after[sea], np.array([3, 2, 1]) * scale, rtol=1e-5)
+    others = np.setdiff1d(np.arange(len(before)), [ship, sea])
+    np.testing.assert_array_equal(after[others], before[others])
+
+
+def test_vectors_made_from_the_text_are_the_same_again(toy_data):
+    _, before, after = prepared_table(toy_data, "train")
+    _, _, again = prepared_table(toy_data, "train")
+    assert (after[4:] != before[4:]).all(axis=1).all()
+    np.testing.assert_array_equal(after[4:], again[4:])
+
+
+def test_vectors_of_another_size_are_refused_saying_what_to_set(tmp_path):
+    path = write_word2vec(tmp_path / "vectors.txt", {"ship": [1.0, 2.0]})
+    with pytest.raises(InputError, match="--set embedding_size=2"):
+        embeddings.read_vectors(path, 3)
+
+
+@pytest.mark.parametrize("content", [None, "", "not word2vec\n"])
+def test_a_file_that_is_no_word2vec_is_refused_by_name(tmp_path, content):
+    path = tmp_path / "vectors.txt"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(InputError, match="vectors.txt: not a word2vec file"):
+        embeddings.read_vectors(path, 3)

@@ -27,7 +27,9 @@ def main(options: argparse.Namespace, command: str) -> None:
     model = make_model(config, dataset.vocabulary)
     state = training.Trainer(model, dataset, run, loop, options.seed).train()
     model.load_weights(run / WEIGHTS)
-    export(model, run / "saved_model")
+    made = dataset.meta["settings"]
+    saved_model = run / "saved_model"
+    export(model, saved_model, made["sequence_length"], made["context_words"])
     print(f"{run}: validation perplexity {state.best:.2f} after {state.epoch} epochs")
 
 

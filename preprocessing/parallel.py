@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from itertools import islice
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -28,7 +30,7 @@ def ordered_map(
         yield from map(function, items)
         return
     context = get_context("spawn")
-    with ProcessPoolExecutor(processes, context, _leave_interrupts_to_parent) as pool:
+    with ProcessPoolExecutor(processes, context, _depend_on_parent) as pool:
         pending = deque()
         try:
             for item in items:
@@ -41,5 +43,12 @@ def ordered_map(
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _leave_interrupts_to_parent() -> None:
+def _depend_on_parent() -> None:
+    """Leave Ctrl-C to the parent, and end with it even if it is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent_process().join()
+    os._exit(1)

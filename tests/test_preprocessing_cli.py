@@ -46,7 +46,7 @@ def run(*arguments):
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
 
 
@@ -290,32 +290,40 @@ def test_a_bad_value_is_refused(capsys, tmp_path, option):
     assert not (tmp_path / "DATA").exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_command_leaves_nothing(tmp_path, number):
+@pytest.fixture
+def working(tmp_path):
+    """A command in the midst of tokenizing, on two processes."""
     corpus = tmp_path / "long.txt"
-    corpus.write_text(("A sentence of some words. " * 200 + "\n") * 3000)
-    options = ["--format", "text", "--input", corpus, "--out", tmp_path / "DATA"]
-    command = [
-        sys.executable,
-        "-m",
-        "preprocessing",
-        *map(str, options),
-        "--processes",
-        "2",
-    ]
+    corpus.write_text(("A sentence of some words. " * 200 + "\n") * 9000)
+    options = ["--format", "text", "--input", str(corpus), "--processes", "2"]
+    command = [sys.executable, "-m", "preprocessing", *options]
+    command += ["--out", str(tmp_path / "DATA")]
     with subprocess.Popen(
         command, cwd=ROOT, stderr=subprocess.PIPE, text=True
     ) as process:
         wait_for(
-            lambda: any(t.stat().st_size for t in tmp_path.glob(".DATA.*/tokens.tmp"))
+            lambda: any(file.stat().st_size for file in tmp_path.glob(".*/tokens.tmp"))
         )
-        process.send_signal(number)
-        _, error = process.communicate(timeout=60)
-    assert (process.returncode, error) == (130, "interrupted: nothing written\n")
-    assert list(tmp_path.iterdir()) == [corpus]
+        yield process
 
 
-def wait_for(condition, seconds=60):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_command_leaves_nothing(working, tmp_path, number):
+    working.send_signal(number)
+    _, error = working.communicate(timeout=200)
+    assert (working.returncode, error) == (130, "interrupted: nothing written\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["long.txt"]
+
+
+def test_a_killed_command_leaves_no_data_and_no_process(working, tmp_path):
+    working.kill()
+    # The error stream ends when the last process that holds it has ended.
+    _, error = working.communicate(timeout=200)
+    assert error == ""
+    assert not (tmp_path / "DATA").exists()
+
+
+def wait_for(condition, seconds=200):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited in vain"

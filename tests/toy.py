@@ -44,7 +44,7 @@ def make_data(folder):
 
 def train_command(data, run, *options, model="tcnlm", settings=()):
     """Return the command that trains a tiny model on the toy corpus."""
-    topics = ["num_topics=4"] if model == "tcnlm" else []
+    topics = ["num_topics=4", "head_start=9"] if model == "tcnlm" else []
     command = [sys.executable, str(ROOT / "train.py"), str(data), "--out", str(run)]
     command += ["--model", model, "--threads", "1", *options]
     return [*command, "--set", *SMALL, *topics, *settings]

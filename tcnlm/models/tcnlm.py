@@ -39,6 +39,7 @@ class Config(lstm.Config):
     forget_bias: float = 1.0  # open; Lau et al. 2017
     factor_initializer: str = "orthogonal"  # open: of Wa, Wc, Ua, Uc
     recurrent_gain: float = 0.5  # open: U(t) starts at this times Ua Uc
+    factor_rate: float = 0.5  # open: share of learning_rate of the factors, see README
     topic_stddev: float = 0.5  # open: Wb and Ub start N(1, topic_stddev)
     encoder_units: tuple[int, ...] = (256, 256)  # paper, section 5
     encoder_input: str = "log"  # "counts" in the paper, section 3.1
@@ -212,11 +213,17 @@ class TCNLM(RecurrentLanguageModel, TopicModel):
         )
 
     def parameter_groups(self) -> list[tuple[list[tf.Variable], float]]:
-        """Return the language model's weights, and the topic model's."""
+        """Return the LSTM's factors, the topic model's weights, and all others.
+
+        W(t) is a product of three: where each takes a full step it takes three.
+        """
+        config = self.config
+        factors = [w for layer in self.recurrent for w in layer.trainable_variables]
         topic = sum(self._topic_groups(), [])
-        ours = {weight.ref() for weight in topic}
-        rest = [w for w in self.trainable_variables if w.ref() not in ours]
+        grouped = {weight.ref() for weight in factors + topic}
+        others = [w for w in self.trainable_variables if w.ref() not in grouped]
         return [
-            (rest, self.config.learning_rate),
-            (topic, self.config.topic_learning_rate),
+            (others, config.learning_rate),
+            (factors, config.factor_rate * config.learning_rate),
+            (topic, config.topic_learning_rate),
         ]

@@ -1,4 +1,4 @@
-"""A DATA folder as batches: sequences of 30 targets, each with its context (facts A).
+"""A DATA folder as batches: sequences of 30 targets, each with its context.
 
 A sentence w1 .. wn becomes `<go> w1 .. wn` -> `w1 .. wn <eos>`, cut into sequences of
 at most 30 targets, so that every word and every `<eos>` is a target exactly once. The

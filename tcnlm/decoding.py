@@ -2,7 +2,7 @@
 
 Everything goes through the model's `step(token, state, context)`. The loops are those
 of tensorflow_addons, which no other module imports. A sentence starts from `<go>` and
-the zero state, or goes on from a prompt, and stops at `<eos>` (facts D23 to D26).
+the zero state, or goes on from a prompt, and stops at `<eos>`.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class Decoding:
     """How to choose words. Raises InputError for a setting out of its range."""
 
     method: str = "sample"  # the paper's "greedily sample" cannot be the argmax
-    temperature: float = 1.0  # of sampling; facts D24
+    temperature: float = 1.0  # of sampling
     top_k: int | None = None  # sample from the k most probable words
     top_p: float = 1.0  # sample from the fewest words that have this mass
     beam_width: int = 10
     max_length: int = MAX_LENGTH  # words beyond the prompt
-    allow_unknown: bool = True  # the paper's sentences contain <unk>; facts D26
+    allow_unknown: bool = True  # the paper's sentences contain <unk>
 
     def __post_init__(self):
         if self.method not in METHODS:

@@ -52,7 +52,7 @@ def requested_topics(
 def mixture(chosen: Sequence[str], number: int) -> np.ndarray:
     """Return the topics [K] that values like "3" or "3:0.7" stand for, weights summed.
 
-    A topic alone is one-hot (facts D24), several are their weighted mean (D25).
+    A topic alone is one-hot (section 5.3), several are their weighted mean.
     """
     topics = np.zeros(number)
     for value in chosen:

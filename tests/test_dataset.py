@@ -1,4 +1,4 @@
-"""The sequences, contexts and batches that a DATA folder makes (facts.md A)."""
+"""The sequences, contexts and batches that a DATA folder makes."""
 
 import json
 

@@ -15,7 +15,7 @@ from preprocessing.parallel import chunks, ordered_map
 from preprocessing.pipeline import Settings, preprocess
 from preprocessing.sources import split_tdlm
 from preprocessing.splits import SPLITS, assign
-from preprocessing.vocabulary import UNK, Rules, Vocabulary
+from preprocessing.vocabulary import SPECIALS, UNK, Rules, Vocabulary
 
 few_examples = settings(max_examples=25, deadline=None)
 EVERY_WORD = Rules(min_count=1, topic_min_count=1, top_fraction=0.0)
@@ -102,7 +102,7 @@ def test_a_split_without_documents_is_refused(sizes, name):
 
 WORDS = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n"), min_size=1
-)
+).filter(lambda word: word not in SPECIALS)
 TOKENIZED = st.lists(
     st.lists(st.lists(WORDS, max_size=70), min_size=1, max_size=3),
     min_size=10,

@@ -73,7 +73,7 @@ class RecurrentLanguageModel(LanguageModel):
     """Embedding, recurrent layers and adaptive softmax; what differs is the layer.
 
     Dropout falls on the embeddings and on each layer's output, never on the recurrent
-    state (the placement of the papers' predecessor, facts.md D20).
+    state (the placement of Lau et al. 2017).
     """
 
     def __init__(self, config: Any, vocabulary: Vocabulary, seed: int = 0):

@@ -34,7 +34,7 @@ class Config(lstm.Config):
 
     num_topics: int = 100  # paper, Tables 2 to 4: 50, 100 and 150
     num_factors: int = 0  # n_f is not stated; 0 takes as many as units
-    candidate_activation: str = "tanh"  # eq. 13 prints "sigmoid"; facts.md D1
+    candidate_activation: str = "tanh"  # eq. 13 prints "sigmoid"; see README
     use_bias: bool = True  # "omitted for simplicity", section 3.2
     forget_bias: float = 1.0  # open; Lau et al. 2017
     factor_initializer: str = "orthogonal"  # open: of Wa, Wc, Ua, Uc
@@ -181,8 +181,7 @@ class TCNLM(RecurrentLanguageModel, TopicModel):
     def _train_topics_alone(self, split: Any) -> None:
         """Take steps up the topic model's own bound, eq. 17's first two terms.
 
-        From a random start the topic proportions are noise to the language model, which
-        learns to do without them before they mean anything.
+        So that the proportions mean something when the language model first sees them.
         """
         config, contexts = self.config, tf.TensorSpec([None, None], tf.int32)
         groups = list(zip(self._topic_groups(), config.head_start_rates))

@@ -10,13 +10,14 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 from preprocessing import text
 from preprocessing.errors import InputError
 
 ACLIMDB_LABELS = {"train": ("neg", "pos", "unsup"), "test": ("neg", "pos")}
 
-_OPENERS = {".gz": gzip.open, ".xz": lzma.open}
+_OPENERS = {".gz": gzip.open, ".tgz": gzip.open, ".xz": lzma.open}
 _DAMAGED = (
     EOFError,
     lzma.LZMAError,
@@ -82,7 +83,7 @@ def _numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Lines of a plain, .gz or .xz file in UTF-8, from 1, without their ends."""
     number = 0
     try:
-        with _OPENERS.get(path.suffix, open)(path, "rb") as file:
+        with _open(path) as file:
             for number, line in enumerate(file, 1):
                 yield number, _decode(line, path, number)
     except _DAMAGED as error:
@@ -92,6 +93,10 @@ def _numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
         ) from None
     except OSError as error:
         raise _unreadable(path, error) from None
+
+
+def _open(path: Path) -> BinaryIO:
+    return _OPENERS.get(path.suffix, open)(path, "rb")
 
 
 def _decode(line: bytes, path: Path | str, number: int) -> str:
@@ -158,7 +163,8 @@ def _from_folder(path: Path, part: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _from_tar(path: Path, part: str) -> Iterator[tuple[str, bytes]]:
-    with tarfile.open(path, "r|*") as archive:
+    # Opened here, since tarfile takes a gzip file that is cut short for a whole one.
+    with _open(path) as file, tarfile.open(fileobj=file, mode="r|") as archive:
         for member in archive:
             place = PurePosixPath(member.name).parts[-3:]
             if member.isfile() and _is_review(place, part):

@@ -150,9 +150,10 @@ def test_a_missing_aclimdb_is_named(tmp_path):
         list(read_aclimdb(tmp_path / "nowhere", "train"))
 
 
-def test_a_truncated_aclimdb_archive_is_refused(aclimdb):
+@pytest.mark.parametrize("missing", [100, 200, 300])
+def test_a_truncated_aclimdb_archive_is_refused(aclimdb, missing):
     path = archive_of(aclimdb)
-    path.write_bytes(path.read_bytes()[:-200])
+    path.write_bytes(path.read_bytes()[:-missing])
     with pytest.raises(InputError, match=r"aclImdb.tar.gz: the archive is damaged"):
         list(read_aclimdb(path, "train"))
 

@@ -62,12 +62,8 @@ def preprocess(
         vocabulary = vocabulary_of(types, train, settings.rules)
         _refuse_no_topics(vocabulary, settings.rules)
         vocabulary.save(folder)
-        counts = {}
-        final_ids = np.array(vocabulary.ids(types), dtype=np.int32)
-        for name, numbers in rows.items():
-            split = _with_ids(select(arrays, numbers), final_ids)
-            save_arrays(folder / name, split)
-            counts[name] = counts_of(split, settings.sequence_length)
+        ids = np.array(vocabulary.ids(types), dtype=np.int32)
+        counts = _save_splits(folder, arrays, rows, ids, settings.sequence_length)
         (folder / "tokens.tmp").unlink()
         meta = _meta(folder, corpus, settings, vocabulary, command)
         write_meta(folder, {**meta, "splits": counts})
@@ -110,8 +106,21 @@ def _progress(items: Iterable[str], label: str, total: int | None = None) -> tqd
     return tqdm(items, label, total, unit=" documents", disable=None)
 
 
-def _with_ids(split: Arrays, final_ids: np.ndarray) -> Arrays:
-    return split._replace(tokens=final_ids[split.tokens])
+def _save_splits(
+    folder: Path,
+    arrays: Arrays,
+    rows: dict[str, np.ndarray],
+    ids: np.ndarray,
+    sequence_length: int,
+) -> dict[str, dict[str, int]]:
+    """Write every split, with the word `ids` of the types, and return its counts."""
+    counts = {}
+    for name, numbers in rows.items():
+        split = select(arrays, numbers)
+        split = split._replace(tokens=ids[split.tokens])
+        save_arrays(folder / name, split)
+        counts[name] = counts_of(split, sequence_length)
+    return counts
 
 
 def _refuse_no_topics(vocabulary: Vocabulary, rules: Rules) -> None:

@@ -26,8 +26,8 @@ ABBREVIATIONS = (
     "sec sen sens sep sept sgt sr st ste supt univ vol vols vs"
 ).split()
 ACRONYMS = "a.d a.k.a a.m b.c d.c e.g i.e l.a n.y o.k p.m p.s t.v u.k u.n u.s u.s.a"
-# Written with a capital after an abbreviation, one of these starts a sentence. (No
-# "a" and no "in": they would end a sentence at "J. A. Smith" and "St. In".)
+# Written with a capital after an abbreviation, one of these starts a sentence. ("a" is
+# none of them, for it would end one at "J. A. Smith".)
 SENTENCE_STARTERS = (
     "after all also although an and another anyway as at because both but by do does "
     "even every everything for from he her here his how however i if it its just let "

@@ -6,9 +6,19 @@ import sys
 import numpy as np
 import pytest
 import toy
+from hypothesis import HealthCheck, settings
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 SEED = 20180409
+# The same examples in every run, however slow and busy the machine.
+settings.register_profile(
+    "repeatable",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("repeatable")
 
 
 @pytest.fixture

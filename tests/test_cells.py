@@ -423,7 +423,9 @@ def test_gates_start_different_from_one_another():
 @pytest.mark.parametrize("num_topics", [2, 30, 150])
 def test_many_topics_do_not_start_the_lstm_at_zero(num_topics):
     """Averaging over 150 topics must leave the scale of an ordinary LSTM's kernel."""
-    cell = TopicCompositionalLSTMCell(32, num_topics, recurrent_gain=0.7)
+    cell = TopicCompositionalLSTMCell(
+        32, num_topics, recurrent_gain=0.7, topic_stddev=0.1
+    )
     cell.build((None, 32))
     W, U = cell.effective_kernels(tf.fill([1, num_topics], 1 / num_topics))
     orthogonal = np.sqrt(32)  # the Frobenius norm of an orthogonal 32 x 32 matrix

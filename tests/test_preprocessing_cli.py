@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -299,7 +300,12 @@ def working(tmp_path):
     command = [sys.executable, "-m", "preprocessing", *options]
     command += ["--out", str(tmp_path / "DATA")]
     with subprocess.Popen(
-        command, cwd=ROOT, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Where the tests run in the background, they were told to ignore Ctrl-C.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     ) as process:
         wait_for(
             lambda: any(file.stat().st_size for file in tmp_path.glob(".*/tokens.tmp"))

@@ -163,7 +163,7 @@ def test_training_stops_when_validation_stops_improving(toy_data, tmp_path):
 
 @pytest.mark.parametrize("model", ["lstm", "tcnlm"])
 def test_training_learns_the_toy_corpus(toy_data, tmp_path, model):
-    trainer = make_trainer(toy_data, tmp_path / "RUN", model=model, epochs=8)
+    trainer = make_trainer(toy_data, tmp_path / "RUN", model=model, epochs=14)
     history = pd.DataFrame(trainer.train().history)
     words = len(Vocabulary.load(toy_data).words)
     assert history.train_perplexity.iloc[0] < words

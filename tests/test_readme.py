@@ -36,8 +36,9 @@ def test_every_command_of_the_readme_is_understood(command):
     program = next(name for name in PARSERS if command.startswith(f"python {name}"))
     arguments = shlex.split(command)[1 + len(program.split()) :]
     options = PARSERS[program]().parse_args(arguments)
+    assert options
     if program == "train.py":
-        override((model_class(options.model).Config(), Training()), options.set)
+        assert override((model_class(options.model).Config(), Training()), options.set)
 
 
 def test_the_readme_shows_the_whole_way():

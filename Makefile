@@ -15,7 +15,7 @@ $(INSTALLED): requirements.txt requirements-dev.txt
 	$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@touch $@
 
-# The Lee news corpus ships inside gensim: 299 stories, 60,000 words, no download.
+# The Lee news corpus ships inside gensim: 300 stories, 67,000 tokens, no download.
 demo: $(INSTALLED)
 	$(RUN) -m preprocessing --format lee --min-count 3 --topic-min-count 5 --force --out data/demo
 	$(RUN) train.py data/demo --model tcnlm --out runs/demo --set units=100 num_topics=10 epochs=40

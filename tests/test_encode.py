@@ -27,7 +27,12 @@ def corpus_of(sentences=text.sentences, **parts):
 
 
 def load(data, split):
-    return Arrays(*(np.load(data / split / f"{name}.npy") for name in Arrays._fields))
+    return Arrays(
+        *(
+            np.load(data / split / f"{name}.npy", allow_pickle=False)
+            for name in Arrays._fields
+        )
+    )
 
 
 def decode(data, split):

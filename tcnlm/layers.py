@@ -26,27 +26,31 @@ def bag_of_words(context: tf.Tensor, size: int) -> tf.Tensor:
 
 
 class TopicEncoder(tf.keras.layers.Layer):
-    """q(theta | d) = N(mu, sigma^2): a bag of words [B, D] -> mu, log sigma^2 [B, K].
+    """q(theta | d) = N(mu, sigma^2): a bag of words [B, D] -> mu, log sigma^2 [B, L].
 
     Two ReLU layers of 256 units (section 5), then a linear layer each. The paper feeds
     counts; `transform` "log" feeds log(1 + count), "frequencies" shares. The variance's
-    layer starts at zero, so that q starts with the variance of N(0, I). In training
-    `drop` may remove words from what the encoder sees, never from what is rebuilt.
+    layer starts at the constant exp(`log_variance`). In training `drop` may remove words
+    from what the encoder sees, never from what is rebuilt.
     """
 
     def __init__(
         self,
-        num_topics: int,
+        latent_size: int,
         hidden: tuple[int, ...] = (256, 256),
         transform: str = "counts",
+        log_variance: float = 0.0,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
         self.transform = INPUT_TRANSFORMS[transform]
         self.hidden = [tf.keras.layers.Dense(size, "relu") for size in hidden]
-        self.mean = tf.keras.layers.Dense(num_topics, name="mean")
+        self.mean = tf.keras.layers.Dense(latent_size, name="mean")
         self.log_variance = tf.keras.layers.Dense(
-            num_topics, kernel_initializer="zeros", name="log_variance"
+            latent_size,
+            kernel_initializer="zeros",
+            bias_initializer=tf.keras.initializers.Constant(log_variance),
+            name="log_variance",
         )
 
     def call(
@@ -60,20 +64,27 @@ class TopicEncoder(tf.keras.layers.Layer):
 
 
 class TopicProportions(tf.keras.layers.Layer):
-    """t = g(theta) = softmax(W theta + b), [B, K] -> [B, K] on the simplex (eq. 4).
+    """t = g(theta) = softmax(W theta + b), [B, L] -> [B, K] on the simplex (eq. 4).
 
-    W starts at `scale` times the identity, so that each topic has its own Gaussian.
+    Where L = K, W starts as the identity: each topic has a Gaussian of its own. Where
+    theta has fewer dimensions than there are topics, W starts N(0, 1).
     """
 
-    def __init__(self, num_topics: int, scale: float = 1.0, **kwargs: Any):
+    def __init__(self, num_topics: int, **kwargs: Any):
         super().__init__(**kwargs)
-        self.linear = tf.keras.layers.Dense(
-            num_topics, kernel_initializer=tf.keras.initializers.Identity(scale)
-        )
+        self.linear = tf.keras.layers.Dense(num_topics, kernel_initializer=_start)
 
     def call(self, theta: tf.Tensor) -> tf.Tensor:
         """Return the topic proportions of theta."""
         return tf.nn.softmax(self.linear(theta))
+
+
+def _start(shape: Any, dtype: Any = None) -> tf.Tensor:
+    """Return W's start: the identity if it is square, else a draw from N(0, 1)."""
+    square = shape[0] == shape[1]
+    initializers = tf.keras.initializers
+    start = initializers.Identity() if square else initializers.RandomNormal(stddev=1.0)
+    return start(shape, dtype)
 
 
 class TopicDecoder(tf.keras.layers.Layer):

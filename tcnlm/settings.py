@@ -10,7 +10,7 @@ from typing import Any, get_args, get_type_hints
 POSITIVE = {"units", "layers", "embedding_size", "num_topics", "batch_size", "epochs"}
 POSITIVE |= {"patience"}
 SHARES = {"dropout", "encoder_dropout"}
-ANY_SIGN = {"forget_bias", "prior_mean"}
+ANY_SIGN = {"forget_bias", "prior_mean", "log_variance"}
 CHOICES = {
     "candidate_activation": ("tanh", "sigmoid"),
     "encoder_input": ("counts", "log", "frequencies"),

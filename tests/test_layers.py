@@ -136,9 +136,21 @@ def test_proportions_stay_on_the_simplex(rng, size):
 
 def test_proportions_start_as_the_softmax_of_theta_itself(rng):
     theta = rng.normal(size=[B, K]).astype("float32")
-    for scale in (1.0, 3.0):
-        expected = [reference.softmax(scale * row) for row in theta]
-        assert_close(TopicProportions(K, scale=scale)(theta), expected)
+    expected = [reference.softmax(row) for row in theta]
+    assert_close(TopicProportions(K)(theta), expected)
+
+
+def test_proportions_of_a_smaller_theta_start_with_a_kernel_of_unit_deviation(rng):
+    g = TopicProportions(400)
+    t = g(rng.normal(size=[B, 10]).astype("float32"))
+    kernel, bias = dense(g.linear)
+    assert kernel.shape == (10, 400) and abs(kernel.std() - 1) < 0.05
+    assert_close(tf.reduce_sum(t, axis=1), np.ones(B))
+
+
+def test_encoder_starts_with_the_variance_asked_for(rng):
+    _, log_var = TopicEncoder(K, log_variance=-2.0)(draw_bags(rng))
+    assert_close(log_var, np.full(log_var.shape, -2.0))
 
 
 # --- Decoder ------------------------------------------------------------------------

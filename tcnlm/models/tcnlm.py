@@ -41,6 +41,8 @@ class Config(lstm.Config):
     recurrent_gain: float = 0.5  # open: U(t) starts at this times Ua Uc
     factor_rate: float = 0.5  # open: share of learning_rate of the factors, see README
     topic_stddev: float = 0.5  # open: Wb and Ub start N(1, topic_stddev)
+    latent_size: int = 0  # dimensions of theta: not stated; 0 takes num_topics
+    log_variance: float = 0.0  # open: where the encoder's log sigma^2 starts
     encoder_units: tuple[int, ...] = (256, 256)  # paper, section 5
     encoder_input: str = "log"  # "counts" in the paper, section 3.1
     prior_mean: float = 0.0  # mu_0 of eq. 4: symbols only
@@ -71,7 +73,12 @@ class TCNLM(RecurrentLanguageModel, TopicModel):
         super().__init__(config, vocabulary, seed)
         topics = config.num_topics
         self.num_topic_words = len(vocabulary.topic_words)
-        self.encoder = TopicEncoder(topics, config.encoder_units, config.encoder_input)
+        self.encoder = TopicEncoder(
+            config.latent_size or topics,
+            config.encoder_units,
+            config.encoder_input,
+            config.log_variance,
+        )
         self.proportions = TopicProportions(topics)
         self.decoder = TopicDecoder(topics, self.num_topic_words)
 

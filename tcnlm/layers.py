@@ -29,9 +29,9 @@ class TopicEncoder(tf.keras.layers.Layer):
     """q(theta | d) = N(mu, sigma^2): a bag of words [B, D] -> mu, log sigma^2 [B, L].
 
     Two ReLU layers of 256 units (section 5), then a linear layer each. The paper feeds
-    counts; `transform` "log" feeds log(1 + count), "frequencies" shares. The variance's
-    layer starts at the constant exp(`log_variance`). In training `drop` may remove words
-    from what the encoder sees, never from what is rebuilt.
+    counts; `transform` "log" feeds log(1 + count), "frequencies" shares. The variance
+    starts at the constant exp(`log_variance`). In training `drop` may remove words from
+    what the encoder sees, never from what is rebuilt.
     """
 
     def __init__(

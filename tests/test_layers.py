@@ -144,7 +144,8 @@ def test_proportions_of_a_smaller_theta_start_with_a_kernel_of_unit_deviation(rn
     g = TopicProportions(400)
     t = g(rng.normal(size=[B, 10]).astype("float32"))
     kernel, bias = dense(g.linear)
-    assert kernel.shape == (10, 400) and abs(kernel.std() - 1) < 0.05
+    assert kernel.shape == (10, 400)
+    assert abs(kernel.std() - 1) < 0.05
     assert_close(tf.reduce_sum(t, axis=1), np.ones(B))
 
 

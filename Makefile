@@ -5,7 +5,7 @@ RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/installed
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 
-.PHONY: demo test lint environment
+.PHONY: demo test lint results environment
 
 environment: $(INSTALLED)
 
@@ -25,6 +25,10 @@ demo: $(INSTALLED)
 
 test: $(INSTALLED)
 	$(RUN) -m pytest
+
+# The tables of the README, from results/*.json and results/published.csv.
+results: $(INSTALLED)
+	$(RUN) tools/results.py
 
 lint: $(INSTALLED)
 	$(RUN) -m ruff format --check .

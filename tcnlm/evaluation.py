@@ -14,56 +14,66 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
-from tqdm import tqdm
 
 from preprocessing.errors import InputError
-from tcnlm import runs, topics
-from tcnlm.coherence import TOPS, WINDOW, WindowCounts, count_windows, topic_coherence
+from tcnlm import runs, specimens, topics
+from tcnlm.coherence import TOPS, protocol, topic_coherence
 from tcnlm.dataset import Dataset
+from tcnlm.diversity import DIVERSITY_WORDS, diversity
+from tcnlm.files import write_json
 from tcnlm.models.base import LanguageModel, TopicModel
 from tcnlm.perplexity import sampled_score, score
 from tcnlm.reference import Reference
-from tcnlm.report import write_report
+from tcnlm.report import draw_run, write_report
+from tcnlm.run_report import Measured
 
-ZERO_RULE = "a pair that shares no window scores 0"
-SAMPLE_DOCUMENTS = 4
-DRAWS = 5  # sentences of a topic to take one from
+SAMPLE_DOCUMENTS = 5
 EXCERPT = 90  # words of a sample document
 LANGUAGE = ("perplexity", "nll", "targets", "sequences", "samples", "elbo")
 TOPICS = ("npmi", "npmi_median", "diversity", "topics_in_use", "largest_proportion")
-TOPICS += ("coherence", "topics", "documents")
+TOPICS += ("coherence", "topics", "continuations", "documents")
 
 
 def evaluate_run(
     run: Path,
     data: Path | None = None,
     command: str = "",
+    corpus: str | None = None,
     reference: Reference | None = None,
     **options: Any,
-) -> dict[str, Any]:
+) -> Measured:
     """Measure a run, write its evaluation.json, figures and report.html.
 
-    data: where the run's data is, if it was moved; options: see `evaluate`.
+    data: where the run's data is, if it was moved; corpus: the paper's name of it, to
+    find the published figures; options: see `evaluate`.
     """
     started = time.monotonic()
     config = runs.read_config(run)
     dataset = open_data(config, data)
     model = runs.load(run)
-    measured = evaluate(model, dataset, reference or Reference(), **options)
+    figures = evaluate(model, dataset, reference or Reference(), **options)
     result = {
         "run": str(run),
         "model": config["model"],
         "data": {"path": str(dataset.path), "fingerprint": dataset.meta["fingerprint"]},
-        **measured,
+        "corpus": corpus,
+        **figures,
         "command": command,
         "versions": {name: version(name) for name in runs.PACKAGES},
         "seconds": round(time.monotonic() - started, 1),
     }
     angles = topics.angles(model) if result["topics"] else None
-    write_report(run, result, config, angles)
-    runs.write_json(run / "evaluation.json", result)
-    return result
+    measured = draw_run(run, result, config, angles)
+    write_report([measured], run / "report.html")
+    write_json(run / "evaluation.json", result)
+    return measured
+
+
+def scored_words(paths: Iterable[Path]) -> list[str]:
+    """Return the words that the coherence of all these runs' topics rests on."""
+    models = filter(lambda model: isinstance(model, TopicModel), map(runs.load, paths))
+    listed = (topics.top_words(model, max(TOPS)) for model in models)
+    return list(dict.fromkeys(itertools.chain.from_iterable(itertools.chain(*listed))))
 
 
 def open_data(config: Mapping[str, Any], path: str | Path | None = None) -> Dataset:
@@ -109,10 +119,11 @@ def evaluate(
         "parameters": sum(int(np.prod(weight.shape)) for weight in weights),
         **dict.fromkeys(LANGUAGE + TOPICS),
     }
-    if isinstance(model, LanguageModel):
-        result.update(_language(model, data, samples, batch_size))
+    # Topics first, where a reference may turn out to be unfit.
     if isinstance(model, TopicModel):
         result.update(_topics(model, dataset, data, reference))
+    if isinstance(model, LanguageModel):
+        result.update(_language(model, data, samples, batch_size))
     return result
 
 
@@ -133,35 +144,20 @@ def _topics(
     model: Any, dataset: Any, split: Any, reference: Reference
 ) -> dict[str, Any]:
     words = topics.top_words(model, max(TOPS))
+    scored = list(dict.fromkeys(itertools.chain(*words)))
+    counts = reference.window_counts(scored, dataset=dataset)
     inferred = topics.infer_documents(model, split)
-    documents = tqdm(
-        reference.documents(dataset), "counting windows", disable=None, leave=False
-    )
-    counts = count_windows(documents, itertools.chain(*words))
     npmi = [topic_coherence(counts, topic) for topic in words]
     return {
         "npmi": float(np.mean(npmi)),
         "npmi_median": float(np.median(npmi)),
-        "diversity": topics.diversity(topics.top_words(model, 25)),
+        "diversity": diversity(topics.top_words(model, DIVERSITY_WORDS)),
         "topics_in_use": inferred.in_use,
         "largest_proportion": inferred.largest_proportion,
-        "coherence": _protocol(counts, reference.description(dataset)),
+        "coherence": {**protocol(counts), "absent_words": counts.absent(scored)},
         "topics": _topic_rows(model, words, npmi, inferred),
+        "continuations": specimens.continuations(model, split, inferred.shares),
         "documents": _sample_documents(dataset, split, inferred),
-    }
-
-
-def _protocol(counts: WindowCounts, reference: str) -> dict[str, Any]:
-    """Say what the coherence was counted on, so that like is compared with like."""
-    return {
-        "reference": reference,
-        "documents": counts.documents,
-        "tokens": counts.tokens,
-        "windows": counts.windows,
-        "window": WINDOW,
-        "tops": TOPS,
-        "zero": ZERO_RULE,
-        "absent_words": counts.absent(),
     }
 
 
@@ -172,38 +168,18 @@ def _topic_rows(
     inferred: topics.DocumentTopics,
 ) -> list[dict[str, Any]]:
     documents = np.bincount(inferred.largest, minlength=len(words))
-    shares = inferred.proportions[inferred.has_words].mean(axis=0)
-    sentences = topic_sentences(model) or [None] * len(words)
+    sentences = specimens.topic_sentences(model) or [None] * len(words)
     return [
         {
             "topic": i,
             "words": words[i],
             "npmi": npmi[i],
             "documents": int(documents[i]),  # that have it as their largest
-            "proportion": float(shares[i]),  # mean over documents
+            "proportion": float(inferred.shares[i]),  # mean over documents
             "sentence": sentences[i],
         }
         for i in range(len(words))
     ]
-
-
-def topic_sentences(model: Any, seed: int = 0) -> list[str] | None:
-    """Return a sentence sampled from each topic alone (section 5.3).
-
-    It is the first of a few that has words. None where the model writes no sentences
-    or the decoder's package is missing.
-    """
-    if not isinstance(model, LanguageModel):
-        return None
-    try:
-        from tcnlm.decoding import Decoding, SentenceDecoder
-    except ImportError:
-        return None
-    number = len(model.topics())
-    context = model.context_from_topics(tf.eye(number))
-    write = SentenceDecoder(model, Decoding(temperature=0.7, allow_unknown=False))
-    drawn = write(context, number, DRAWS, seed=seed)
-    return [next(filter(None, map(str, sentences)), "") for sentences in drawn]
 
 
 def _sample_documents(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,14 @@ History = dict[str, np.ndarray]  # column -> one value per evaluation
 def save(figure: Figure, path: Path) -> None:
     """Write a figure as PNG."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=DPI, facecolor="white", bbox_inches="tight")
+    path.write_bytes(png(figure))
+
+
+def png(figure: Figure) -> bytes:
+    """Return a figure as the contents of a PNG file."""
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=DPI, facecolor="white", bbox_inches="tight")
+    return file.getvalue()
 
 
 def all_figures(
@@ -72,11 +80,21 @@ TOPIC_CURVES = {  # column -> title, unit
 
 
 def learning_curves(history: History) -> Figure:
-    """Draw perplexity by training step and, for a topic model, how its topics live."""
+    """Draw perplexity by training step and, for a topic model, how its topics live.
+
+    Where there is no perplexity, topics being all that is learned, it is their loss.
+    """
     curves = [name for name in TOPIC_CURVES if name in history]
     figure = Figure(figsize=(9, 6 if curves else 3.2), layout="constrained")
     grid = figure.add_gridspec(2 if curves else 1, max(len(curves), 1))
-    _perplexity_curves(figure.add_subplot(grid[0, :]), history)
+    axes = figure.add_subplot(grid[0, :])
+    if "valid_perplexity" in history:
+        _axes(axes, "Perplexity (logarithmic scale)", "training step", "perplexity")
+        _judged_curves(axes, history, "perplexity")
+        _logarithmic(axes)
+    else:
+        _axes(axes, "Loss", "training step", "loss per content word")
+        _judged_curves(axes, history, "loss")
     for column, name in enumerate(curves):
         title, unit = TOPIC_CURVES[name]
         axes = _axes(figure.add_subplot(grid[1, column]), title, "training step", unit)
@@ -86,24 +104,43 @@ def learning_curves(history: History) -> Figure:
     return figure
 
 
-def _perplexity_curves(axes: Axes, history: History) -> None:
-    _axes(axes, "Perplexity (logarithmic scale)", "training step", "perplexity")
+def _judged_curves(axes: Axes, history: History, measure: str) -> None:
     steps = history["step"]
     for split, label, colour in (
         ("train", "training, with dropout, since the last evaluation", GREY),
         ("valid", "validation", BLUE),
     ):
-        values = history[f"{split}_perplexity"]
-        axes.plot(steps, values, "o-", color=colour, ms=3, lw=1.5, label=label)
+        values = history.get(f"{split}_{measure}")
+        if values is not None:
+            axes.plot(steps, values, "o-", color=colour, ms=3, lw=1.5, label=label)
+    best = int(np.nanargmin(history[f"valid_{measure}"]))
+    value = history[f"valid_{measure}"][best]
+    axes.plot(steps[best], value, "o", color=RED, ms=6, label=f"best: {value:.1f}")
+    axes.legend(fontsize=8, frameon=False, labelcolor=INK)
+
+
+def _logarithmic(axes: Axes) -> None:
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
     axes.yaxis.set_major_formatter(ScalarFormatter())
     axes.yaxis.set_minor_locator(NullLocator())
     axes.grid(axis="y", color=LIGHT, lw=0.8)
-    best = int(np.nanargmin(history["valid_perplexity"]))
-    value = history["valid_perplexity"][best]
-    axes.plot(steps[best], value, "o", color=RED, ms=6, label=f"best: {value:.1f}")
-    axes.legend(fontsize=8, frameon=False, labelcolor=INK)
+
+
+def compared_curves(histories: Mapping[str, History]) -> Figure:
+    """Draw the validation perplexity of several runs by epoch."""
+    figure = Figure(figsize=(9, 3.4), layout="constrained")
+    title = "Validation perplexity (logarithmic scale)"
+    axes = _axes(figure.subplots(), title, "epoch", "perplexity")
+    for name, history in histories.items():
+        if len(history.get("valid_perplexity", ())):
+            values = history["valid_perplexity"]
+            axes.plot(history["epoch"], values, "o-", ms=3, lw=1.5, label=name)
+    _logarithmic(axes)
+    axes.xaxis.set_major_locator(_whole_numbers())
+    if axes.lines:
+        axes.legend(fontsize=8, frameon=False, labelcolor=INK)
+    return figure
 
 
 def topic_bars(proportions: np.ndarray, words: Sequence[Sequence[str]]) -> Figure:

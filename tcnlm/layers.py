@@ -72,19 +72,24 @@ class TopicProportions(tf.keras.layers.Layer):
 
     def __init__(self, num_topics: int, **kwargs: Any):
         super().__init__(**kwargs)
-        self.linear = tf.keras.layers.Dense(num_topics, kernel_initializer=_start)
+        self.linear = tf.keras.layers.Dense(
+            num_topics, kernel_initializer=ProportionsStart()
+        )
 
     def call(self, theta: tf.Tensor) -> tf.Tensor:
         """Return the topic proportions of theta."""
         return tf.nn.softmax(self.linear(theta))
 
 
-def _start(shape: Any, dtype: Any = None) -> tf.Tensor:
-    """Return W's start: the identity if it is square, else a draw from N(0, 1)."""
-    square = shape[0] == shape[1]
-    initializers = tf.keras.initializers
-    start = initializers.Identity() if square else initializers.RandomNormal(stddev=1.0)
-    return start(shape, dtype)
+@tf.keras.utils.register_keras_serializable("tcnlm")
+class ProportionsStart(tf.keras.initializers.Initializer):
+    """W's start: the identity if it is square, else a draw from N(0, 1)."""
+
+    def __call__(self, shape: Any, dtype: Any = None, **_: Any) -> tf.Tensor:
+        """Return W's kernel [L, K]."""
+        if shape[0] == shape[1]:
+            return tf.eye(shape[0], dtype=dtype)
+        return tf.keras.initializers.RandomNormal(stddev=1.0)(shape, dtype)
 
 
 class TopicDecoder(tf.keras.layers.Layer):

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
+import csv
 import dataclasses
 import json
 import os
 import platform
 import subprocess
-from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from preprocessing.errors import InputError
 from preprocessing.vocabulary import Vocabulary
+from tcnlm.files import write_json
 from tcnlm.models import model_class
 from tcnlm.settings import from_json
 
@@ -126,21 +128,19 @@ def _git_commit() -> str | None:
     return result.stdout.strip()
 
 
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give a path to write to, which takes the place of `path` only if all goes well.
+def read_history(run: Path) -> dict[str, np.ndarray]:
+    """Return the columns of RUN/history.csv; none where there is no such file."""
+    path = run / "history.csv"
+    if not path.is_file():
+        return {}
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    names = rows[0] if rows else ()
+    return {name: np.array([_number(row[name]) for row in rows]) for name in names}
 
-    Its name ends like `path`'s, for writers that go by the ending.
-    """
-    aside = path.with_name(f".{os.getpid()}.{path.name}")
+
+def _number(cell: str | None) -> float:
     try:
-        yield aside
-        os.replace(aside, path)
-    finally:
-        aside.unlink(missing_ok=True)
-
-
-def write_json(path: Path, content: Any) -> None:
-    """Write JSON aside, then rename."""
-    with replacing(path) as aside:
-        aside.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        return float(cell or "nan")
+    except ValueError:
+        return float("nan")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from tqdm import tqdm
 
-from tcnlm.layers import bag_of_words
 from tcnlm.losses import topic_angles
 
 
@@ -22,16 +20,6 @@ def top_words(model: Any, count: int = 20) -> list[list[str]]:
     order = np.argsort(-np.asarray(model.topics()), axis=1, kind="stable")
     words = model.vocabulary.topic_words
     return [[words[i] for i in row[:count]] for row in order]
-
-
-def diversity(topics: Sequence[Sequence[str]], count: int = 25) -> float:
-    """Return the share of different words among the first `count` of all topics, 0..1.
-
-    1: no word is shared. Dieng, Ruiz and Blei, "Topic Modeling in Embedding Spaces"
-    (TACL 2020); the paper's R (eq. 18) is another measure, on angles.
-    """
-    words = [word for topic in topics for word in topic[:count]]
-    return len(set(words)) / len(words)
 
 
 def angles(model: Any) -> np.ndarray:
@@ -52,6 +40,11 @@ class DocumentTopics:
         return self.proportions[self.has_words].argmax(axis=1)
 
     @property
+    def shares(self) -> np.ndarray:
+        """The mean proportion of every topic over the documents, [K]."""
+        return self.proportions[self.has_words].mean(axis=0)
+
+    @property
     def in_use(self) -> int:
         """The number of topics that are the largest of at least one document."""
         return len(np.unique(self.largest))
@@ -64,11 +57,11 @@ class DocumentTopics:
 
 
 def infer_documents(model: Any, split: Any, batch_size: int = 256) -> DocumentTopics:
-    """Return t = g(mu) of every document of a split, from all its content words."""
-    size, rows, has_words = len(model.vocabulary.topic_words), [], []
+    """Return the proportions of every document of a split, from its content words."""
+    rows, has_words = [], []
     batches = split.document_contexts(batch_size)
     total = math.ceil(split.num_documents / batch_size)
     for contexts in tqdm(batches, "inferring topics", total, disable=None, leave=False):
-        rows.append(np.asarray(model.infer(bag_of_words(contexts, size))))
+        rows.append(np.asarray(model.infer_context(contexts)))
         has_words.append((contexts >= 0).any(axis=1))
     return DocumentTopics(np.concatenate(rows), np.concatenate(has_words))

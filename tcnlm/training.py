@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import tensorflow as tf
 from tqdm import tqdm
@@ -17,10 +16,11 @@ from tqdm import tqdm
 from tcnlm import topics
 from tcnlm.checkpoints import Checkpoints
 from tcnlm.dataset import Dataset
-from tcnlm.models.base import TopicModel
+from tcnlm.files import replacing
+from tcnlm.models.base import LanguageModel, TopicModel
 from tcnlm.optimization import GroupedAdam
 from tcnlm.perplexity import SIGNATURE, score
-from tcnlm.runs import WEIGHTS, replacing
+from tcnlm.runs import WEIGHTS
 from tcnlm.settings import Training
 
 REPORT_STEPS = 20  # batches between two looks at the terms, which wait for the device
@@ -39,9 +39,9 @@ class State:
     epoch: int = 0  # from 0
     position: int = 0  # batches of this epoch already taken
     seconds: float = 0.0  # spent training
-    nll: float = 0.0  # sums over this epoch so far: nats,
-    targets: int = 0  # and targets
-    best: float = math.inf  # validation perplexity
+    nll: float = 0.0  # sums over this epoch so far: nats (or loss, of topics alone),
+    targets: int = 0  # and targets (or content words)
+    best: float = math.inf  # validation perplexity (or loss)
     waited: int = 0  # epochs since the best
     history: list[dict[str, Any]] = field(default_factory=list)
 
@@ -61,6 +61,7 @@ class Trainer:
         self, model: Any, dataset: Dataset, run: Path, settings: Training, seed: int
     ):
         self.model, self.run, self.settings, self.seed = model, run, settings, seed
+        self.measure = "perplexity" if isinstance(model, LanguageModel) else "loss"
         self.dataset = dataset
         self.splits = {name: dataset.split(name) for name in ("train", "valid")}
         self.optimizer = GroupedAdam(model.parameter_groups(), settings.clip_norm)
@@ -76,7 +77,9 @@ class Trainer:
 
     @property
     def finished(self) -> bool:
-        """Whether the epochs or the patience are used up."""
+        """Whether the epochs or the patience are used up, or there is only a fit."""
+        if not self.model.trainable_variables:
+            return self.state.epoch > 0
         out_of_patience = self.state.waited >= self.settings.patience
         return out_of_patience or self.state.epoch >= self.settings.epochs
 
@@ -91,7 +94,8 @@ class Trainer:
             print(f"going on from step {int(self.model.steps)}")
         self.last_save = time.monotonic()
         while not self.finished:
-            self._epoch()
+            if self.model.trainable_variables:
+                self._epoch()
             self._evaluate()
             self._save()
         return self.state
@@ -133,7 +137,7 @@ class Trainer:
         def generate():
             size, epoch, skip = self.settings.batch_size, state.epoch, state.position
             for batch in split.batches(size, self.seed, epoch, skip):
-                yield batch, np.count_nonzero(batch["targets"])
+                yield batch, self.model.count_words(batch)
 
         kinds = (SIGNATURE, tf.TensorSpec([], tf.int64))
         data = tf.data.Dataset.from_generator(generate, output_signature=kinds)
@@ -146,7 +150,7 @@ class Trainer:
         for number, (targets, terms) in enumerate(pending, first):
             values = {name: float(term) for name, term in terms.items()}
             _check_finite(values, number)
-            self.state.nll += values["nll"] * targets
+            self.state.nll += values[self.model.per_word] * targets
             self.state.targets += targets
         now = time.monotonic()
         self.state.seconds += now - self.clock
@@ -157,9 +161,9 @@ class Trainer:
         pending.clear()
 
     def _report(self, values: dict, rate: float, bar: tqdm, steps: int) -> None:
-        perplexity = _perplexity(self.state.nll, self.state.targets)
+        so_far = self._measured(self.state.nll / max(self.state.targets, 1))
         bar.set_postfix_str(
-            f"loss {values['loss']:.1f}, perplexity {perplexity:.1f}, "
+            f"loss {values['loss']:.1f}, {self.measure} {so_far:.2f}, "
             f"{rate:.0f} tokens/s",
             refresh=False,
         )
@@ -174,8 +178,8 @@ class Trainer:
         state = self.state
         state.history.append(row)
         state.waited += 1
-        if row["valid_perplexity"] < state.best:
-            state.best, state.waited = row["valid_perplexity"], 0
+        if row[f"valid_{self.measure}"] < state.best:
+            state.best, state.waited = row[f"valid_{self.measure}"], 0
             with replacing(self.run / WEIGHTS) as aside:
                 self.model.save_weights(aside)
         state.epoch, state.position = state.epoch + 1, 0
@@ -184,21 +188,28 @@ class Trainer:
 
     def _row(self) -> dict[str, Any]:
         state = self.state
-        return {
+        row = {
             "epoch": state.epoch + 1,
             "step": int(self.model.steps),
             "seconds": round(state.seconds, 1),
-            "train_perplexity": _perplexity(state.nll, state.targets),
         }
+        if state.targets:
+            row[f"train_{self.measure}"] = self._measured(state.nll / state.targets)
+        return row
 
     def _validate(self) -> dict[str, float]:
         valid = score(self.model, self.splits["valid"], self.settings.batch_size)
-        terms = {f"valid_{name}": value for name, value in valid.terms.items()}
+        terms = {self.model.per_word: valid.nll, **valid.terms}
         return {
-            "valid_perplexity": valid.perplexity,
-            "valid_nll": valid.nll,
-            **terms,
+            f"valid_{self.measure}": self._measured(valid.nll),
+            **{f"valid_{name}": value for name, value in terms.items()},
         }
+
+    def _measured(self, per_word: float) -> float:
+        """Return what an epoch is judged by: the perplexity, or the loss as it is."""
+        if self.measure == "loss":
+            return per_word
+        return math.exp(min(per_word, 700.0))
 
     def _topics_in_use(self) -> dict[str, float]:
         if not isinstance(self.model, TopicModel):
@@ -219,7 +230,7 @@ class Trainer:
             for name, value in row.items():
                 tf.summary.scalar(f"evaluation/{name}", value)
         self.writer.flush()
-        print(_line(row), flush=True)
+        print(_line(row, self.measure), flush=True)
 
     def _checkpoint_due(self) -> bool:
         every, minutes = (
@@ -256,19 +267,19 @@ def collapse(used: topics.DocumentTopics) -> str:
     return ""
 
 
-def _perplexity(nll: float, targets: int) -> float:
-    return math.exp(min(nll / max(targets, 1), 700.0))
-
-
-def _line(row: dict[str, Any]) -> str:
+def _line(row: dict[str, Any], measure: str) -> str:
     line = (
         f"epoch {row['epoch']}: step {row['step']}, {row['seconds'] / 60:.1f} min, "
-        f"perplexity train {row['train_perplexity']:.2f} "
-        f"valid {row['valid_perplexity']:.2f}"
+        f"{measure}"
     )
+    for split in ("train", "valid"):
+        if f"{split}_{measure}" in row:
+            line += f" {split} {row[f'{split}_{measure}']:.2f}"
     if "topics_in_use" in row:
         line += (
             f", {row['topics_in_use']} topics in use, largest proportion "
-            f"{row['largest_proportion']:.2f}, KL {row['valid_kl']:.2f}"
+            f"{row['largest_proportion']:.2f}"
         )
+    if "valid_kl" in row:
+        line += f", KL {row['valid_kl']:.2f}"
     return line

@@ -7,15 +7,19 @@ import sys
 
 import numpy as np
 import pytest
+from gensim.corpora import Dictionary
+from gensim.topic_coherence.probability_estimation import p_boolean_sliding_window
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from preprocessing.errors import InputError
-from tcnlm import coherence
 from tcnlm.coherence import (
+    NEVER,
     count_windows,
     pairwise_npmi,
     topic_coherence,
+    topic_scores,
+    windows,
 )
 
 WORDS = "abcd"
@@ -32,24 +36,26 @@ def every_window(documents, window):
                 yield set(document[max(0, end - window) : end])
 
 
-def npmi_by_loops(documents, window, first, second):
+def npmi_by_loops(documents, window, first, second, never=0.0):
     sets = list(every_window(documents, window))
     one = sum(first in s for s in sets)
     two = sum(second in s for s in sets)
     both = sum(first in s and second in s for s in sets)
-    if both in (0, len(sets)):
+    if both == 0:
+        return never
+    if both == len(sets):
         return 0.0
     pmi = math.log(both * len(sets) / (one * two))
     return pmi / -math.log(both / len(sets))
 
 
-def coherence_by_loops(documents, window, topic):
+def scores_by_loops(documents, window, topic, tops=(5, 10, 15, 20), never=0.0):
     means = []
-    for top in (5, 10, 15, 20):
+    for top in tops:
         pairs = list(itertools.combinations(topic[:top], 2))
-        scores = [npmi_by_loops(documents, window, a, b) for a, b in pairs]
+        scores = [npmi_by_loops(documents, window, a, b, never) for a, b in pairs]
         means.append(sum(scores) / len(scores))
-    return sum(means) / len(means)
+    return means
 
 
 @settings(deadline=None, max_examples=200)
@@ -77,8 +83,26 @@ def test_coherence_of_a_long_topic_equals_the_loops():
     documents = [list(rng.choice(vocabulary, size=n)) for n in (0, 1, 7, 90, 200)]
     topic = vocabulary[:22]
     counts = count_windows(documents, topic)
-    expected = coherence_by_loops(documents, 20, topic)
-    assert topic_coherence(counts, topic) == pytest.approx(expected, abs=1e-12)
+    expected = scores_by_loops(documents, 20, topic)
+    assert topic_scores(counts, topic) == pytest.approx(expected, abs=1e-12)
+    mean = sum(expected) / len(expected)
+    assert topic_coherence(counts, topic) == pytest.approx(mean, abs=1e-12)
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    documents=corpora,
+    window=st.sampled_from([0, 1, 4, 20]),
+    tops=st.lists(st.integers(2, 6), min_size=1, max_size=3),
+    never=st.sampled_from(sorted(NEVER.values())),
+)
+def test_scores_for_each_n_and_zero_rule_equal_the_loops(
+    documents, window, tops, never
+):
+    counts = count_windows(documents, WORDS, window)
+    expected = scores_by_loops(documents, window, WORDS, tops, never)
+    scores = topic_scores(counts, list(WORDS), tops, never)
+    assert scores == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("length", [0, 1, 5, 19, 20, 21, 100])
@@ -126,10 +150,25 @@ def test_zero_rule_for_absent_words_and_pairs_and_for_pairs_in_every_window():
     assert counts.absent() == ["d"]
 
 
-def test_an_empty_reference_scores_zero():
+def test_minus_one_is_for_absent_words_and_pairs_that_never_meet_only():
+    counts = count_windows([["a", "b"], ["b", "a", "c"]], "abcd", window=0)
+    scores = pairwise_npmi(counts, "abcd", NEVER["minus-one"])
+    assert scores[0, 1] == 0.0  # in every window
+    assert scores[0, 3] == -1.0  # d is in none
+    assert scores[0, 2] == pairwise_npmi(counts, "abcd")[0, 2]
+
+
+def test_an_empty_reference_scores_by_the_zero_rule():
     counts = count_windows([], "ab")
     assert counts.windows == 0
     assert topic_coherence(counts, "ab") == 0.0
+    assert topic_coherence(counts, "ab", never=-1.0) == -1.0
+
+
+def test_absent_words_are_those_asked_for_that_no_document_has():
+    counts = count_windows([["a"]], "abcd")
+    assert counts.absent() == ["b", "c", "d"]
+    assert counts.absent("dab") == ["d", "b"]
 
 
 def test_mean_over_n_weighs_the_first_words_more():
@@ -146,11 +185,12 @@ def test_a_word_listed_twice_makes_no_pair_with_itself():
 
 
 @pytest.mark.parametrize("window", [0, 20])
-def test_chunks_do_not_change_the_counts(monkeypatch, window):
+def test_chunks_and_blocks_do_not_change_the_counts(monkeypatch, window):
     rng = np.random.default_rng(0)
     documents = [list(rng.choice(list("abcdxyz"), size=40)) for _ in range(20)]
     whole = count_windows(iter(documents), WORDS, window)
-    monkeypatch.setattr(coherence, "CHUNK", 90)
+    monkeypatch.setattr(windows, "CHUNK", 90)
+    monkeypatch.setattr(windows, "PAIRS", 7)
     parts = count_windows(iter(documents), WORDS, window)
     assert (whole.pairs != parts.pairs).nnz == 0
     assert (whole.windows, whole.tokens) == (parts.windows, parts.tokens)
@@ -168,6 +208,24 @@ def test_chunks_do_not_change_the_counts(monkeypatch, window):
 def test_bad_input_is_refused(call, complaint):
     with pytest.raises(InputError, match=complaint):
         call()
+
+
+def test_counts_equal_gensims_where_the_definitions_coincide(rng):
+    # gensim has no partial windows, which padding makes up for, and forgets a word
+    # that leaves a window in which it stands twice: here none does.
+    vocabulary = [f"w{i}" for i in range(60)]
+    documents = [list(rng.permutation(vocabulary)) for _ in range(5)]
+    words, pad = vocabulary[:8], ["<pad>"] * 19
+    theirs = p_boolean_sliding_window(
+        [[*pad, *document, *pad] for document in documents],
+        [list(itertools.permutations(range(8), 2))],
+        Dictionary([words]),
+        window_size=20,
+    )
+    ours = count_windows(documents, words)
+    assert ours.windows == theirs.num_docs
+    for a, b in itertools.combinations(words, 2):
+        assert ours.pairs[ours.index[a], ours.index[b]] == theirs[a, b]
 
 
 def test_counting_needs_no_tensorflow():

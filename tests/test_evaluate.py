@@ -1,5 +1,6 @@
 """evaluate.py as run, its JSON and its page; bad input one by one."""
 
+import dataclasses
 import json
 import lzma
 import math
@@ -10,6 +11,7 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 import toy
 
@@ -18,8 +20,10 @@ from tcnlm import report, runs
 from tcnlm.coherence import count_windows, topic_coherence
 from tcnlm.dataset import Dataset
 from tcnlm.evaluation import evaluate_run, open_data
+from tcnlm.files import write_json
 from tcnlm.models import model_class
 from tcnlm.reference import Reference
+from tcnlm.run_report import Measured
 from tcnlm.settings import Training
 
 ROOT = Path(__file__).parents[1]
@@ -127,7 +131,7 @@ def test_coherence_is_counted_on_the_training_split_by_default(evaluated, data):
 
 
 def test_figures_of_a_plain_lstm_that_do_not_apply_are_null(finished):
-    result = evaluate_run(finished["lstm"], split="valid")
+    result = evaluate_run(finished["lstm"], split="valid").evaluation
     assert result["perplexity"] == pytest.approx(math.exp(result["nll"]))
     for name in ("npmi", "diversity", "topics_in_use", "topics", "elbo", "coherence"):
         assert result[name] is None
@@ -137,7 +141,7 @@ def test_figures_of_a_plain_lstm_that_do_not_apply_are_null(finished):
 
 
 def test_parameters_are_those_of_the_weights(finished, data):
-    result = evaluate_run(finished["lstm"])
+    result = evaluate_run(finished["lstm"]).evaluation
     words, units, size, head = len(Dataset(data).vocabulary.words), 6, 5, 15 + 1
     recurrent = 4 * units * (size + units + 1)
     tail = units * (units // 4) + (units // 4) * (words - 15)
@@ -177,6 +181,42 @@ def test_a_missing_reference_is_refused_before_any_work(tmp_path):
         Reference((tmp_path / "nowhere.txt",))
 
 
+def test_several_runs_make_one_report(finished, tmp_path):
+    report = tmp_path / "both.html"
+    done = command(finished["tcnlm"], finished["lstm"], "--report", report)
+    assert done.returncode == 0, done.stderr
+    page = ElementTree.fromstring(report.read_text())
+    assert [h.text for h in page.iter("h1")][1:] == [
+        "tcnlm: tcnlm on DATA",
+        "lstm: lstm on DATA",
+    ]
+    assert [path.name for path in tmp_path.iterdir()] == ["both.html"]
+
+
+def test_a_run_is_recorded_with_what_repeats_it(finished, tmp_path):
+    file = tmp_path / "lstm.json"
+    done = command(finished["lstm"], "--record", file)
+    assert done.returncode == 0, done.stderr
+    kept = json.loads(file.read_text())
+    assert kept["run"]["model"] == "lstm"
+    assert kept["data"]["name"] == "DATA"
+    assert kept["evaluation"]["perplexity"] > 1
+    assert [row["epoch"] for row in kept["history"]] == [1, 2]
+
+
+def test_a_record_of_several_runs_is_refused_before_any_work(finished, tmp_path):
+    both = finished["tcnlm"], finished["lstm"]
+    done = command(*both, "--record", tmp_path / "x.json")
+    assert done.returncode == 2
+    assert done.stderr == "error: --record takes one RUN, a file each\n"
+
+
+def test_one_beginning_goes_on_under_the_most_used_topics(evaluated):
+    shown = evaluated[1]["continuations"]
+    assert len(shown["rows"]) == 3
+    assert all(r["sentence"].startswith(shown["prefix"]) for r in shown["rows"])
+
+
 def test_bad_input_leaves_the_last_evaluation_alone(run, tmp_path):
     (run / "evaluation.json").write_text("earlier")
     (tmp_path / "bad.jsonl").write_text("{")
@@ -204,7 +244,7 @@ def test_other_data_is_refused(run, data, tmp_path):
 def point_to(run, place):
     config = runs.read_config(run)
     config["data"]["path"] = str(place)
-    runs.write_json(run / "config.json", config)
+    write_json(run / "config.json", config)
 
 
 def test_the_command_refuses_what_is_no_run_with_one_line(tmp_path):
@@ -246,6 +286,8 @@ def fake_evaluation(words):
         "npmi": 0.1,
         "diversity": 1.0,
         "topics_in_use": 1,
+        "corpus": None,
+        "continuations": None,
         "largest_proportion": 1.0,
         "coherence": protocol,
         "topics": [topic],
@@ -256,12 +298,16 @@ def fake_evaluation(words):
     }
 
 
-def test_the_page_shows_text_as_text_and_needs_no_network(tmp_path):
+def fake_run(words, **changes):
+    config = {"data": {"path": "x/<data>"}, "settings": {"units": "<i>", "layers": 1}}
+    history = {"epoch": np.array([1, 2]), "valid_perplexity": np.array([20.0, 10.0])}
+    evaluation = {**fake_evaluation(words), **changes}
+    return Measured(evaluation, config, history, {"document_0": b"png"})
+
+
+def test_the_page_shows_text_as_text_and_needs_no_network():
     words = ["<script>alert(1)</script>", "&amp;", '"', "'s", "a", "b"]
-    config = {"data": {"path": "x/<data>"}, "settings": {"units": "<i>"}}
-    draw = {"document_0": tmp_path / "0.png"}
-    draw["document_0"].write_bytes(b"png")
-    page = report.render(fake_evaluation(words), config, draw)
+    page = report.render([fake_run(words)])
     tree = ElementTree.fromstring(page)
     assert not list(tree.iter("script"))
     assert " ".join(words) in [cell.text for cell in tree.iter("td")]
@@ -271,10 +317,38 @@ def test_the_page_shows_text_as_text_and_needs_no_network(tmp_path):
     assert sources == ["data"]
 
 
+def test_a_page_about_two_runs_compares_them_first():
+    lstm = dict.fromkeys(("npmi", "diversity", "topics_in_use", "topics", "documents"))
+    runs = [
+        fake_run(["a", "b"], run="runs/one"),
+        fake_run([], run="runs/two", model="lstm", perplexity=20.5, **lstm),
+    ]
+    tree = ElementTree.fromstring(report.render(runs))
+    assert [h.text for h in tree.iter("h1")] == [
+        "2 runs compared",
+        "one: tcnlm on <data>",
+        "two: lstm on <data>",
+    ]
+    table = next(tree.iter("table"))
+    cells = [[cell.text for cell in row] for row in table.iter("tr")]
+    titles = cells[0]
+    assert [row[titles.index("perplexity")] for row in cells[1:]] == ["12.35", "20.50"]
+    assert [row[titles.index("NPMI")] for row in cells[1:]] == ["0.100", None]
+
+
+def test_a_run_of_the_papers_size_shows_the_published_figures():
+    run = fake_run(["a", "b"], corpus="imdb")
+    sizes = {"layers": 1, "units": 600, "num_topics": 50}
+    run = dataclasses.replace(run, config={**run.config, "settings": sizes})
+    page = report.render([run])
+    assert "perplexity 63.98 (Wang et al. 2018, Table 2)" in page
+    assert "npmi 0.106 (Wang et al. 2018, Table 4)" in page
+
+
 def test_history_with_gaps_and_without_a_file(tmp_path):
-    assert report.read_history(tmp_path) == {}
+    assert runs.read_history(tmp_path) == {}
     (tmp_path / "history.csv").write_text("step,valid_kl\n1,\n2,0.5\n")
-    history = report.read_history(tmp_path)
+    history = runs.read_history(tmp_path)
     assert list(history["step"]) == [1.0, 2.0]
     assert history["valid_kl"][1] == 0.5
     assert history["valid_kl"][0] != history["valid_kl"][0]  # not a number

@@ -12,6 +12,7 @@ import evaluate
 import generate
 import train
 from preprocessing.arguments import parser as preprocessing_parser
+from tcnlm.coherence.__main__ import parser as coherence_parser
 from tcnlm.models import MODELS, model_class
 from tcnlm.settings import Training, override
 
@@ -23,6 +24,7 @@ PARSERS = {
     "train.py": train.parser,
     "evaluate.py": evaluate.parser,
     "generate.py": generate.parser,
+    "-m tcnlm.coherence": coherence_parser,
 }
 COMMANDS = [line for line in LINES if line.startswith("python ")]
 

@@ -7,6 +7,7 @@ import pytest
 from preprocessing.errors import InputError
 from tcnlm import runs
 from tcnlm.dataset import Dataset
+from tcnlm.files import replacing
 from tcnlm.models import model_class
 from tcnlm.settings import Training
 
@@ -76,7 +77,7 @@ def test_what_breaks_off_leaves_the_old_file(tmp_path):
     path.write_text("old")
 
     def write_half():
-        with runs.replacing(path) as aside:
+        with replacing(path) as aside:
             aside.write_text("ne")
             raise OSError("disk full")
 

@@ -5,6 +5,8 @@ import pytest
 
 from preprocessing.vocabulary import Vocabulary
 from tcnlm import topics
+from tcnlm.diversity import diversity
+from tcnlm.models.base import TopicModel
 
 WORDS = ["ship", "sea", "oven", "bread"]
 BETA = np.array(
@@ -12,7 +14,7 @@ BETA = np.array(
 )
 
 
-class Themes:
+class Themes(TopicModel):
     """A topic model whose proportions are the shares of ship, sea and the rest."""
 
     vocabulary = Vocabulary(WORDS, [1] * 4, WORDS)
@@ -58,11 +60,11 @@ def test_asking_for_more_words_than_there_are_gives_all():
     ],
 )
 def test_diversity_is_the_share_of_different_words(words, share):
-    assert topics.diversity(words) == share
+    assert diversity(words) == share
 
 
 def test_diversity_looks_at_the_first_words_only():
-    assert topics.diversity([["a", "x"], ["b", "x"]], count=1) == 1.0
+    assert diversity([["a", "x"], ["b", "x"]], count=1) == 1.0
 
 
 def test_angles_are_right_for_disjoint_topics_and_zero_on_the_diagonal(monkeypatch):

@@ -1,0 +1,104 @@
+"""Window counts in a .npz file, for topics that are yet to come."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+from preprocessing.errors import InputError
+from tcnlm.coherence.windows import WINDOW, WindowCounts
+from tcnlm.files import replacing
+
+FORMAT_VERSION = 1
+SCALARS = ("windows", "window", "documents", "tokens")
+_NOT_COUNTS = (OSError, EOFError, ValueError, LookupError, zipfile.BadZipFile)
+
+
+def save_counts(path: Path, counts: WindowCounts) -> None:
+    """Write window counts of words (strings) as arrays that NumPy can open."""
+    pairs = counts.pairs
+    arrays = {
+        "format_version": FORMAT_VERSION,
+        "reference": counts.reference,
+        "words": np.array(counts.words, dtype=np.str_),
+        **{name: getattr(counts, name) for name in SCALARS},
+        "indptr": pairs.indptr,
+        "indices": _narrow(pairs.indices),
+        "data": _narrow(pairs.data),
+    }
+    try:
+        with replacing(path) as aside, aside.open("wb") as file:
+            np.savez(file, **arrays)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def load_counts(
+    path: Path, words: Iterable[str] = (), window: int = WINDOW
+) -> WindowCounts:
+    """Read window counts that `save_counts` wrote.
+
+    Raises InputError, with the file's name, where it is no such file, or was counted
+    without one of `words` or with another window.
+    """
+    counts = _read(path)
+    if counts.window != window:
+        raise InputError(
+            f"{path}: counted with --window {counts.window}, not {window}; ask for "
+            "that window, or count again"
+        )
+    missing = [word for word in dict.fromkeys(words) if word not in counts.index]
+    if missing:
+        named = ", ".join(map(repr, missing[:5])) + (", ..." if missing[5:] else "")
+        raise InputError(
+            f"{path}: not counted for {len(missing)} words of the topics ({named}); "
+            "count the reference again, with these topics"
+        )
+    return counts
+
+
+def _read(path: Path) -> WindowCounts:
+    try:
+        # Opened here, since NumPy leaves a file open that turns out to be damaged.
+        with path.open("rb") as file:
+            arrays = np.load(file, allow_pickle=False)
+            _check_version(path, int(arrays["format_version"]))
+            return _window_counts(arrays)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except InputError:
+        raise
+    except _NOT_COUNTS:
+        raise InputError(
+            f"{path}: not a counts file, or damaged; make one with python -m "
+            "tcnlm.coherence --save-counts"
+        ) from None
+
+
+def _check_version(path: Path, version: int) -> None:
+    if version != FORMAT_VERSION:
+        raise InputError(
+            f"{path}: format version {version}, but this program reads version "
+            f"{FORMAT_VERSION}; count the reference again"
+        )
+
+
+def _window_counts(arrays: Mapping[str, np.ndarray]) -> WindowCounts:
+    words = tuple(arrays["words"].tolist())
+    data = arrays["data"].astype(np.int64)
+    parts = data, arrays["indices"].astype(np.int32), arrays["indptr"]
+    return WindowCounts(
+        words,
+        sparse.csr_matrix(parts, (len(words), len(words))),
+        **{name: int(arrays[name]) for name in SCALARS},
+        reference=str(arrays["reference"]),
+    )
+
+
+def _narrow(values: np.ndarray) -> np.ndarray:
+    """The same numbers (none negative) in as few bytes each as they need."""
+    return values.astype(np.min_scalar_type(values.max(initial=0)))

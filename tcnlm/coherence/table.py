@@ -1,0 +1,70 @@
+"""Figures of topics as lines to read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+WORDS = 8  # of a topic, in its line
+ABSENT = 20  # words named at most
+
+
+def table(figures: Mapping[str, Any], tops: Sequence[int]) -> str:
+    """A line for every topic, then what holds for all of them."""
+    topics = figures["topics"]
+    with_gensim = "c_npmi" in figures
+    names = [*(f"N={top}" for top in tops), "mean", *["c_npmi"] * with_gensim]
+    lines = [figures["source"], _line("topic", names, "words")]
+    for topic in topics:
+        words = " ".join(topic["words"][:WORDS])
+        lines.append(_line(topic["topic"], _cells(topic), words))
+    lines.append(_line("mean", _cells(figures), f"median {figures['npmi_median']:.4f}"))
+    return "\n".join([*lines, *_remarks(figures, max(tops))])
+
+
+def describe(protocol: Mapping[str, Any]) -> str:
+    """The protocol in words."""
+    window = f"windows of {protocol['window']} tokens, partial ones at both ends too"
+    tops = "/".join(map(str, protocol["tops"]))
+    return "\n".join(
+        [
+            f"protocol: {window if protocol['window'] else 'a document is a window'}; "
+            f"{protocol['zero']};",
+            f"  mean over the pairs of the first N words, mean over N = {tops}, "
+            "mean over topics",
+            f"reference: {protocol['reference']}: {protocol['documents']:,} documents, "
+            f"{protocol['tokens']:,} tokens, {protocol['windows']:,} windows",
+        ]
+    )
+
+
+def _cells(figures: Mapping[str, Any]) -> list[str]:
+    scores = [*figures["npmi_by_top"].values(), figures["npmi"]]
+    scores += [figures["c_npmi"]] if "c_npmi" in figures else []
+    return ["-" if score is None else f"{score:.4f}" for score in scores]
+
+
+def _line(label: Any, cells: Sequence[str], rest: str) -> str:
+    return f"{label:>5} " + "".join(f"{cell:>9}" for cell in cells) + f"  {rest}"
+
+
+def _remarks(figures: Mapping[str, Any], top: int) -> list[str]:
+    topics, used = figures["topics"], figures["topics_in_use"]
+    absent, short = figures["absent_words"], _number_short(topics, top)
+    remarks = [
+        f"diversity {figures['diversity']:.4f}: share of different words among the "
+        f"first {figures['diversity_words']} of all topics"
+    ]
+    if used is not None:
+        remarks.append(
+            f"topics in use: {used} of {len(topics)} are a test document's largest"
+        )
+    if short:
+        remarks.append(f"fewer than {top} words in {short} topics: all are taken there")
+    named = ", ".join(absent[:ABSENT]) + (", ..." if absent[ABSENT:] else "")
+    remarks.append(f"absent from the reference ({len(absent)}): {named or 'none'}")
+    return remarks
+
+
+def _number_short(topics: Sequence[Mapping[str, Any]], top: int) -> int:
+    return sum(len(topic["words"]) < top for topic in topics)

@@ -1,0 +1,266 @@
+"""python -m tcnlm.coherence on tiny texts: what it reads, prints, keeps and refuses."""
+
+import gzip
+import itertools
+import json
+import lzma
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import toy
+
+from preprocessing.errors import InputError
+from preprocessing.vocabulary import SPECIALS, Vocabulary
+from tcnlm import evaluation, runs
+from tcnlm.coherence import __main__ as command
+from tcnlm.coherence import (
+    count_windows,
+    load_counts,
+    save_counts,
+    topic_coherence,
+    topic_scores,
+)
+from tcnlm.dataset import Dataset
+from tcnlm.files import write_json
+from tcnlm.models import model_class
+from tcnlm.reference import Reference
+from tcnlm.settings import Training
+from tcnlm.topics import infer_documents, top_words
+
+DOCUMENTS = ["the ship and the sea", "bread in the oven", "sea and ship", "oven ship"]
+TOKENS = [document.split() for document in DOCUMENTS]
+TOPICS = ["ship sea bread", "oven bread", "sea unheard"]
+TOPIC_WORDS = [topic.split() for topic in TOPICS]
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """Return a folder with topics.txt and reference.txt, and be in it."""
+    (tmp_path / "topics.txt").write_text("\n".join(TOPICS) + "\n")
+    (tmp_path / "reference.txt").write_text("\n".join(DOCUMENTS) + "\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(command.os, "cpu_count", lambda: 1)
+    return tmp_path
+
+
+def run(line):
+    """Run the command in this process; return its figures."""
+    command.main([*line.split(), "--json", "out.json"])
+    with open("out.json") as file:
+        return json.load(file)
+
+
+def counted(words="ship sea bread oven unheard", window=20, reference="some text"):
+    return count_windows(TOKENS, words.split(), window, reference)
+
+
+def npmi(figures):
+    return [topic["npmi"] for topic in figures["topics"]]
+
+
+def test_the_command_scores_prints_and_states_its_protocol(place):
+    line = [sys.executable, "-m", "tcnlm.coherence", place / "topics.txt"]
+    line += ["--reference", place / "reference.txt", "--json", place / "out.json"]
+    done = subprocess.run(line, capture_output=True, text=True, cwd=toy.ROOT)
+    assert done.returncode == 0, done.stderr
+    result = json.loads((place / "out.json").read_text())
+    figures, protocol = result["results"][0], result["protocol"]
+    expected = [topic_coherence(counted(), words) for words in TOPIC_WORDS]
+    assert npmi(figures) == pytest.approx(expected)
+    assert figures["npmi"] == pytest.approx(np.mean(expected))
+    assert figures["npmi_median"] == pytest.approx(np.median(expected))
+    assert figures["absent_words"] == ["unheard"]
+    assert (figures["diversity"], figures["diversity_words"]) == (5 / 7, 3)
+    assert protocol["zero"] == "a pair that shares no window scores 0"
+    assert (protocol["documents"], protocol["tokens"], protocol["windows"]) == (
+        (4, 14, 14 + 4 * 19)
+    )
+    shown = re.findall(r"^ +0 +(.*?)  ship sea bread$", done.stdout, re.MULTILINE)
+    assert shown == ["   ".join([f"{expected[0]:.4f}"] * 5)]
+    for stated in ("windows of 20 tokens", "(1): unheard", "median", "14 tokens"):
+        assert stated in done.stdout
+
+
+def test_scores_for_each_n_and_their_means_over_topics(place):
+    figures = run("topics.txt --reference reference.txt --top 2 3")["results"][0]
+    expected = [topic_scores(counted(), words, (2, 3)) for words in TOPIC_WORDS]
+    for topic, scores in zip(figures["topics"], expected):
+        assert list(topic["npmi_by_top"]) == ["2", "3"]
+        assert list(topic["npmi_by_top"].values()) == pytest.approx(scores)
+    means = list(figures["npmi_by_top"].values())
+    assert means == pytest.approx(list(np.mean(expected, axis=0)))
+
+
+def test_window_and_zero_rule_are_those_asked_for(place):
+    line = "topics.txt --reference reference.txt --window 0 --zero minus-one"
+    result = run(line)
+    counts = counted(window=0)
+    expected = [topic_coherence(counts, words, never=-1.0) for words in TOPIC_WORDS]
+    assert npmi(result["results"][0]) == pytest.approx(expected)
+    assert expected[2] == -1.0
+    assert result["protocol"]["window"] == 0
+    assert result["protocol"]["windows"] == 4
+    assert result["protocol"]["zero"].endswith("-1")
+
+
+@pytest.mark.parametrize("name", ["r.txt.gz", "r.txt.xz", "r.jsonl", "r.jsonl.xz"])
+def test_every_kind_of_reference_gives_the_same_scores(place, name):
+    lines = DOCUMENTS
+    if "jsonl" in name:
+        lines = [json.dumps({"body": document}) for document in DOCUMENTS]
+    opener = {"gz": gzip.open, "xz": lzma.open}.get(name.split(".")[-1], open)
+    with opener(name, "wt") as file:
+        file.write("\n".join(lines) + "\n")
+    found = run(f"topics.txt --field body --reference {name}")
+    plain = run("topics.txt --reference reference.txt")
+    assert found["results"] == plain["results"]
+
+
+def test_many_files_are_scored_from_one_pass(place, monkeypatch):
+    (place / "more.txt").write_text("oven sea\n")
+    passes = []
+    read = Reference.documents
+    monkeypatch.setattr(
+        Reference, "documents", lambda *given: passes.append(1) or read(*given)
+    )
+    both = run("topics.txt more.txt --reference reference.txt")["results"]
+    assert len(passes) == 1
+    for name, figures in zip(("topics.txt", "more.txt"), both):
+        assert figures == run(f"{name} --reference reference.txt")["results"][0]
+
+
+def test_counts_come_back_from_their_file_as_they_were(tmp_path):
+    counts = counted(window=3)
+    save_counts(tmp_path / "counts.npz", counts)
+    back = load_counts(tmp_path / "counts.npz", window=3)
+    assert (back.pairs != counts.pairs).nnz == 0
+    assert back.pairs.dtype == counts.pairs.dtype
+    for name in ("words", "windows", "window", "documents", "tokens", "reference"):
+        assert getattr(back, name) == getattr(counts, name)
+    assert [path.name for path in tmp_path.iterdir()] == ["counts.npz"]
+
+
+def test_saved_counts_score_as_the_text_does(place):
+    first = run("topics.txt --reference reference.txt --save-counts counts.npz")
+    again = run("topics.txt --counts counts.npz")
+    assert first == again
+    assert "reference.txt" in again["protocol"]["reference"]
+
+
+def test_the_vocabulary_of_a_data_folder_is_counted_too(place):
+    (place / "DATA").mkdir()
+    words = ["cook", "judge", "court"]
+    Vocabulary([*SPECIALS, *words], range(7), words).save(place / "DATA")
+    (place / "later.txt").write_text("cook judge court\n")
+    line = "topics.txt --reference reference.txt --vocabulary DATA"
+    run(f"{line} --save-counts counts.npz")
+    later = run("later.txt --counts counts.npz")["results"][0]
+    assert later["absent_words"] == ["cook", "judge", "court"]
+
+
+def make_run(run, data):
+    """Write a RUN as train.py would, but untrained; return its model."""
+    dataset, kind = Dataset(data), model_class("tcnlm")
+    settings = kind.Config(units=6, embedding_size=5, cutoffs=(15,), num_topics=3)
+    config = runs.new_config("tcnlm", settings, Training(), dataset, 1, "train.py")
+    runs.open_run(run, config, dataset.vocabulary)
+    model = runs.make_model(config, dataset.vocabulary)
+    model.save_weights(run / runs.WEIGHTS)
+    return model
+
+
+def test_the_topics_of_a_run_are_scored_and_those_in_use_counted(place, toy_data):
+    model = make_run(place / "RUN", toy_data)
+    figures = run("RUN --reference reference.txt")["results"][0]
+    assert [t["words"][:20] for t in figures["topics"]] == top_words(model)
+    split = Dataset(toy_data).split("test")
+    assert figures["topics_in_use"] == infer_documents(model, split).in_use
+    config = runs.read_config(place / "RUN")
+    config["data"]["path"] = "/nowhere"
+    write_json(place / "RUN" / "config.json", config)
+    figures = run("RUN --reference reference.txt")["results"][0]
+    assert figures["topics_in_use"] is None
+
+
+def test_evaluation_takes_counts_in_place_of_their_text(place, toy_data):
+    model, dataset = make_run(place / "RUN", toy_data), Dataset(toy_data)
+    text, path = Reference((place / "reference.txt",)), place / "counts.npz"
+    save_counts(path, text.window_counts(itertools.chain(*top_words(model))))
+    by_text = evaluation.evaluate(model, dataset, text)
+    by_counts = evaluation.evaluate(model, dataset, Reference(counts=path))
+    assert by_text["coherence"]["documents"] == len(DOCUMENTS)
+    assert by_text["coherence"] == by_counts["coherence"]
+    assert npmi(by_text) == npmi(by_counts)
+
+
+def test_gensims_measure_stands_beside_ours(place, capsys):
+    line = "topics.txt --reference reference.txt --c-npmi"
+    figures = run(line)["results"][0]
+    values = [topic["c_npmi"] for topic in figures["topics"]]
+    assert values[2] is None  # of its words the reference has only one
+    # Each document is one window: bread and oven share 1 of 4, each with p = 1/4, 1/2.
+    assert values[1] == pytest.approx(np.log(2) / np.log(4), abs=1e-6)
+    assert figures["c_npmi"] == pytest.approx(np.mean(values[:2]))
+    assert "c_npmi" in capsys.readouterr().out
+
+
+def write_counts(**changes):
+    save_counts(command.Path("counts.npz"), counted())
+    with np.load("counts.npz") as arrays:
+        np.savez("counts.npz", **{**arrays, **changes})
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("nowhere.txt --counts counts.npz", "nowhere.txt: no such file"),
+        ("topics.txt --reference nowhere.txt", "nowhere.txt: no such"),
+        ("topics.txt --counts nowhere.npz", "nowhere.npz: no such"),
+        ("gap.txt --counts counts.npz", "gap.txt:2: .*two different.*none"),
+        ("empty.txt --counts counts.npz", "empty.txt: no topics"),
+        ("topics.txt --counts topics.txt", "topics.txt: not a counts file"),
+        ("topics.txt --counts cut.npz", "cut.npz: not a counts file"),
+        ("topics.txt --counts one.npy", "one.npy: not a counts file"),
+        ("topics.txt --counts other.npz", "other.npz: not a counts file"),
+        ("topics.txt --counts newer.npz", "newer.npz: format version 2"),
+        ("new.txt --counts counts.npz", "counts.npz: not counted for 1 .*'novel'"),
+        ("topics.txt --counts counts.npz --window 0", "counts.npz: .*--window 20"),
+        ("topics.txt --counts counts.npz --c-npmi", "need the text"),
+        ("topics.txt --reference reference.txt --vocabulary D", "--save-counts too"),
+        ("topics.txt --reference reference.txt --save-counts a/b", "no folder a"),
+    ],
+)
+def test_bad_input_is_refused_by_name(place, line, complaint):
+    write_counts(format_version=2)
+    (place / "counts.npz").rename("newer.npz")
+    write_counts()
+    (place / "cut.npz").write_bytes((place / "counts.npz").read_bytes()[:900])
+    np.save("one.npy", np.zeros(3))
+    np.savez("other.npz", words=np.zeros(3))
+    (place / "gap.txt").write_text("ship sea\n\noven bread\n")
+    (place / "empty.txt").write_text("")
+    (place / "new.txt").write_text("ship novel\n")
+    with pytest.raises(InputError, match=complaint):
+        run(line)
+    assert not (place / "out.json").exists()
+
+
+def test_the_command_refuses_in_one_line(tmp_path):
+    line = [sys.executable, "-m", "tcnlm.coherence", tmp_path / "t", "--counts", "no"]
+    done = subprocess.run(line, capture_output=True, text=True, cwd=toy.ROOT)
+    assert done.returncode == 2
+    assert done.stderr == "error: no: no such reference file\n"
+
+
+def test_topics_in_text_files_need_no_tensorflow(place):
+    save_counts(place / "counts.npz", counted())
+    program = (
+        "import sys; from tcnlm.coherence.__main__ import main; main(sys.argv[1:])"
+    )
+    program += "; sys.exit('tensorflow' in sys.modules)"
+    line = [sys.executable, "-c", program, place / "topics.txt"]
+    line += ["--counts", place / "counts.npz"]
+    assert subprocess.run(line, cwd=toy.ROOT, capture_output=True).returncode == 0

@@ -1,0 +1,115 @@
+"""results/: the published figures, the records of runs, and the tables made of them."""
+
+import json
+import re
+
+import pytest
+import tiny
+import toy
+
+from tcnlm import published
+from tcnlm.records import record
+from tools import results
+
+RECORDS = sorted(results.RESULTS.glob("*.json"))
+
+
+def test_there_are_records():
+    assert RECORDS
+
+
+@pytest.mark.parametrize("page", results.PAGES, ids=lambda path: str(path.parent.name))
+def test_tables_are_those_that_make_results_writes(page):
+    text = page.read_text()
+    assert results.rebuilt(text) == text, "run `make results`"
+
+
+def test_the_readme_has_generated_tables():
+    assert len(results.PLACE.findall((toy.ROOT / "README.md").read_text())) >= 2
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+def test_a_record_says_how_to_repeat_the_run(path):
+    kept = json.loads(path.read_text())
+    assert kept["run"]["command"].startswith("python train.py")
+    assert kept["data"]["command"].startswith("python -m preprocessing")
+    assert kept["evaluation"]["command"].startswith("python evaluate.py")
+    assert re.fullmatch(r"[0-9a-f]{40}", kept["run"]["git_commit"])
+    assert kept["history"][-1]["seconds"] > 0
+    assert kept["run"]["machine"]
+    assert "documents" not in kept["evaluation"]
+
+
+def test_every_published_figure_is_a_number_of_a_known_kind():
+    for figure in published.figures():
+        assert float(figure.value) > 0
+        assert figure.measure in ("perplexity", "npmi")
+        assert figure.table in ("Table 2", "Table 4", "Table 6")
+    keys = [tuple(vars(f).values())[:6] for f in published.figures()]
+    assert len(keys) == len(set(keys)) == 165
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "measure", "value"),
+    [
+        ("tcnlm", {"layers": 1, "units": 100, "num_topics": 30}, "perplexity", "94.64"),
+        ("lstm", {"layers": 1, "units": 100}, "perplexity", "105.29"),
+        ("lstm", {"layers": 2, "units": 900}, "perplexity", "66.47"),
+        ("tcnlm", {"layers": 1, "units": 600, "num_topics": 50}, "npmi", "0.106"),
+        ("lda", {"num_topics": 50}, "npmi", "0.084"),
+    ],
+)
+def test_a_run_finds_its_published_figure(model, settings, measure, value):
+    assert published.beside("imdb", model, settings, measure).value == value
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"layers": 1, "units": 200, "num_topics": 50},
+        {"layers": 1, "units": 600, "num_topics": 30},
+    ],
+)
+def test_a_run_of_another_size_stands_beside_nothing(settings):
+    assert published.beside("imdb", "tcnlm", settings, "perplexity") is None
+
+
+def test_a_run_of_no_published_corpus_stands_beside_nothing():
+    settings = {"layers": 1, "units": 100}
+    assert published.beside(None, "lstm", settings, "perplexity") is None
+
+
+def test_a_published_table_shows_ours_where_there_is_one(monkeypatch):
+    def of(model, units, perplexity):
+        settings = {"layers": 1, "units": units, "num_topics": 30}
+        run = {"model": model, "settings": settings}
+        evaluation = {"corpus": "imdb", "perplexity": perplexity, "npmi": None}
+        return {"run": run, "evaluation": evaluation}
+
+    runs = [of("tcnlm", 100, 95.126), of("lstm", 200, 50.0)]
+    monkeypatch.setattr(results, "records", lambda: runs)
+    table = results.published_table("imdb", "Table 6")
+    assert "| tcnlm | 1x100 | 30 | perplexity | 94.64 | 95.13 |" in table
+    assert "| lstm | 1x100 | – | perplexity | 105.29 | – |" in table
+
+
+def test_a_record_keeps_the_history_and_drops_texts(tmp_path):
+    run = tmp_path / "run"
+    tiny.make_run(run)
+    config = json.loads((run / "config.json").read_text())
+    data = dict.fromkeys(("command", "fingerprint", "splits"), "x")
+    sizes = {"vocabulary_size": 9, "topic_vocabulary_size": 5}
+    config["data"].update(data, **sizes)
+    names = ("command", "training", "versions", "git_commit", "machine")
+    config.update(dict.fromkeys(names, "x"))
+    (run / "config.json").write_text(json.dumps(config))
+    (run / "history.csv").write_text("epoch,valid_perplexity\n1,20\n2,10.5\n")
+    measured = {"perplexity": 10.4, "data": {"path": "/a/imdb-tenth"}}
+    kept = record(run, {**measured, "documents": ["a text"]})
+    assert kept["data"]["name"] == "imdb-tenth"
+    assert kept["evaluation"] == measured
+    assert kept["history"] == [
+        {"epoch": 1.0, "valid_perplexity": 20.0},
+        {"epoch": 2.0, "valid_perplexity": 10.5},
+    ]
+    assert json.loads(json.dumps(kept)) == kept

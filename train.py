@@ -25,12 +25,14 @@ def main(options: argparse.Namespace, command: str) -> None:
     config = new_config(options.model, settings, loop, dataset, options.seed, command)
     open_run(run, config, dataset.vocabulary)
     model = make_model(config, dataset.vocabulary)
-    state = training.Trainer(model, dataset, run, loop, options.seed).train()
+    trainer = training.Trainer(model, dataset, run, loop, options.seed)
+    state = trainer.train()
     model.load_weights(run / WEIGHTS)
     made = dataset.meta["settings"]
     saved_model = run / "saved_model"
     export(model, saved_model, made["sequence_length"], made["context_words"])
-    print(f"{run}: validation perplexity {state.best:.2f} after {state.epoch} epochs")
+    best = f"validation {trainer.measure} {state.best:.2f}"
+    print(f"{run}: {best} after {state.epoch} epochs")
 
 
 def parser() -> argparse.ArgumentParser:

@@ -11,11 +11,12 @@ tensorflow_addons. Its signatures (N texts, K topics):
                   -> sentences [N], log_probability [N] nats
 
 A model without topics has `score` and `generate`, which then takes `number` for
-`topics`. Every text is tokenized in the graph by the rules of `preprocessing.text`;
-what comes before them in preprocessing is the caller's. Markup and entities are taken
-as text, and every string as one sentence: of a document or context with more, only the
-full stop after an abbreviation or initial can come out otherwise. `generate` has a loop
-of its own, since tfa's sampler takes no tensor for a seed and serving has no tfa.
+`topics`; one that writes no sentences has the first two. Every text is tokenized in the
+graph by the rules of `preprocessing.text`; what comes before them in preprocessing is
+the caller's. Markup and entities are taken as text, and every string as one sentence:
+of a document or context with more, only the full stop after an abbreviation or initial
+can come out otherwise. `generate` has a loop of its own, since tfa's sampler takes no
+tensor for a seed and serving has no tfa.
 
     python -m tcnlm.export RUN [--out FOLDER]
 """
@@ -34,7 +35,6 @@ import tensorflow as tf
 from preprocessing.errors import InputError
 from preprocessing.text import RULES
 from preprocessing.vocabulary import EOS, GO, PAD, SPECIALS, UNK, Vocabulary
-from tcnlm.layers import bag_of_words
 from tcnlm.models.base import LanguageModel, TopicModel
 from tcnlm.runs import load, read_config
 from tcnlm.sampling import MAX_LENGTH, draw, forbid, step_seed
@@ -130,10 +130,9 @@ class Program:
         return tf.function(self.generate_from_topics, [topics, SEED, TEMPERATURE])
 
     def infer_topics(self, documents: tf.Tensor) -> Tensors:
-        """Infer t = g(mu) from the content words of documents [N]: [N, K]."""
+        """Infer the topics of documents [N] from their content words: [N, K]."""
         content = self.texts.content(documents, self.context_words)
-        size = len(self.model.vocabulary.topic_words)
-        return {"topics": self.model.infer(bag_of_words(content, size))}
+        return {"topics": self.model.infer_context(content)}
 
     def topic_words(self, number: tf.Tensor) -> Tensors:
         """Return the most probable words of every topic, [K, number]."""

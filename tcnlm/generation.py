@@ -16,7 +16,6 @@ import tensorflow as tf
 from preprocessing.errors import InputError
 from preprocessing.text import sentences, tokenize
 from tcnlm.decoding import Decoding, Sentence, SentenceDecoder
-from tcnlm.layers import bag_of_words
 from tcnlm.models.base import LanguageModel, TopicModel
 from tcnlm.topics import top_words
 
@@ -88,7 +87,7 @@ def document_topics(model: Any, path: str, context_words: int) -> np.ndarray:
             f"topic vocabulary ({len(vocabulary.topic_words)} words)"
         )
     context = tf.constant([content[:context_words]])
-    return model.infer(bag_of_words(context, len(vocabulary.topic_words))).numpy()
+    return model.infer_context(context).numpy()
 
 
 def _read(path: str) -> str:

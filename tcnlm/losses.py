@@ -52,3 +52,16 @@ def diversity(topics: tf.Tensor) -> tf.Tensor:
     """Return R = phi - nu, mean less variance of all T^2 angles (section 3.1)."""
     angles = topic_angles(topics)
     return tf.reduce_mean(angles) - tf.math.reduce_variance(angles)
+
+
+def dirichlet_log_mean(weights: tf.Tensor) -> tf.Tensor:
+    """Return E log x of x ~ Dir(weights), weights [..., K] -> [..., K]."""
+    total = tf.reduce_sum(weights, axis=-1, keepdims=True)
+    return tf.math.digamma(weights) - tf.math.digamma(total)
+
+
+def dirichlet_kl(weights: tf.Tensor, prior: float) -> tf.Tensor:
+    """Return KL(Dir(weights) || Dir(prior, ..., prior)), weights [B, K] -> [B]."""
+    even = tf.fill(tf.shape(weights), prior)
+    gain = tf.reduce_sum((weights - even) * dirichlet_log_mean(weights), axis=-1)
+    return tf.math.lbeta(even) - tf.math.lbeta(weights) + gain

@@ -29,7 +29,7 @@ SIGNATURE = {
 class Score:
     """How well a model predicts a split."""
 
-    nll: float  # nats per target
+    nll: float  # nats per target; for topics alone, their loss per content word
     targets: int
     sequences: int
     terms: dict[str, float] = field(default_factory=dict)  # of the bound; nats/sequence
@@ -53,12 +53,12 @@ def score(model: Any, split: Any, batch_size: int = 64) -> Score:
     totals: dict[str, float] = defaultdict(float)
     targets = sequences = 0
     for batch in _batches(split, batch_size):
-        count, rows = np.count_nonzero(batch["targets"]), len(batch["targets"])
+        count, rows = model.count_words(batch), len(batch["targets"])
         for name, value in evaluate(batch).items():
-            totals[name] += float(value) * (count if name == "nll" else rows)
+            totals[name] += float(value) * (count if name == model.per_word else rows)
         targets += count
         sequences += rows
-    nll = totals.pop("nll") / targets
+    nll = totals.pop(model.per_word) / max(targets, 1)
     terms = {name: total / sequences for name, total in totals.items()}
     return Score(nll, targets, sequences, terms)
 

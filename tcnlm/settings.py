@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from typing import Any, get_args, get_type_hints
 
 POSITIVE = {"units", "layers", "embedding_size", "num_topics", "batch_size", "epochs"}
-POSITIVE |= {"patience"}
-SHARES = {"dropout", "encoder_dropout"}
+POSITIVE |= {"patience", "document_sequences", "filters", "filter_width", "topic_size"}
+POSITIVE |= {"passes", "chunk_size", "iterations"}
+ABOVE_ZERO = {"alpha", "eta"}
+SHARES = {"dropout", "encoder_dropout", "topic_dropout"}
 ANY_SIGN = {"forget_bias", "prior_mean", "log_variance"}
 CHOICES = {
     "candidate_activation": ("tanh", "sigmoid"),
+    "cell": ("lstm", "gru", "rnn"),
     "encoder_input": ("counts", "log", "frequencies"),
     "topic_start": ("frequencies", "random"),
 }
@@ -88,6 +91,8 @@ def _out_of_bounds(name: str, value: Any) -> str:
         return " or ".join(CHOICES[name])
     if name in SHARES and not 0 <= value < 1:
         return "at least 0 and below 1"
+    if name in ABOVE_ZERO and value <= 0:
+        return "above 0"
     smallest = int(name in POSITIVE)
     if isinstance(value, (int, float)) and value < smallest and name not in ANY_SIGN:
         return f"at least {smallest}"

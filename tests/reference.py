@@ -9,6 +9,7 @@ transposed where they enter. Logarithms are natural: everything is in nats.
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import digamma, gammaln
 
 GATES = ("i", "f", "o", "c")
 
@@ -208,3 +209,46 @@ def perplexity(log_p):
     """exp of the mean negative log-probability of all targets of all sequences."""
     values = [value for sequence in log_p for value in sequence]
     return np.exp(-sum(values) / len(values))
+
+
+# --- Latent Dirichlet allocation: Hoffman et al. 2010 ------------------------------
+
+
+def dirichlet_log_mean(a):
+    """E log x_k = psi(a_k) - psi(sum a) of x ~ Dir(a)."""
+    return digamma(a) - digamma(sum(a))
+
+
+def lda_responsibilities(n, gamma, lambda_):
+    """phi [D, T] of one document n [D]: phi_wk ~ exp(E log t_k + E log beta_kw)."""
+    log_t = dirichlet_log_mean(gamma)
+    log_beta = [dirichlet_log_mean(row) for row in lambda_]
+    phi = np.zeros([len(n), len(gamma)])
+    for w in range(len(n)):
+        phi[w] = softmax(
+            np.array([log_t[k] + log_beta[k][w] for k in range(len(phi[w]))])
+        )
+    return phi
+
+
+def lda_gamma(n, lambda_, alpha, iterations):
+    """Algorithm 1's E-step from an even start: gamma_k = alpha + sum_w n_w phi_wk."""
+    T = len(lambda_)
+    gamma = np.array([alpha + sum(n) / T] * T)
+    for _ in range(iterations):
+        phi = lda_responsibilities(n, gamma, lambda_)
+        gamma = np.array([alpha + sum(n * phi[:, k]) for k in range(T)])
+    return gamma
+
+
+def lda_bound(n, lambda_, alpha, gamma):
+    """Equation 1 for one document, q(beta) given: E log p(w, z, t) - E log q(z, t)."""
+    log_t, total = dirichlet_log_mean(gamma), 0.0
+    phi = lda_responsibilities(n, gamma, lambda_)
+    for k, row in enumerate(lambda_):
+        log_beta = dirichlet_log_mean(row)
+        for w in range(len(n)):
+            gain = log_t[k] + log_beta[w] - np.log(phi[w, k])
+            total += n[w] * phi[w, k] * gain
+        total += (alpha - gamma[k]) * log_t[k] + gammaln(gamma[k]) - gammaln(alpha)
+    return total + gammaln(alpha * len(gamma)) - gammaln(sum(gamma))

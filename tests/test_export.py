@@ -17,6 +17,8 @@ from preprocessing.vocabulary import EOS
 from tcnlm.decoding import Decoding, SentenceDecoder
 from tcnlm.export import Texts, export, main
 from tcnlm.layers import bag_of_words
+from tcnlm.models import MODELS, model_class
+from tcnlm.models.base import LanguageModel, TopicModel
 from tcnlm.topics import top_words
 
 AWKWARD = [
@@ -202,6 +204,31 @@ def test_sentences_without_topics_are_the_decoders(lstm_answers, lstm):
     [expected] = SentenceDecoder(lstm)((), 1, number=5, seed=7)
     written = lstm_answers["generate"]
     assert written["sentences"] == [str(sentence) for sentence in expected]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name in sorted(MODELS)
+        if issubclass(model_class(name), LanguageModel)
+        and issubclass(model_class(name), TopicModel)
+    ],
+)
+def test_a_language_model_with_topics_has_its_own_numbers(name, tmp_path):
+    model = tiny.make_model(name)
+    export(model, tmp_path / "saved_model")
+    offered = tf.saved_model.load(str(tmp_path / "saved_model")).signatures
+    texts = {"sentences": tf.constant(SENTENCES), "contexts": tf.constant(CONTEXTS)}
+    score = {k: v.numpy().tolist() for k, v in offered["score"](**texts).items()}
+    contexts = [tf.constant(content(text)) for text in CONTEXTS]
+    assert_scores(score, model, [model.context({"context": c}) for c in contexts])
+    found = offered["infer_topics"](documents=texts["contexts"])["topics"]
+    expected = [model.infer_context(c)[0] for c in contexts]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    given = {"seed": tf.constant(7, tf.int64), "temperature": tf.constant(1.0)}
+    written = offered["generate"](topics=tf.constant(TOPICS), **given)["sentences"]
+    assert len(set(written.numpy())) == 3
 
 
 # Of Unicode 14 (2021): Python 3.11 lower-cases them, TensorFlow does not know them.

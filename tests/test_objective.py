@@ -52,8 +52,11 @@ def dense(layer):
     return array(layer.kernel), array(layer.bias)
 
 
-def oracle_terms(model, batch, epsilon):
-    """What eq. 17 and 18 need of every sequence, given the draws epsilon [B, K]."""
+def oracle_terms(model, batch, epsilon, sentence):
+    """What eq. 17 and 18 need of every sequence, given the draws epsilon [B, K].
+
+    sentence(model, batch, b, t): log p of every target of sequence b.
+    """
     encoder, W_hat = model.encoder, dense(model.proportions.linear)
     beta = [reference.softmax(row) for row in array(model.decoder.logits)]
     log_p_d, kl, log_p_y = [], [], []
@@ -68,7 +71,7 @@ def oracle_terms(model, batch, epsilon):
         t = reference.topic_proportions(theta, W_hat[0].T, W_hat[1])
         log_p_d.append(reference.log_likelihood(d, beta, t))
         kl.append(reference.gaussian_kl(mu, log_var, *PRIOR))
-        log_p_y.append(oracle_sentence(model, batch, b, t))
+        log_p_y.append(sentence(model, batch, b, t))
     return log_p_d, kl, log_p_y, reference.diversity(beta)
 
 
@@ -114,19 +117,21 @@ def test_loss_is_minus_J_for_the_sampled_topics(rng, monkeypatch, encoder_input)
         tf.random, "stateless_normal", lambda *_, **__: tf.constant(epsilon, tf.float32)
     )
     terms = model.objective(batch, training=True)
-    assert_is_the_oracle_s(terms, oracle_terms(model, batch, epsilon))
+    assert_is_the_oracle_s(terms, oracle_terms(model, batch, epsilon, oracle_sentence))
 
 
 def test_outside_training_the_topics_are_those_of_the_posterior_s_mean(rng):
     model, batch = make_model(rng), draw_batch(rng)
     terms = tf.function(model.objective)(batch, training=False)
-    assert_is_the_oracle_s(terms, oracle_terms(model, batch, np.zeros([B, K])))
+    epsilon = np.zeros([B, K])
+    assert_is_the_oracle_s(terms, oracle_terms(model, batch, epsilon, oracle_sentence))
 
 
 def test_the_words_one_step_at_a_time_have_the_oracle_s_probabilities(rng):
     model, batch = make_model(rng), draw_batch(rng)
     context, state = model.context(batch), model.initial_state(B)
-    _, _, expected, _ = oracle_terms(model, batch, np.zeros([B, K]))
+    epsilon = np.zeros([B, K])
+    _, _, expected, _ = oracle_terms(model, batch, epsilon, oracle_sentence)
     for m in range(M):
         log_probs, state = model.step(batch["inputs"][:, m], state, context)
         for b in range(B):

@@ -54,7 +54,8 @@ def model(request, rng):
 
 
 def make_model(name, rng):
-    kind, topics = {"lstm": (LSTM, {}), "tcnlm": (TCNLM, {"num_topics": 3})}[name]
+    topics = {"num_topics": 3, "encoder_units": (7, 7)}
+    kind, topics = {"lstm": (LSTM, {}), "tcnlm": (TCNLM, topics)}[name]
     made = kind(kind.Config(**SIZES, **topics), VOCABULARY)
     made.build_weights()
     for weight in made.trainable_variables:

@@ -55,11 +55,14 @@ def test_an_unknown_name_is_refused_naming_the_known(assignment):
         ("dropout=-0.1", "at least 0"),
         ("encoder_input=words", "counts or log or frequencies"),
         ("learning_rate=nan", "a number"),
+        ("alpha=0", "above 0"),
+        ("passes=0", "at least 1"),
     ],
 )
 def test_a_bad_value_is_refused_saying_what_would_do(assignment, wanted):
+    configs = (CONFIG(), model_class("lda").Config(), Training())
     with pytest.raises(SettingError, match=re.escape(assignment)) as error:
-        override((CONFIG(), Training()), [assignment])
+        override(configs, [assignment])
     assert wanted in str(error.value)
 
 

@@ -1,20 +1,24 @@
 """Models of a few words with random weights, and RUNs of them, without training."""
 
+import dataclasses
+
 import numpy as np
 import tensorflow as tf
 
 from preprocessing.vocabulary import SPECIALS, Vocabulary
+from tcnlm.files import write_json
 from tcnlm.models import model_class
-from tcnlm.runs import FORMAT_VERSION, WEIGHTS, write_json
+from tcnlm.runs import FORMAT_VERSION, WEIGHTS
 
 TOPIC_WORDS = "ship sea sail bread oven cook judge court trial naïve".split()
 WORDS = [*SPECIALS, *"the of a , . 's n't does u.s. mr.".split(), *TOPIC_WORDS]
 SETTINGS = {"units": 6, "embedding_size": 5, "cutoffs": [8, 14], "dropout": 0.4}
-TOPICS = {"num_topics": 4, "encoder_units": [7, 7]}
+SETTINGS |= {"num_topics": 4, "encoder_units": [7, 7]}
 
 
 def settings(name):
-    return {**SETTINGS, **(TOPICS if name == "tcnlm" else {})}
+    has = {field.name for field in dataclasses.fields(model_class(name).Config)}
+    return {key: value for key, value in SETTINGS.items() if key in has}
 
 
 def make_model(name="tcnlm", seed=3):

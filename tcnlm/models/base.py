@@ -5,23 +5,32 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from preprocessing.vocabulary import PAD, Vocabulary
 from tcnlm.adaptive_softmax import AdaptiveSoftmax
 from tcnlm.embeddings import fill, starting_vectors
+from tcnlm.layers import bag_of_words
 from tcnlm.optimization import GroupedAdam
 
 Terms = dict[str, tf.Tensor]
 
 
-class LanguageModel(tf.keras.Model):
-    """p(sentence | context), one word at a time.
+class Method(tf.keras.Model):
+    """What is trained, saved and loaded: an ordinary Keras model with a `train_step`.
 
-    A subclass offers `context(batch)`, `initial_state(batch_size)`, `step(token,
-    state, context)`, `log_probs(...)` and `objective(batch, training)`; `batch` is what
-    `tcnlm.dataset` yields. It is an ordinary Keras model besides, with a `train_step`.
+    A subclass offers `objective(batch, training)`, whose "loss" falls as it learns, and
+    `build_weights()`; `batch` is what `tcnlm.dataset` yields. One of the objective's
+    terms, `per_word`, is a mean over `count_words(batch)` words: that is what an epoch
+    is judged by.
     """
+
+    per_word: str
+
+    def count_words(self, batch: dict[str, np.ndarray]) -> int:
+        """Return the number of words that the term `per_word` is a mean of."""
+        raise NotImplementedError
 
     def __init__(self, config: Any, vocabulary: Vocabulary, seed: int = 0):
         super().__init__()
@@ -60,6 +69,25 @@ class LanguageModel(tf.keras.Model):
             return values
         return tf.nn.experimental.stateless_dropout(values, rate, self.seed())
 
+    def draw(self, mean: tf.Tensor, log_variance: tf.Tensor) -> tf.Tensor:
+        """Draw from Gaussians, a dimension each, by that generator."""
+        noise = tf.random.stateless_normal(tf.shape(mean), self.seed())
+        return mean + tf.exp(0.5 * log_variance) * noise
+
+
+class LanguageModel(Method):
+    """p(sentence | context), one word at a time.
+
+    A subclass offers `context(batch)`, `initial_state(batch_size)`, `step(token,
+    state, context)` and `log_probs(...)`, and "nll" in its objective, nats a target.
+    """
+
+    per_word = "nll"
+
+    def count_words(self, batch: dict[str, np.ndarray]) -> int:
+        """Return the number of targets."""
+        return np.count_nonzero(batch["targets"])
+
 
 class TopicModel:
     """Topics over the topic vocabulary and their shares in a document.
@@ -67,6 +95,36 @@ class TopicModel:
     A subclass offers `infer(bow) -> [B, K]` and `topics() -> [K, D]`, rows on the
     simplex; a language model also `context_from_topics(topics)`, for `step`.
     """
+
+    def bag(self, context: tf.Tensor) -> tf.Tensor:
+        """Return the counts [B, D] of topic-word ids [B, C], where -1 is padding."""
+        return bag_of_words(context, len(self.vocabulary.topic_words))
+
+    def infer_context(self, context: tf.Tensor) -> tf.Tensor:
+        """Return the topic proportions [B, K] of topic-word ids [B, C].
+
+        Here those of their bag; a model that goes by the words' order overrides it.
+        """
+        return self.infer(self.bag(context))
+
+
+class TopicsAlone(Method, TopicModel):
+    """A topic model that writes no sentences; it learns from the contexts alone.
+
+    "loss" in its objective is the mean over the content words of the contexts.
+    """
+
+    per_word = "loss"
+
+    def count_words(self, batch: dict[str, np.ndarray]) -> int:
+        """Return the number of content words."""
+        return np.count_nonzero(batch["context"] >= 0)
+
+    def build_weights(self) -> None:
+        """Make every weight: those of inference, and those of the topics."""
+        self.infer_context(tf.constant([[0]]))
+        self.topics()
+        self.built = True
 
 
 class RecurrentLanguageModel(LanguageModel):
@@ -86,9 +144,7 @@ class RecurrentLanguageModel(LanguageModel):
             name="embedding",
         )
         self.recurrent = [self.make_layer(i) for i in range(config.layers)]
-        self.softmax = AdaptiveSoftmax(
-            len(vocabulary.words), config.cutoffs, config.div_value, name="softmax"
-        )
+        self.softmax = self.make_softmax()
 
     def make_layer(self, index: int) -> tf.keras.layers.Layer:
         """Return recurrent layer `index`, which has a `.cell`."""
@@ -101,6 +157,18 @@ class RecurrentLanguageModel(LanguageModel):
     def step_layer(self, layer: Any, inputs: tf.Tensor, state: Any, context: Any):
         """Run a recurrent layer's cell over one step -> ([B, H], state)."""
         raise NotImplementedError
+
+    def make_softmax(self) -> tf.keras.layers.Layer:
+        """Return the output layer, by default an adaptive softmax."""
+        config, size = self.config, len(self.vocabulary.words)
+        return AdaptiveSoftmax(size, config.cutoffs, config.div_value, name="softmax")
+
+    def fuse(self, hidden: tf.Tensor, context: Any) -> Any:
+        """Return what the output layer sees of hidden states [N, H], here just these.
+
+        context: a nest of [N, ...], that of each state.
+        """
+        return hidden
 
     def prepare(self, dataset: Any) -> None:
         """Put in the word embeddings to start from, unless they are random."""
@@ -136,10 +204,19 @@ class RecurrentLanguageModel(LanguageModel):
         training: bool = False,
     ) -> tf.Tensor:
         """Return log p(target), nats, [B, T]; zero where the target is padding."""
-        hidden = self.hidden(inputs, context, training)
         real = tf.where(targets != PAD)
-        log_prob = self.softmax(tf.gather_nd(hidden, real), tf.gather_nd(targets, real))
+        outputs = self.softmax_inputs(real, inputs, context, training)
+        log_prob = self.softmax(outputs, tf.gather_nd(targets, real))
         return tf.scatter_nd(real, log_prob, tf.shape(targets, tf.int64))
+
+    def softmax_inputs(
+        self, positions: tf.Tensor, inputs: tf.Tensor, context: Any, training: bool
+    ) -> Any:
+        """Return what the output layer sees at positions [N, 2] of the inputs."""
+        hidden = tf.gather_nd(self.hidden(inputs, context, training), positions)
+        rows = positions[:, 0]
+        each = tf.nest.map_structure(lambda values: tf.gather(values, rows), context)
+        return self.fuse(hidden, each)
 
     def initial_state(self, batch_size: Any) -> list[Any]:
         """Return the zero state of every layer."""
@@ -156,7 +233,13 @@ class RecurrentLanguageModel(LanguageModel):
         for layer, layer_state in zip(self.recurrent, state):
             outputs, layer_state = self.step_layer(layer, outputs, layer_state, context)
             new_state.append(layer_state)
-        return self.softmax.log_probs(outputs), new_state
+        return self.softmax.log_probs(self.fuse(outputs, context)), new_state
+
+
+def without(weights: list[tf.Variable], removed: list[tf.Variable]) -> list:
+    """Return the weights that are not among those removed, in order."""
+    references = {weight.ref() for weight in removed}
+    return [weight for weight in weights if weight.ref() not in references]
 
 
 def language_terms(log_probs: tf.Tensor, targets: tf.Tensor) -> tuple[tf.Tensor, Terms]:

@@ -50,6 +50,7 @@ class LSTM(RecurrentLanguageModel):
 
     def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
         """Return {"loss": nats a sequence, "nll": nats a target}."""
-        log_probs = self.log_probs(batch["inputs"], batch["targets"], (), training)
-        loss, terms = language_terms(log_probs, batch["targets"])
+        context, targets = self.context(batch), batch["targets"]
+        log_probs = self.log_probs(batch["inputs"], targets, context, training)
+        loss, terms = language_terms(log_probs, targets)
         return {"loss": loss, **terms}

@@ -14,13 +14,14 @@ from tqdm import tqdm
 from preprocessing.vocabulary import Vocabulary
 from tcnlm import losses
 from tcnlm.cells import TopicCompositionalLSTM
-from tcnlm.layers import TopicDecoder, TopicEncoder, TopicProportions, bag_of_words
+from tcnlm.layers import TopicDecoder, TopicEncoder, TopicProportions
 from tcnlm.models import lstm
 from tcnlm.models.base import (
     RecurrentLanguageModel,
     Terms,
     TopicModel,
     language_terms,
+    without,
 )
 from tcnlm.optimization import GroupedAdam
 
@@ -29,18 +30,10 @@ HEAD_START_CLIP = 5.0
 
 
 @dataclass(frozen=True)
-class Config(lstm.Config):
-    """Settings of TCNLM; "small" is units=600 layers=1, "large" units=900 layers=2."""
+class TopicConfig(lstm.Config):
+    """Settings of a language model with the neural topic model of section 3.1."""
 
     num_topics: int = 100  # paper, Tables 2 to 4: 50, 100 and 150
-    num_factors: int = 0  # n_f is not stated; 0 takes as many as units
-    candidate_activation: str = "tanh"  # eq. 13 prints "sigmoid"; see README
-    use_bias: bool = True  # "omitted for simplicity", section 3.2
-    forget_bias: float = 1.0  # open; Lau et al. 2017
-    factor_initializer: str = "orthogonal"  # open: of Wa, Wc, Ua, Uc
-    recurrent_gain: float = 0.5  # open: U(t) starts at this times Ua Uc
-    factor_rate: float = 0.5  # open: share of learning_rate of the factors, see README
-    topic_stddev: float = 0.5  # open: Wb and Ub start N(1, topic_stddev)
     latent_size: int = 0  # dimensions of theta: not stated; 0 takes num_topics
     log_variance: float = 0.0  # open: where the encoder's log sigma^2 starts
     encoder_units: tuple[int, ...] = (256, 256)  # paper, section 5
@@ -56,20 +49,33 @@ class Config(lstm.Config):
     head_start_rates: tuple[float, ...] = (2e-3, 1e-2)  # of encoder and W, and of beta
 
 
-class TCNLM(RecurrentLanguageModel, TopicModel):
-    """A neural topic model and an LSTM whose weights it composes, trained as one.
+@dataclass(frozen=True)
+class Config(TopicConfig):
+    """Settings of TCNLM; "small" is units=600 layers=1, "large" units=900 layers=2."""
+
+    num_factors: int = 0  # n_f is not stated; 0 takes as many as units
+    candidate_activation: str = "tanh"  # eq. 13 prints "sigmoid"; see README
+    use_bias: bool = True  # "omitted for simplicity", section 3.2
+    forget_bias: float = 1.0  # open; Lau et al. 2017
+    factor_initializer: str = "orthogonal"  # open: of Wa, Wc, Ua, Uc
+    recurrent_gain: float = 0.5  # open: U(t) starts at this times Ua Uc
+    factor_rate: float = 0.5  # open: share of learning_rate of the factors, see README
+    topic_stddev: float = 0.5  # open: Wb and Ub start N(1, topic_stddev)
+
+
+class NeuralTopicLanguageModel(RecurrentLanguageModel, TopicModel):
+    """A neural topic model and a language model that it guides, trained as one.
 
     q(theta | d) = N(mu(d), sigma^2(d)), t = softmax(W theta + b), p(w | t) = beta t,
-    W(t) = Wa diag(Wb t) Wc, and the objective that training maximises (eq. 17, 18)
+    and the objective that training maximises (eq. 17, 18)
 
         J = E log p(d | t) - KL(q || prior) + E sum_m log p(y_m | y_<m, t) + lambda R
 
-    with one sample of theta a sequence, used by both. Outside training t = g(mu).
+    with one sample of theta a sequence, used by both. Outside training t = g(mu). What
+    t does to the language model is the subclass's matter.
     """
 
-    Config = Config
-
-    def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
+    def __init__(self, config: TopicConfig, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
         topics = config.num_topics
         self.num_topic_words = len(vocabulary.topic_words)
@@ -82,34 +88,6 @@ class TCNLM(RecurrentLanguageModel, TopicModel):
         self.proportions = TopicProportions(topics)
         self.decoder = TopicDecoder(topics, self.num_topic_words)
 
-    def make_layer(self, index: int) -> tf.keras.layers.Layer:
-        """Return a topic compositional LSTM; every layer has factors of its own."""
-        config = self.config
-        return TopicCompositionalLSTM(
-            config.units,
-            config.num_topics,
-            num_factors=config.num_factors or None,
-            candidate_activation=config.candidate_activation,
-            use_bias=config.use_bias,
-            forget_bias=config.forget_bias,
-            factor_initializer=config.factor_initializer,
-            recurrent_gain=config.recurrent_gain,
-            topic_stddev=config.topic_stddev,
-            name=f"topic_compositional_lstm_{index}",
-        )
-
-    def run_layer(self, layer: Any, inputs: tf.Tensor, context: Any) -> tf.Tensor:
-        """Run the layer under the topic proportions."""
-        return layer(inputs, context)[0]
-
-    def step_layer(self, layer: Any, inputs: tf.Tensor, state: Any, context: Any):
-        """Run the cell under the topic proportions."""
-        return layer.cell(inputs, state, constants=[context])
-
-    def bag(self, context: tf.Tensor) -> tf.Tensor:
-        """Return the counts [B, D] of a batch's context [B, C]."""
-        return bag_of_words(context, self.num_topic_words)
-
     def infer(self, bow: tf.Tensor) -> tf.Tensor:
         """Return t = g(mu) [B, K] of bags [B, D]."""
         return self.proportions(self.encoder(bow)[0])
@@ -120,19 +98,15 @@ class TCNLM(RecurrentLanguageModel, TopicModel):
 
     def context(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
         """Return t = g(mu) [B, K]."""
-        return self.infer(self.bag(batch["context"]))
+        return self.infer_context(batch["context"])
 
     def sample_context(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
         """Return t = g(theta) [B, K] of one draw of theta from q."""
-        return self.proportions(self._draw(*self.encoder(self.bag(batch["context"]))))
+        return self.proportions(self.draw(*self.encoder(self.bag(batch["context"]))))
 
     def context_from_topics(self, topics: tf.Tensor) -> tf.Tensor:
         """Return given proportions [B, K] as a context."""
         return topics
-
-    def _draw(self, mean: tf.Tensor, log_variance: tf.Tensor) -> tf.Tensor:
-        noise = tf.random.stateless_normal(tf.shape(mean), self.seed())
-        return mean + tf.exp(0.5 * log_variance) * noise
 
     def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
         """Return -J and its terms, nats a sequence; "nll" is nats a target.
@@ -152,7 +126,7 @@ class TCNLM(RecurrentLanguageModel, TopicModel):
         mean, log_variance = self.encoder(
             bow, lambda words: self.dropout(words, rate, training)
         )
-        theta = self._draw(mean, log_variance) if training else mean
+        theta = self.draw(mean, log_variance) if training else mean
         topics = self.proportions(theta)
         return topics, self._topic_terms(bow, topics, mean, log_variance)
 
@@ -219,17 +193,55 @@ class TCNLM(RecurrentLanguageModel, TopicModel):
         )
 
     def parameter_groups(self) -> list[tuple[list[tf.Variable], float]]:
-        """Return the LSTM's factors, the topic model's weights, and all others.
+        """Return the language model's weights, and the topic model's."""
+        topic = sum(self._topic_groups(), [])
+        return [
+            (without(self.trainable_variables, topic), self.config.learning_rate),
+            (topic, self.config.topic_learning_rate),
+        ]
+
+
+class TCNLM(NeuralTopicLanguageModel):
+    """A neural topic model and an LSTM whose weights it composes.
+
+    W(t) = Wa diag(Wb t) Wc, U(t) = Ua diag(Ub t) Uc (eq. 12).
+    """
+
+    Config = Config
+
+    def make_layer(self, index: int) -> tf.keras.layers.Layer:
+        """Return a topic compositional LSTM; every layer has factors of its own."""
+        config = self.config
+        return TopicCompositionalLSTM(
+            config.units,
+            config.num_topics,
+            num_factors=config.num_factors or None,
+            candidate_activation=config.candidate_activation,
+            use_bias=config.use_bias,
+            forget_bias=config.forget_bias,
+            factor_initializer=config.factor_initializer,
+            recurrent_gain=config.recurrent_gain,
+            topic_stddev=config.topic_stddev,
+            name=f"topic_compositional_lstm_{index}",
+        )
+
+    def run_layer(self, layer: Any, inputs: tf.Tensor, context: Any) -> tf.Tensor:
+        """Run the layer under the topic proportions."""
+        return layer(inputs, context)[0]
+
+    def step_layer(self, layer: Any, inputs: tf.Tensor, state: Any, context: Any):
+        """Run the cell under the topic proportions."""
+        return layer.cell(inputs, state, constants=[context])
+
+    def parameter_groups(self) -> list[tuple[list[tf.Variable], float]]:
+        """Return the others' group, with the LSTM's factors in one of their own.
 
         W(t) is a product of three: where each takes a full step it takes three.
         """
-        config = self.config
+        (language, rate), topic = super().parameter_groups()
         factors = [w for layer in self.recurrent for w in layer.trainable_variables]
-        topic = sum(self._topic_groups(), [])
-        grouped = {weight.ref() for weight in factors + topic}
-        others = [w for w in self.trainable_variables if w.ref() not in grouped]
         return [
-            (others, config.learning_rate),
-            (factors, config.factor_rate * config.learning_rate),
-            (topic, config.topic_learning_rate),
+            (without(language, factors), rate),
+            (factors, self.config.factor_rate * rate),
+            topic,
         ]

@@ -1,0 +1,122 @@
+"""The neural topic model of Cao et al. (AAAI 2015): topics, and no sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+
+from preprocessing.vocabulary import Vocabulary
+from tcnlm.embeddings import starting_vectors
+from tcnlm.models.base import Terms, TopicsAlone
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of NTM; the paper could not be opened, so all are open."""
+
+    num_topics: int = 100  # Wang et al. 2018, Table 4: 50, 100 and 150
+    embedding_size: int = 300  # as the language models'
+    embeddings: str = "train"  # or a word2vec file
+    margin: float = 0.5  # of the hinge; said to be Cao et al.'s, not verified
+    learning_rate: float = 1e-3  # Adam; as the language models'
+
+
+class WordTopics(tf.keras.layers.Layer):
+    """lt(g) = sigmoid(le(g) W2): every word's topics, [D, K], each in 0..1.
+
+    `le` [D, E], the words' vectors, is given and not trained; `W2` [E, K].
+    """
+
+    def __init__(self, num_words: int, size: int, num_topics: int, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.num_words = num_words
+        self.size = size
+        self.num_topics = num_topics
+
+    def build(self, input_shape: Any) -> None:
+        """Make le, until it is given a draw, and W2."""
+        self.le = self.add_weight(
+            "le", [self.num_words, self.size], initializer="normal", trainable=False
+        )
+        self.W2 = self.add_weight("W2", [self.size, self.num_topics])
+        self.built = True
+
+    def call(self, words: tf.Tensor) -> tf.Tensor:
+        """Return lt [N, K] of topic-word ids [N]."""
+        return tf.sigmoid(tf.gather(self.le, words) @ self.W2)
+
+
+class NTM(TopicsAlone):
+    """Words and documents have topics; a word's are its documents' more than others'.
+
+        lt(g) = sigmoid(le(g) W2)              topics of a word, le its word2vec vector
+        ld(d) = softmax(d W1 / |d|)            topics of a document of words d [D]
+        s(g, d) = lt(g) . ld(d)
+        loss = max(0, 1/2 - s(g, d) + s(g, d'))          g in d and not in d'
+
+    a mean over the words g of all documents; d' is another document of the batch, and
+    a word that is in both counts as nought. The topics are lt, each divided by its sum
+    over the words.
+
+    Departs from the published model, of which only a summary was to be had: there W1
+    has a row for each training document, ld(d) is that row's softmax, and no other
+    document has topics. Here W1 [D, K] has a row for each word and a document takes the
+    mean of its words' rows: any document has topics, by one product and no fitting.
+    Single words stand for the paper's n-grams.
+    """
+
+    Config = Config
+
+    def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
+        super().__init__(config, vocabulary, seed)
+        self.num_words = len(vocabulary.topic_words)
+        self.words = WordTopics(
+            self.num_words, config.embedding_size, config.num_topics, name="words"
+        )
+        self.documents = tf.keras.layers.Dense(
+            config.num_topics, "softmax", use_bias=False, name="W1"
+        )
+
+    def prepare(self, dataset: Any) -> None:
+        """Put in the words' vectors; a word that has none keeps its draw."""
+        config = self.config
+        vectors = starting_vectors(
+            config.embeddings, dataset, config.embedding_size, self.initial_seed
+        )
+        table = self.words.le.numpy()
+        for row, word in enumerate(self.vocabulary.ids(self.vocabulary.topic_words)):
+            table[row] = vectors.get(word, table[row])
+        self.words.le.assign(table)
+
+    def infer(self, bow: tf.Tensor) -> tf.Tensor:
+        """Return ld [B, K] of bags [B, D]."""
+        length = tf.reduce_sum(bow, axis=1, keepdims=True)
+        return self.documents(tf.math.divide_no_nan(bow, length))
+
+    def topics(self) -> tf.Tensor:
+        """Return lt as distributions over the words: [K, D]."""
+        by_topic = tf.transpose(self.words(tf.range(self.num_words)))
+        return by_topic / tf.reduce_sum(by_topic, axis=1, keepdims=True)
+
+    def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
+        """Return {"loss": the hinge, a content word}.
+
+        The other documents are drawn in training, else each takes the next one.
+        """
+        bow = self.bag(batch["context"])
+        scores = tf.matmul(
+            self.infer(bow), self.words(tf.range(self.num_words)), transpose_b=True
+        )
+        shift = self._draw_shift(tf.shape(bow)[0]) if training else 1
+        other_bow, other_scores = (tf.roll(x, shift, axis=0) for x in (bow, scores))
+        hinge = tf.nn.relu(self.config.margin - scores + other_scores)
+        counted = tf.where(other_bow > 0, 0.0, bow * hinge)
+        total = tf.reduce_sum(counted)
+        return {"loss": tf.math.divide_no_nan(total, tf.reduce_sum(bow))}
+
+    def _draw_shift(self, rows: tf.Tensor) -> tf.Tensor:
+        return tf.random.stateless_uniform(
+            [], self.seed(), 1, tf.maximum(rows, 2), tf.int32
+        )

@@ -1,0 +1,204 @@
+"""TDLM, the topically driven language model (Lau, Baldwin and Cohn, ACL 2017)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+
+from preprocessing.vocabulary import Vocabulary
+from tcnlm.models import lstm
+from tcnlm.models.base import Terms, TopicModel, language_terms, without
+
+
+@dataclass(frozen=True)
+class Config(lstm.Config):
+    """Settings of TDLM; "small" is units=600 layers=1, "large" units=900 layers=2."""
+
+    num_topics: int = 100  # k, Lau et al. 2017: 50, 100 and 150
+    topic_size: int = 50  # b of a topic's vector; Lau et al. 2017
+    filters: int = 20  # a; Lau et al. 2017, released code
+    filter_width: int = 2  # h, words; released code
+    topic_dropout: float = 0.6  # of document embeddings and topic vector; released code
+
+
+class TDLM(lstm.LSTM, TopicModel):
+    """An LSTM language model gated with the topic vector of a convolved document.
+
+    A document's content words, in order, are embedded and convolved; d [a] is each
+    filter's maximum over time. Then, with A [a, k], B [k, b] and W [b, V],
+
+        p = softmax(A^T d)       attention over topics
+        s = B^T p                topic vector
+        p(w | s) = softmax(W^T s + c)       of every content word w of the sequence
+
+    and the LSTM's output h is fused with s before the softmax; see `TopicGate`. The
+    paper's equations are without numbers here: its text could not be opened, and the
+    released code speaks for it.
+
+    The published model draws batches for the topic model (three target words each, m1)
+    and for the language model in turn, with an Adam each. Here a batch serves both: one
+    s predicts the content words of a sequence, be it three at a time or all together,
+    and the loss is the sum of both. The topic model's weights have an Adam of their
+    own, fed by that sum. So the target words are never in the document either.
+
+    Departs from the published model besides: filters don't see padding; documents have
+    an embedding for topic words only, no others being left; the language model ends in
+    the adaptive softmax that all systems have here.
+    """
+
+    Config = Config
+
+    def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
+        super().__init__(config, vocabulary, seed)
+        self.encoder = DocumentEncoder(
+            len(vocabulary.topic_words),
+            config.embedding_size,
+            config.embedding_scale,
+            config.filters,
+            config.filter_width,
+        )
+        dense = tf.keras.layers.Dense
+        self.attention = dense(config.num_topics, "softmax", use_bias=False, name="A")
+        self.vectors = dense(config.topic_size, use_bias=False, name="B")
+        self.words = dense(len(vocabulary.words), name="W")
+        self.gate = TopicGate(config.units, name="gate")
+
+    def fuse(self, hidden: tf.Tensor, context: Any) -> Any:
+        """Return h fused with s."""
+        return self.gate(hidden, context)
+
+    def infer_context(self, context: tf.Tensor) -> tf.Tensor:
+        """Return p [B, K] of ordered topic-word ids [B, C], where -1 is padding."""
+        return self.attention(self.encoder(context))
+
+    def infer(self, bow: tf.Tensor) -> tf.Tensor:
+        """Return p [B, K] of bags [B, D], their words in the vocabulary's order.
+
+        A bag has lost its own order; `infer_context` is the one to ask for documents.
+        """
+        return self.infer_context(words_of(bow))
+
+    def topics(self) -> tf.Tensor:
+        """Return softmax(B W + c) over the topic vocabulary alone, [K, D]."""
+        topic_words = self.vocabulary.ids(self.vocabulary.topic_words)
+        logits = self.words(self.vectors.kernel)
+        return tf.nn.softmax(tf.gather(logits, topic_words, axis=1))
+
+    def context(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
+        """Return the topic vector s [B, b]."""
+        return self.context_from_topics(self.infer_context(batch["context"]))
+
+    def context_from_topics(self, topics: tf.Tensor) -> tf.Tensor:
+        """Return s of attention p [B, K]; of one topic alone, its row of B."""
+        return self.vectors(topics)
+
+    def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
+        """Return both losses' sum and "topic_model", nats a sequence; "nll", a target.
+
+        "topic_model" is -log p(w | s) of the sequence's content words.
+        """
+        vector, targets = (
+            self._topic_vector(batch["context"], training),
+            batch["targets"],
+        )
+        log_probs = self.log_probs(batch["inputs"], targets, vector, training)
+        language, nll = language_terms(log_probs, targets)
+        topic, _ = language_terms(self._content_log_probs(vector, targets), targets)
+        return {"loss": language + topic, **nll, "topic_model": topic}
+
+    def _topic_vector(self, context: tf.Tensor, training: bool) -> tf.Tensor:
+        """Return s [B, b], with dropout in training."""
+
+        def drop(values: tf.Tensor) -> tf.Tensor:
+            return self.dropout(values, self.config.topic_dropout, training)
+
+        return drop(self.vectors(self.attention(self.encoder(context, drop))))
+
+    def _content_log_probs(self, vector: tf.Tensor, targets: tf.Tensor) -> tf.Tensor:
+        """Return log p(target | s) [B, T]; zero where it is no content word."""
+        log_probs = tf.nn.log_softmax(self.words(vector))
+        is_content = tf.gather(self.vocabulary.topic_ids, targets) >= 0
+        return tf.where(is_content, tf.gather(log_probs, targets, batch_dims=1), 0.0)
+
+    def prepare(self, dataset: Any) -> None:
+        """Start both tables of embeddings alike, as the published model does."""
+        super().prepare(dataset)
+        topic_words = self.vocabulary.ids(self.vocabulary.topic_words)
+        start = tf.gather(self.embedding.embeddings, topic_words)
+        self.encoder.embedding.embeddings.assign(start)
+
+    def parameter_groups(self) -> list[tuple[list[tf.Variable], float]]:
+        """Return the language model's weights and the topic model's."""
+        parts = self.encoder, self.attention, self.vectors, self.words
+        topic = [weight for part in parts for weight in part.trainable_variables]
+        rate = self.config.learning_rate
+        return [(without(self.trainable_variables, topic), rate), (topic, rate)]
+
+
+class DocumentEncoder(tf.keras.layers.Layer):
+    """Topic-word ids in order [B, C], -1 padding -> a document's vector d [B, a].
+
+    A window of `width` words begins at every word; what lies beyond the last word is
+    zero. d is each linear filter's maximum over the windows, and zero without a word.
+    """
+
+    def __init__(
+        self, num_words: int, size: int, scale: float, filters: int, width: int
+    ):
+        super().__init__()
+        initializers = tf.keras.initializers
+        self.embedding = tf.keras.layers.Embedding(
+            num_words,
+            size,
+            embeddings_initializer=initializers.RandomUniform(-scale, scale),
+            name="document_embedding",
+        )
+        self.convolution = tf.keras.layers.Conv1D(
+            filters, width, kernel_initializer=initializers.TruncatedNormal(stddev=0.1)
+        )
+        self.width = width
+
+    def call(
+        self, context: tf.Tensor, drop: Callable[[tf.Tensor], tf.Tensor] = tf.identity
+    ) -> tf.Tensor:
+        """Return d; in training `drop` may drop parts of the embeddings."""
+        real = (context >= 0)[:, :, None]
+        words = drop(self.embedding(tf.maximum(context, 0)))
+        words = tf.where(real, words, 0.0)
+        windows = self.convolution(tf.pad(words, [[0, 0], [0, self.width - 1], [0, 0]]))
+        highest = tf.reduce_max(tf.where(real, windows, windows.dtype.min), axis=1)
+        return tf.where(tf.reduce_any(real, axis=1), highest, 0.0)
+
+
+class TopicGate(tf.keras.layers.Layer):
+    """Hidden states h [N, H] and topic vectors s [N, b] -> h' [N, H], as in a GRU.
+
+    z, r = sigmoid([s; h] Wg + bg)                          bg starts at one
+    c = tanh([s; r * h] Wc + bc)
+    h' = (1 - z) * h + z * c
+    """
+
+    def __init__(self, units: int, **kwargs: Any):
+        super().__init__(**kwargs)
+        dense = tf.keras.layers.Dense
+        self.gates = dense(2 * units, "sigmoid", bias_initializer="ones", name="gates")
+        self.candidate = dense(units, "tanh", name="candidate")
+
+    def call(self, hidden: tf.Tensor, vector: tf.Tensor) -> tf.Tensor:
+        """Return h'; see the class."""
+        z, r = tf.split(self.gates(tf.concat([vector, hidden], axis=1)), 2, axis=1)
+        candidate = self.candidate(tf.concat([vector, r * hidden], axis=1))
+        return (1.0 - z) * hidden + z * candidate
+
+
+def words_of(bow: tf.Tensor) -> tf.Tensor:
+    """Return topic-word ids [B, C], padded with -1, of counts [B, D], in id order."""
+    counts = tf.cast(bow, tf.int32)
+    ids = tf.range(tf.size(counts)) % tf.shape(counts)[1]
+    words = tf.repeat(ids, tf.reshape(counts, [-1]))
+    return tf.RaggedTensor.from_row_lengths(
+        words, tf.reduce_sum(counts, axis=1)
+    ).to_tensor(-1)

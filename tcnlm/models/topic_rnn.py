@@ -1,0 +1,230 @@
+"""TopicRNN (Dieng, Wang, Gao and Paisley, ICLR 2017)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from preprocessing.vocabulary import PAD, Vocabulary
+from tcnlm import losses
+from tcnlm.layers import TopicEncoder
+from tcnlm.models.base import Terms, TopicModel, language_terms
+from tcnlm.models.lstm import LSTM
+
+CELLS = {
+    "lstm": tf.keras.layers.LSTM,
+    "gru": tf.keras.layers.GRU,
+    "rnn": tf.keras.layers.SimpleRNN,
+}
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of TopicRNN; TCNLM's authors compare it at the sizes of their LSTM."""
+
+    cell: str = "lstm"  # or "gru", "rnn"; which one TCNLM's Table 2 has is not stated
+    units: int = 600  # TCNLM, section 5: small
+    layers: int = 1  # TCNLM, section 5: small
+    embedding_size: int = 300  # as the other systems
+    embedding_scale: float = 1.0  # as the other systems
+    embeddings: str = "random"  # or "train", or a word2vec file
+    dropout: float = 0.4  # TCNLM, section 5
+    learning_rate: float = (
+        1e-3  # Adam, as the poster says; its rate as the other systems
+    )
+    num_topics: int = 100  # TCNLM, Tables 2 to 4: 50, 100 and 150
+    encoder_units: tuple[int, ...] = (256, 256)  # as TCNLM; of the paper's unverified
+    encoder_input: str = "log"  # as TCNLM here; the poster's X_c are "counts"
+    document_sequences: float = 10.0  # that share a KL; sentences of a PTB document
+
+
+class TopicRNN(LSTM, TopicModel):
+    """An RNN whose content words, but not its stop words, lean to the topics of theta.
+
+    theta ~ N(0, I) [K]; at every word, h_t [H] being the RNN's state,
+
+        l_t ~ Bernoulli(sigmoid(Gamma . h_t))                     1: a stop word comes
+        p(y_t = w | h_t, l_t, theta) ~ exp(v_w . h_t + (1 - l_t) b_w . theta)
+
+    b_w is zero for stop words. Training goes up the bound on a document's words and
+    labels, with one draw of theta ~ q(theta | X_c) = N(mu, sigma^2) a sequence:
+
+        E_q sum_t [log p(y_t | h_t, l_t, theta) + log p(l_t | h_t)] - KL(q || N(0, I))
+
+    Prediction does not know l_t and takes theta = mu:
+
+        p(y_t | y_<t) = sum_l p(y_t | h_t, l, mu) p(l | h_t)
+
+    From the poster, which numbers no equation and prints the bound with a minus before
+    it; the paper's text could not be opened. Assumed: a stop word, l = 1, is whatever
+    is not of the topic vocabulary, `<eos>` and `<unk>` among them; X_c is the context
+    that every system sees here, not the sentence itself; theta belongs to a document,
+    so that each of its sequences bears 1 / `document_sequences` of the KL.
+
+    theta is no distribution. Its proportions are taken as softmax(mu), and a topic's as
+    the softmax of its row of B, which ranks words as the paper does.
+    """
+
+    Config = Config
+
+    def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
+        super().__init__(config, vocabulary, seed)
+        self.encoder = TopicEncoder(
+            config.num_topics, config.encoder_units, config.encoder_input
+        )
+        self.is_stop_word = (vocabulary.topic_ids < 0).astype(np.int32)  # [V]
+
+    def make_layer(self, index: int) -> tf.keras.layers.Layer:
+        """Return a Keras layer of the chosen cell."""
+        cell = self.config.cell
+        return CELLS[cell](
+            self.config.units, return_sequences=True, name=f"{cell}_{index}"
+        )
+
+    def make_softmax(self) -> tf.keras.layers.Layer:
+        """Return the softmax with the switch."""
+        words = self.vocabulary
+        return SwitchedSoftmax(
+            len(words), words.ids(words.topic_words), self.config.num_topics
+        )
+
+    def fuse(self, hidden: tf.Tensor, context: Any) -> Any:
+        """Return h and theta: the output layer needs them apart."""
+        return hidden, context
+
+    def topics(self) -> tf.Tensor:
+        """Return the softmax of the rows of B over the topic vocabulary, [K, D]."""
+        return tf.nn.softmax(self.softmax.topic_logits)
+
+    def infer(self, bow: tf.Tensor) -> tf.Tensor:
+        """Return softmax(mu) [B, K] of bags [B, D]."""
+        return tf.nn.softmax(self.encoder(bow)[0])
+
+    def context(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
+        """Return mu [B, K]."""
+        return self.encoder(self.bag(batch["context"]))[0]
+
+    def sample_context(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
+        """Return a draw of theta from q, [B, K]."""
+        return self.draw(*self.encoder(self.bag(batch["context"])))
+
+    def context_from_topics(self, topics: tf.Tensor) -> tf.Tensor:
+        """Return the theta [B, K] whose softmax the topics are.
+
+        A softmax forgets the mean of theta, which is set to the prior's, zero. A topic
+        without a share lies as far below the largest as, of K draws from the prior, the
+        smallest may be expected to.
+        """
+        spread = 2 * math.sqrt(2 * math.log(topics.shape[-1]))
+        smallest = tf.reduce_max(topics, axis=-1, keepdims=True) * math.exp(-spread)
+        theta = tf.math.log(tf.maximum(topics, smallest))
+        return theta - tf.reduce_mean(theta, axis=-1, keepdims=True)
+
+    def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
+        """Return minus the bound, nats a sequence, its "kl", and "nll", nats a target.
+
+        The bound is on words and labels; "nll" is of the words alone, as predicted.
+        """
+        inputs, targets = batch["inputs"], batch["targets"]
+        mean, log_variance = self.encoder(self.bag(batch["context"]))
+        theta = self.draw(mean, log_variance) if training else mean
+        real = tf.where(targets != PAD)
+        joint = self._joint(real, inputs, targets, theta, training)
+        labels = tf.gather(self.is_stop_word, tf.gather_nd(targets, real))
+        language, _ = language_terms(tf.gather(joint, labels, batch_dims=1), targets)
+        _, nll = language_terms(tf.reduce_logsumexp(joint, axis=1), targets)
+        kl = tf.reduce_mean(losses.gaussian_kl(mean, log_variance))
+        loss = language + kl / self.config.document_sequences
+        return {"loss": loss, **nll, "kl": kl}
+
+    def log_probs(
+        self,
+        inputs: tf.Tensor,
+        targets: tf.Tensor,
+        context: Any,
+        training: bool = False,
+    ) -> tf.Tensor:
+        """Return log p(target), nats, [B, T], the switch summed out; 0 at padding."""
+        real = tf.where(targets != PAD)
+        joint = self._joint(real, inputs, targets, context, training)
+        log_prob = tf.reduce_logsumexp(joint, axis=1)
+        return tf.scatter_nd(real, log_prob, tf.shape(targets, tf.int64))
+
+    def _joint(
+        self,
+        positions: tf.Tensor,
+        inputs: tf.Tensor,
+        targets: tf.Tensor,
+        theta: tf.Tensor,
+        training: bool,
+    ) -> tf.Tensor:
+        """Return log p(target, l) for l = 0 and 1 at positions [N, 2]: [N, 2]."""
+        outputs = self.softmax_inputs(positions, inputs, theta, training)
+        return self.softmax(outputs, tf.gather_nd(targets, positions))
+
+
+class SwitchedSoftmax(tf.keras.layers.Layer):
+    """p(w, l | h, theta) over all words, and p(w | h, theta) with l summed out.
+
+    An adaptive softmax would not do: b_w . theta moves rare words one by one, and its
+    head does not know what they come to. Both normalisers are exact sums over the
+    vocabulary. Weights: `words` [H, V], the v_w; `topic_logits` B [K, D]; `switch`
+    Gamma [H].
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        topic_words: Sequence[int],
+        num_topics: int,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.vocabulary_size = vocabulary_size
+        self.topic_words = np.asarray(topic_words)[:, None]  # [D, 1] word ids
+        self.num_topics = num_topics
+
+    def build(self, input_shape: Any) -> None:
+        """Make the weights for hidden states [N, H] and theta [N, K]."""
+        units = int(input_shape[0][-1])
+        shape = self.num_topics, len(self.topic_words)
+        self.words = self.add_weight("words", [units, self.vocabulary_size])
+        self.topic_logits = self.add_weight("topic_logits", shape)
+        self.switch = self.add_weight("switch", [units, 1])
+        self.built = True
+
+    def call(
+        self, outputs: tuple[tf.Tensor, tf.Tensor], targets: tf.Tensor
+    ) -> tf.Tensor:
+        """Return log p(target, l), nats, of targets [N] with l = 0 and 1: [N, 2]."""
+        words = [
+            -tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits)
+            for logits in self._logits(*outputs)
+        ]
+        return tf.stack(words, axis=1) + self._switch(outputs[0])
+
+    def log_probs(self, outputs: tuple[tf.Tensor, tf.Tensor]) -> tf.Tensor:
+        """Return log p of every word, nats, with the switch summed out: [N, V]."""
+        words = [tf.nn.log_softmax(logits) for logits in self._logits(*outputs)]
+        switch = self._switch(outputs[0])[:, :, None]
+        return tf.reduce_logsumexp(tf.stack(words, axis=1) + switch, axis=1)
+
+    def _logits(
+        self, hidden: tf.Tensor, theta: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return the words' logits [N, V] for l = 0 and for l = 1."""
+        plain = hidden @ self.words
+        shape = self.vocabulary_size, self.num_topics
+        rows = tf.transpose(self.topic_logits)
+        b = tf.scatter_nd(self.topic_words, rows, shape)  # zero for stop words
+        return plain + tf.matmul(theta, b, transpose_b=True), plain
+
+    def _switch(self, hidden: tf.Tensor) -> tf.Tensor:
+        """Return log p(l | h) for l = 0 and 1, [N, 2]."""
+        score = hidden @ self.switch
+        return tf.math.log_sigmoid(tf.concat([-score, score], axis=1))

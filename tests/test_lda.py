@@ -1,0 +1,148 @@
+"""LDA: the E-step by loops and by gensim, the fit, and topics that are all there is."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import reference
+import tensorflow as tf
+import toy
+from gensim.models import LdaModel
+from helpers import assert_close, eager_and_graph
+
+from preprocessing.errors import InputError
+from tcnlm.dataset import Dataset
+from tcnlm.evaluation import evaluate
+from tcnlm.export import export
+from tcnlm.generation import requested_topics
+from tcnlm.lda import LatentDirichletAllocation
+from tcnlm.models.lda import LDA, Config
+from tcnlm.reference import Reference
+from tcnlm.settings import Training
+from tcnlm.topics import top_words
+from tcnlm.training import Trainer
+
+B, K, D, ALPHA = 4, 3, 11, 0.3
+
+
+def make_layer(rng, iterations=5):
+    layer = LatentDirichletAllocation(K, D, ALPHA, iterations)
+    layer.build(None)
+    layer.topic_weights.assign(rng.gamma(0.4, 30.0, [K, D]) + 0.01)
+    return layer
+
+
+def draw_bags(rng):
+    bags = rng.poisson(0.8, [B, D]).astype("float32")
+    bags[2] = 0  # a document without content words
+    bags[0, 3] = 6
+    return bags
+
+
+@eager_and_graph
+def test_gamma_is_the_oracle_s(rng, wrap):
+    layer, bags = make_layer(rng), draw_bags(rng)
+    weights = layer.topic_weights.numpy().astype(float)
+    expected = [reference.lda_gamma(n, weights, ALPHA, 5) for n in bags]
+    np.testing.assert_allclose(wrap(layer)(bags), expected, rtol=1e-4)
+
+
+@eager_and_graph
+def test_the_bound_is_the_oracle_s(rng, wrap):
+    layer, bags = make_layer(rng), draw_bags(rng)
+    weights = layer.topic_weights.numpy().astype(float)
+    expected = [
+        reference.lda_bound(
+            n, weights, ALPHA, reference.lda_gamma(n, weights, ALPHA, 5)
+        )
+        for n in bags
+    ]
+    found = wrap(layer.bound)(bags)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    assert abs(found[2]) < 1e-5  # nothing to predict
+
+
+def test_gamma_is_gensim_s(rng):
+    layer, bags = make_layer(rng, iterations=200), draw_bags(rng)
+    model = LdaModel(
+        num_topics=K, id2word={w: str(w) for w in range(D)}, alpha=ALPHA,
+        iterations=1000, gamma_threshold=1e-7, random_state=1,
+    )  # fmt: skip
+    model.state.sstats = layer.topic_weights.numpy() - model.eta
+    model.sync_state()
+    chunk = [[(w, n) for w, n in enumerate(bag) if n] for bag in bags]
+    expected, _ = model.inference(chunk)
+    np.testing.assert_allclose(layer(bags), expected, rtol=1e-3, atol=1e-4)
+
+
+def test_topics_are_the_means_of_their_dirichlets(rng):
+    layer = make_layer(rng)
+    weights = layer.topic_weights.numpy()
+    assert_close(layer.topics(), weights / weights.sum(axis=1, keepdims=True))
+
+
+def make_model(data, **settings):
+    dataset = Dataset(data)
+    model = LDA(Config(num_topics=3, **settings), dataset.vocabulary, seed=1)
+    model.build_weights()
+    return model, dataset
+
+
+def make_trainer(data, run, **settings):
+    model, dataset = make_model(data, **settings)
+    run.mkdir(exist_ok=True)
+    loop = Training(batch_size=16)
+    return Trainer(model, dataset, run, loop, seed=1)
+
+
+def test_the_fit_finds_the_themes_of_the_toy_corpus(toy_data):
+    model, dataset = make_model(toy_data, passes=20, chunk_size=16)
+    model.prepare(dataset)
+    found = {frozenset(words) for words in top_words(model, 8)}
+    assert found == {frozenset(theme) for theme in toy.THEMES}
+    again, _ = make_model(toy_data, passes=20, chunk_size=16)
+    again.prepare(dataset)
+    assert_close(again.topics(), model.topics().numpy())
+
+
+def test_a_run_is_a_fit_a_validation_and_the_weights(toy_data, tmp_path):
+    trainer = make_trainer(toy_data, tmp_path / "RUN", passes=2)
+    state = trainer.train()
+    assert (state.epoch, int(trainer.model.steps)) == (1, 0)
+    history = pd.read_csv(tmp_path / "RUN" / "history.csv")
+    assert history.valid_loss.tolist() == [state.best]
+    assert "valid_perplexity" not in history
+    bags = trainer.model.bag(np.concatenate([
+        batch["context"] for batch in trainer.splits["valid"].batches(64)
+    ]))  # fmt: skip
+    bound = trainer.model.lda.bound(bags).numpy()
+    assert state.best == pytest.approx(-bound.sum() / bags.numpy().sum(), rel=1e-5)
+
+    other, dataset = make_model(toy_data)
+    other.load_weights(tmp_path / "RUN" / "model.weights.h5")
+    assert_close(other.topics(), trainer.model.topics().numpy())
+    again = make_trainer(toy_data, tmp_path / "RUN", passes=2)
+    again.model.prepare = None  # not to be called
+    assert again.train() == state
+    result = evaluate(other, dataset, Reference())
+    assert result["perplexity"] is None
+    assert result["parameters"] == 0
+    assert len(result["topics"]) == 3
+
+
+def test_it_writes_no_sentences(toy_data):
+    model, _ = make_model(toy_data)
+    with pytest.raises(InputError, match="LDA writes no sentences"):
+        requested_topics(model, [], None, 300)
+
+
+def test_a_saved_model_infers_topics_and_names_their_words(toy_data, tmp_path):
+    model, _ = make_model(toy_data)
+    export(model, tmp_path / "saved_model")
+    loaded = tf.saved_model.load(str(tmp_path / "saved_model")).signatures
+    assert set(loaded) == {"infer_topics", "topic_words"}
+    ids = model.vocabulary.topic_words.index("ship"), 2
+    found = loaded["infer_topics"](
+        documents=tf.constant([f"the ship {model.vocabulary.topic_words[2]}"])
+    )
+    expected = model.infer_context(tf.constant([ids]))
+    np.testing.assert_allclose(found["topics"], expected, rtol=1e-5)

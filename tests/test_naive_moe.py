@@ -1,0 +1,185 @@
+"""The naive mixture of experts (eq. 7 and 8), expert by expert and word by word."""
+
+import numpy as np
+import reference
+import tensorflow as tf
+from helpers import assert_close, every_way, randomise
+from test_objective import (
+    LENGTHS,
+    PRIOR,
+    B,
+    D,
+    K,
+    M,
+    V,
+    array,
+    assert_is_the_oracle_s,
+    draw_batch,
+    oracle_terms,
+)
+
+from preprocessing.vocabulary import SPECIALS, Vocabulary
+from tcnlm.cells import TopicCompositionalLSTMCell
+from tcnlm.experts import ExpertLSTM, ExpertLSTMCell, MixtureSoftmax
+from tcnlm.export import export
+from tcnlm.models.naive_moe import Config, NaiveMoE
+
+H, E = 7, 5
+
+
+def make_model(rng, **settings):
+    words = [f"w{i}" for i in range(V - len(SPECIALS))]
+    vocabulary = Vocabulary([*SPECIALS, *words], [0] * 4 + [9] * len(words), words[:D])
+    chosen = {"num_topics": K, "layers": 2, "dropout": 0.0, **settings}
+    config = Config(
+        units=H, embedding_size=E, encoder_units=(8, 8), encoder_dropout=0.0,
+        prior_mean=PRIOR[0], prior_variance=PRIOR[1], diversity_weight=0.3,
+        cutoffs=(6, 9), **chosen,
+    )  # fmt: skip
+    model = NaiveMoE(config, vocabulary)
+    model.build_weights()
+    parts = (model.encoder, model.proportions, model.decoder, model.embedding)
+    for part in (*parts, *model.recurrent, model.softmax):
+        randomise(part, rng)
+    return model
+
+
+def expert_weights(cell, k):
+    """W [4, n_h, n_x], U [4, n_h, n_h] and bias [4, n_h] of expert k."""
+    gates = (np.split(array(w)[k].T, 4) for w in (cell.kernel, cell.recurrent_kernel))
+    W, U = map(np.stack, gates)
+    return W, U, array(cell.bias)[k].reshape(4, -1)
+
+
+def oracle_word_probabilities(model, words, k):
+    """softmax(V h_m^(k)) of every step of a sentence: [m, V]."""
+    h = array(model.embedding.embeddings)[words][None]
+    for layer in model.recurrent:
+        h, _ = reference.lstm(*expert_weights(layer.cell, k), h)
+    softmax = model.softmax
+    projections, tails = ([array(w) for w in ws] for ws in
+                          (softmax.projections, softmax.tails))  # fmt: skip
+    head = array(softmax.head)
+    rows = [reference.adaptive_log_probs(v, head, projections, tails) for v in h[0]]
+    return np.exp(rows)
+
+
+def oracle_sentence(model, batch, b, t):
+    """log p(y_m | y_<m, t) of every target of sequence b, eq. 7."""
+    words, p = batch["inputs"][b, : LENGTHS[b]], 0.0
+    for k in range(len(t)):
+        p = p + t[k] * oracle_word_probabilities(model, words, k)
+    return [np.log(p[m, batch["targets"][b, m]]) for m in range(LENGTHS[b])]
+
+
+def test_loss_is_minus_J_for_the_sampled_topics(rng, monkeypatch):
+    model, batch = make_model(rng), draw_batch(rng)
+    epsilon = rng.normal(size=[B, K])
+    monkeypatch.setattr(
+        tf.random, "stateless_normal", lambda *_, **__: tf.constant(epsilon, tf.float32)
+    )
+    terms = model.objective(batch, training=True)
+    assert_is_the_oracle_s(terms, oracle_terms(model, batch, epsilon, oracle_sentence))
+
+
+def test_outside_training_the_topics_are_those_of_the_posterior_s_mean(rng):
+    model, batch = make_model(rng), draw_batch(rng)
+    terms = tf.function(model.objective)(batch, training=False)
+    epsilon = np.zeros([B, K])
+    assert_is_the_oracle_s(terms, oracle_terms(model, batch, epsilon, oracle_sentence))
+
+
+def test_one_topic_alone_is_its_expert(rng):
+    model, batch = make_model(rng), draw_batch(rng)
+    topics = tf.one_hot([2, 0, 3], K)
+    log_probs = model.log_probs(batch["inputs"], batch["targets"], topics)
+    for b, k in enumerate((2, 0, 3)):
+        words = batch["inputs"][b, : LENGTHS[b]]
+        expected = np.log(oracle_word_probabilities(model, words, k))
+        targets = batch["targets"][b, : LENGTHS[b]]
+        found = log_probs[b, : LENGTHS[b]]
+        np.testing.assert_allclose(
+            found, expected[np.arange(len(words)), targets], rtol=1e-4
+        )
+
+
+@every_way
+def test_one_expert_is_a_keras_lstm(rng, wrap, dtype):
+    layer, keras = (
+        ExpertLSTM(H, 1, dtype=dtype),
+        tf.keras.layers.LSTM(H, return_sequences=True, dtype=dtype),
+    )
+    inputs = tf.constant(rng.normal(size=[B, M, E]), dtype)
+    layer.build(inputs.shape)
+    keras.build(inputs.shape)
+    randomise(layer, rng)
+    order = np.r_[0 : 2 * H, 3 * H : 4 * H, 2 * H : 3 * H]  # i, f, c, o
+    cell = layer.cell
+    weights = (cell.kernel, cell.recurrent_kernel, cell.bias)
+    keras.set_weights([weight.numpy()[0][..., order] for weight in weights])
+    assert_close(wrap(layer)(inputs)[:, :, 0], keras(inputs))
+
+
+def test_experts_start_as_keras_lstms_and_differ():
+    cell = ExpertLSTMCell(H, 2)
+    cell.build(tf.TensorShape([None, E]))
+    first, second = cell.kernel.numpy()
+    assert np.abs(first - second).max() > 0.1
+    assert np.abs(cell.kernel).max() <= np.sqrt(6 / (E + 4 * H))
+    U = cell.recurrent_kernel.numpy()
+    np.testing.assert_allclose(U[1] @ U[1].T, np.eye(H), atol=1e-5)
+    assert cell.bias.numpy()[1].tolist() == [0] * H + [1] * H + [0] * 2 * H
+
+
+def test_a_topic_that_is_nowhere_has_no_bad_gradient(rng):
+    """t reaches zero in float32; the mixture's logarithm must not notice."""
+    softmax = MixtureSoftmax(V, (6,))
+    hidden = tf.constant(rng.normal(size=[2, K, H]), tf.float32)
+    topics = tf.Variable(tf.one_hot([1, 2], K))
+    with tf.GradientTape() as tape:
+        log_probs = softmax((hidden, topics), tf.constant([3, 9]))
+    assert np.isfinite(tape.gradient(log_probs, topics)).all()
+
+
+def test_probabilities_of_all_words_add_up_under_any_topics(rng):
+    softmax = MixtureSoftmax(V, (6, 9))
+    hidden = tf.constant(rng.normal(size=[5, K, H]), tf.float32)
+    topics = tf.constant(rng.dirichlet([0.2] * K, 5), tf.float32)
+    words = tf.range(V)
+    each = [softmax((hidden, topics), tf.fill([5], word)) for word in words]
+    log_probs = softmax.log_probs((hidden, topics))
+    assert_close(tf.stack(each, axis=1), log_probs.numpy())
+    assert_close(tf.reduce_sum(tf.exp(log_probs), axis=1), np.ones(5, "float32"))
+
+
+def test_the_papers_parameters():
+    """Section 5.4 with 300-dimensional embeddings, biases not counted: 4.80M, 0.264M.
+
+    4 T H (E + H) against 4 n_f (E + 2 T + 3 H), n_f = H.
+    """
+    experts, composed = ExpertLSTMCell(100, 30), TopicCompositionalLSTMCell(100, 30)
+    for cell in (experts, composed):
+        cell.build(tf.TensorShape([None, 300]))
+    counts = [cell.count_params() - int(tf.size(cell.bias)) for cell in
+              (experts, composed)]  # fmt: skip
+    assert counts == [4_800_000, 264_000]
+
+
+def test_the_papers_sizes_are_the_defaults():
+    assert (Config.units, Config.num_topics, Config.layers) == (100, 30, 1)
+
+
+def test_a_saved_model_infers_and_scores_as_the_model(rng, tmp_path):
+    model = make_model(rng)
+    export(model, tmp_path / "saved_model")
+    loaded = tf.saved_model.load(str(tmp_path / "saved_model")).signatures
+    assert set(loaded) == {"generate", "infer_topics", "score", "topic_words"}
+    batch = {"inputs": [[1, 5]], "targets": [[5, 2]], "context": [[0, 2]]}
+    batch = {name: tf.constant(ids) for name, ids in batch.items()}
+    found = loaded["score"](
+        sentences=tf.constant(["w1"]), contexts=tf.constant(["w0 w2"])
+    )
+    expected = model.log_probs(batch["inputs"], batch["targets"], model.context(batch))
+    np.testing.assert_allclose(
+        found["log_probability"][0], tf.reduce_sum(expected), rtol=1e-5
+    )

@@ -1,0 +1,245 @@
+"""TDLM against its equations in loops; order, padding, sizes."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import reference
+import tensorflow as tf
+from helpers import assert_close, randomise
+
+from preprocessing.vocabulary import SPECIALS, Vocabulary
+from tcnlm.models.tdlm import TDLM, Config, words_of
+
+B, M, V, K = 3, 5, 13, 4
+LENGTHS = (5, 2, 4)  # targets of each sequence; the rest is padding
+TOPIC_IDS = (5, 6, 8, 11)  # word ids of the topic words
+D = len(TOPIC_IDS)
+CONTEXTS = ([0, 3, 3, 1, 2], [], [2])
+NO_DROPOUT = {"dropout": 0.0, "topic_dropout": 0.0}
+TINY = Config(
+    units=7, layers=2, embedding_size=5, num_topics=K, topic_size=6, filters=3,
+    filter_width=2, cutoffs=(6, 9), **NO_DROPOUT,
+)  # fmt: skip
+
+
+def make_model(rng, **settings):
+    words = [*SPECIALS, *(f"w{i}" for i in range(4, V))]
+    vocabulary = Vocabulary(words, [9] * V, [words[i] for i in TOPIC_IDS])
+    model = TDLM(dataclasses.replace(TINY, **settings), vocabulary)
+    model.build_weights()
+    for part in model.layers:
+        randomise(part, rng)
+    return model
+
+
+def draw_batch(rng):
+    inputs, targets = rng.integers(2, V, size=[2, B, M])
+    padding = np.arange(M) >= np.array(LENGTHS)[:, None]
+    inputs[:, 0], inputs[padding], targets[padding] = 1, 0, 0
+    targets[:, 0] = TOPIC_IDS[1]
+    batch = {"inputs": inputs, "targets": targets, "context": padded(CONTEXTS, 8)}
+    return {name: ids.astype("int32") for name, ids in batch.items()}
+
+
+def padded(contexts, width):
+    return np.array([[*words, *[-1] * (width - len(words))] for words in contexts])
+
+
+def array(weight):
+    return weight.numpy().astype(float)
+
+
+def weights(layer):
+    return [array(weight) for weight in layer.weights]
+
+
+# --- The oracle ---------------------------------------------------------------------
+
+
+def document_vector(model, words):
+    """Each filter over the windows of words, zeros after the last; the largest."""
+    width = model.config.filter_width
+    table = array(model.encoder.embedding.embeddings)
+    filters, bias = weights(model.encoder.convolution)  # [h, E, a], [a]
+    if not words:
+        return np.zeros(len(bias))
+    x = [table[w] for w in words] + [np.zeros(table.shape[1])] * (width - 1)
+    d = np.full(len(bias), -np.inf)
+    for start in range(len(words)):
+        for a in range(len(bias)):
+            value = bias[a]
+            for i in range(width):
+                value += filters[i, :, a] @ x[start + i]
+            d[a] = max(d[a], value)
+    return d
+
+
+def attention(model, words):
+    A = array(model.attention.kernel)
+    return reference.softmax(A.T @ document_vector(model, words))
+
+
+def topic_vector(model, p):
+    rows = array(model.vectors.kernel)
+    s = np.zeros(rows.shape[1])
+    for k in range(K):
+        s += p[k] * rows[k]
+    return s
+
+
+def topic_word_probabilities(model, s):
+    W, bias = weights(model.words)
+    return reference.softmax(W.T @ s + bias)
+
+
+def gate(model, h, s):
+    """The GRU-like unit; the candidate's W and U are the rows of one kernel."""
+    kernel, bias = weights(model.gate.gates)
+    n_h, n_s = len(h), len(s)
+    z, r = np.split(reference.sigmoid(kernel.T @ np.concatenate([s, h]) + bias), 2)
+    kernel, bias = weights(model.gate.candidate)
+    W, U = kernel[:n_s], kernel[n_s:]
+    new = np.zeros(n_h)
+    candidate = np.tanh(W.T @ s + U.T @ (r * h) + bias)
+    for j in range(n_h):
+        new[j] = (1 - z[j]) * h[j] + z[j] * candidate[j]
+    return new
+
+
+def lstm(layer, x):
+    W, U, bias = (np.split(w, 4, axis=-1) for w in weights(layer))  # i, f, c, o
+    order = (0, 1, 3, 2)
+    W, U = (np.stack([matrices[g].T for g in order]) for matrices in (W, U))
+    return reference.lstm(W, U, np.stack([bias[g] for g in order]), x[None])[0][0]
+
+
+def log_word_probabilities(model, words, s):
+    """log p of all words after each of `words`."""
+    h = array(model.embedding.embeddings)[words]
+    for layer in model.recurrent:
+        h = lstm(layer, h)
+    softmax = model.softmax
+    tails = [[array(w) for w in part] for part in (softmax.projections, softmax.tails)]
+    head = array(softmax.head)
+    return [
+        reference.adaptive_log_probs(gate(model, state, s), head, *tails) for state in h
+    ]
+
+
+def oracle_terms(model, batch):
+    language, topic = [], []
+    for b, context in enumerate(CONTEXTS):
+        s = topic_vector(model, attention(model, context))
+        inputs = batch["inputs"][b, : LENGTHS[b]]
+        targets = batch["targets"][b, : LENGTHS[b]]
+        rows = log_word_probabilities(model, inputs, s)
+        language.append([row[y] for row, y in zip(rows, targets)])
+        p_words = topic_word_probabilities(model, s)
+        topic.append(sum(np.log(p_words[y]) for y in targets if y in TOPIC_IDS))
+    topic_model, words = -np.mean(topic), sum(map(sum, language))
+    return {
+        "loss": -words / B + topic_model,
+        "nll": -words / sum(LENGTHS),
+        "topic_model": topic_model,
+    }
+
+
+@pytest.mark.parametrize("width", [1, 2, 3])
+def test_the_loss_is_both_models(rng, width):
+    model, batch = make_model(rng, filter_width=width), draw_batch(rng)
+    terms, expected = model.objective(batch, True), oracle_terms(model, batch)
+    assert terms.keys() == expected.keys()
+    for name, value in expected.items():
+        np.testing.assert_allclose(terms[name], value, rtol=2e-5, err_msg=name)
+
+
+def test_a_step_gives_all_words(rng):
+    model, batch = make_model(rng), draw_batch(rng)
+    s, state = model.context(batch), model.initial_state(B)
+    for m in range(LENGTHS[0]):
+        log_probs, state = model.step(batch["inputs"][:, m], state, s)
+    vector = topic_vector(model, attention(model, CONTEXTS[0]))
+    expected = log_word_probabilities(model, batch["inputs"][0], vector)[-1]
+    np.testing.assert_allclose(log_probs[0], expected, rtol=1e-4)
+
+
+def test_topics_are_over_the_topic_words_alone(rng):
+    model = make_model(rng)
+    for k, found in enumerate(model.topics().numpy()):
+        p = topic_word_probabilities(model, topic_vector(model, np.eye(K)[k]))
+        p = p[list(TOPIC_IDS)]
+        np.testing.assert_allclose(found, p / p.sum(), rtol=1e-5)
+
+
+def test_proportions_are_the_attention_over_the_words_in_order(rng):
+    model = make_model(rng)
+    found = model.infer_context(padded(CONTEXTS, 6))
+    expected = [attention(model, words) for words in CONTEXTS]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+# --- Order, padding, dropout ----------------------------------------------------------
+
+
+def test_the_order_of_the_words_counts(rng):
+    model = make_model(rng)
+    p, q = model.infer_context(np.array([[0, 1, 2, 3], [2, 1, 3, 0]])).numpy()
+    assert np.abs(p - q).max() > 1e-3
+
+
+def test_a_bag_is_read_in_the_vocabularys_order(rng):
+    model = make_model(rng)
+    bags = np.float32([[2, 0, 1, 1], [0, 0, 0, 0], [0, 3, 0, 0]])
+    words = [[0, 0, 2, 3], [-1] * 4, [1, 1, 1, -1]]
+    np.testing.assert_array_equal(words_of(bags), words)
+    assert_close(model.infer(bags), model.infer_context(np.array(words)))
+
+
+def test_the_sentence_does_not_reach_its_topic_vector(rng):
+    model, batch = make_model(rng), draw_batch(rng)
+    with tf.GradientTape() as tape:
+        vector = model.context(batch)
+    assert tape.gradient(vector, model.embedding.embeddings) is None
+    other = {**batch, "inputs": batch["targets"], "targets": batch["inputs"]}
+    assert_close(model.context(other), vector)
+
+
+def test_dropout_in_training_falls_on_the_topic_model(rng):
+    model, batch = make_model(rng, topic_dropout=0.6), draw_batch(rng)
+    values = [float(model.objective(batch, True)["topic_model"]) for _ in range(3)]
+    assert len(set(values)) == 3
+    calm = [float(model.objective(batch, False)["topic_model"]) for _ in range(2)]
+    assert calm[0] == calm[1]
+
+
+# --- Sizes ----------------------------------------------------------------------------
+
+
+def matrices(layers):
+    """The number of weights of layers, biases not counted."""
+    shapes = [weight.shape for layer in layers for weight in layer.weights]
+    return sum(int(np.prod(shape)) for shape in shapes if len(shape) > 1)
+
+
+@pytest.mark.parametrize(
+    ("units", "layers", "lstm_size", "size"),
+    [(600, 1, 2_160_000, 3_330_000), (900, 2, 10_800_000, 13_365_000)],
+)
+def test_sizes_are_those_that_guo_et_al_print(units, layers, lstm_size, size):
+    """rGBN-RNN's Table 1: 2.16M and 3.33M, 10.80M and 13.36M; topic model 0.019M."""
+    words = [*SPECIALS, "word"]
+    vocabulary = Vocabulary(words, [1] * 5, ["word"])
+    model = TDLM(Config(units=units, layers=layers), vocabulary)
+    model.build_weights()
+    assert matrices(model.recurrent) == lstm_size
+    assert matrices([*model.recurrent, model.gate]) == size
+    topic = [model.encoder.convolution, model.attention, model.vectors]
+    assert matrices(topic) == 19_000
+
+
+def test_both_tables_of_embeddings_start_alike(rng):
+    model = make_model(rng)
+    model.prepare(None)
+    table = model.embedding.embeddings.numpy()
+    assert_close(model.encoder.embedding.embeddings, table[list(TOPIC_IDS)])

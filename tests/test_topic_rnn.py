@@ -1,0 +1,250 @@
+"""TopicRNN against its equations in loops; what the switch may and may not know."""
+
+import numpy as np
+import pytest
+import reference
+import tensorflow as tf
+from helpers import assert_close, randomise
+
+from preprocessing.vocabulary import EOS, SPECIALS, Vocabulary
+from tcnlm.models.topic_rnn import CELLS, Config, TopicRNN
+
+B, M, C, V, K = 3, 5, 8, 13, 4
+LENGTHS = (5, 2, 4)  # targets of each sequence; the rest is padding
+TOPIC_IDS = (5, 6, 8, 11)  # word ids of the topic words
+D = len(TOPIC_IDS)
+
+
+def make_model(rng, cell="lstm"):
+    words = [*SPECIALS, *(f"w{i}" for i in range(4, V))]
+    vocabulary = Vocabulary(words, [9] * V, [words[i] for i in TOPIC_IDS])
+    config = Config(
+        cell=cell, units=7, layers=2, embedding_size=5, num_topics=K, dropout=0.0,
+        encoder_units=(8, 6), document_sequences=3.0,
+    )  # fmt: skip
+    model = TopicRNN(config, vocabulary)
+    model.build_weights()
+    for part in (model.encoder, model.embedding, model.softmax, *model.recurrent):
+        randomise(part, rng)
+    return model
+
+
+def draw_batch(rng):
+    """Three sequences padded at the right; the second has no context."""
+    inputs, targets = rng.integers(2, V, size=[2, B, M])
+    padding = np.arange(M) >= np.array(LENGTHS)[:, None]
+    inputs[:, 0], inputs[padding], targets[padding] = 1, 0, 0
+    targets[0, 0], targets[0, 1] = EOS, TOPIC_IDS[0]
+    context = rng.integers(-1, D, size=[B, C])
+    context[1] = -1
+    batch = {"inputs": inputs, "targets": targets, "context": context}
+    return {name: ids.astype("int32") for name, ids in batch.items()}
+
+
+def arrays(layer):
+    return [weight.numpy().astype(float) for weight in layer.weights]
+
+
+# --- The oracle ---------------------------------------------------------------------
+
+
+def lstm(weights, x):
+    W, U, bias = (np.split(w, 4, axis=-1) for w in weights)  # Keras: i, f, c, o
+    i, f, c, o = range(4)
+    order = [i, f, o, c]
+    W, U = (np.stack([matrices[g].T for g in order]) for matrices in (W, U))
+    return reference.lstm(W, U, np.stack([bias[g] for g in order]), x[None])[0][0]
+
+
+def gru(weights, x):
+    """Cho et al. 2014, the reset gate after the recurrent product."""
+    W, U, bias = (np.split(w, 3, axis=-1) for w in weights)
+    h, states = np.zeros(len(U[0])), []
+    for x_t in x:
+        from_x = [W[g].T @ x_t + bias[g][0] for g in range(3)]
+        from_h = [U[g].T @ h + bias[g][1] for g in range(3)]
+        z = reference.sigmoid(from_x[0] + from_h[0])
+        r = reference.sigmoid(from_x[1] + from_h[1])
+        h = z * h + (1 - z) * np.tanh(from_x[2] + r * from_h[2])
+        states.append(h)
+    return np.stack(states)
+
+
+def rnn(weights, x):
+    W, U, bias = weights
+    h, states = np.zeros(len(U)), []
+    for x_t in x:
+        h = np.tanh(W.T @ x_t + U.T @ h + bias)
+        states.append(h)
+    return np.stack(states)
+
+
+def states(model, words):
+    h = model.embedding.embeddings.numpy().astype(float)[words]
+    for layer in model.recurrent:
+        h = globals()[model.config.cell](arrays(layer), h)
+    return h
+
+
+def word_probabilities(model, h, theta, stop):
+    """p(y | h, l, theta) of all words; `stop` is l."""
+    v, B_rows, _ = (w.numpy().astype(float) for w in model.softmax.weights)
+    scores = []
+    for w in range(V):
+        score = v[:, w] @ h
+        if not stop and w in TOPIC_IDS:
+            score += B_rows[:, TOPIC_IDS.index(w)] @ theta
+        scores.append(score)
+    return reference.softmax(np.array(scores))
+
+
+def joint(model, h, theta):
+    """p(y, l | h, theta): l = 0 and l = 1, each for all words."""
+    gamma = model.softmax.switch.numpy().astype(float)[:, 0]
+    p_stop = reference.sigmoid(gamma @ h)
+    content, stop = (word_probabilities(model, h, theta, s) for s in (0, 1))
+    return (1 - p_stop) * content, p_stop * stop
+
+
+def posterior(model, context):
+    encoder, bag = model.encoder, np.log1p(reference.bag_of_words(context, D))
+    hidden = [arrays(layer) for layer in encoder.hidden]
+    return reference.encoder(
+        bag, hidden, arrays(encoder.mean), arrays(encoder.log_variance)
+    )
+
+
+def oracle_terms(model, batch, epsilon):
+    """The objective's terms, given the draws epsilon [B, K]."""
+    bounds, kls, log_p_words = [], [], []
+    for b in range(B):
+        mu, log_var = posterior(model, batch["context"][b])
+        theta = reference.reparameterise(mu, log_var, epsilon[b])
+        kls.append(reference.gaussian_kl(mu, log_var))
+        bounds.append(-kls[-1] / 3.0)
+        for m, h in enumerate(states(model, batch["inputs"][b, : LENGTHS[b]])):
+            y = batch["targets"][b, m]
+            content, stop = joint(model, h, theta)
+            bounds[-1] += np.log(content[y] if y in TOPIC_IDS else stop[y])
+            log_p_words.append(np.log(content[y] + stop[y]))
+    return {
+        "loss": -np.mean(bounds),
+        "kl": np.mean(kls),
+        "nll": -np.mean(log_p_words),
+    }
+
+
+def assert_terms(terms, expected):
+    assert terms.keys() == expected.keys()
+    for name, value in expected.items():
+        np.testing.assert_allclose(terms[name], value, rtol=2e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_loss_is_minus_the_bound_for_the_sampled_theta(rng, monkeypatch, cell):
+    model, batch = make_model(rng, cell), draw_batch(rng)
+    epsilon = rng.normal(size=[B, K])
+    monkeypatch.setattr(
+        tf.random, "stateless_normal", lambda *_, **__: tf.constant(epsilon, tf.float32)
+    )
+    terms = model.objective(batch, training=True)
+    assert_terms(terms, oracle_terms(model, batch, epsilon))
+
+
+def test_outside_training_theta_is_the_posterior_s_mean(rng):
+    model, batch = make_model(rng), draw_batch(rng)
+    terms = model.objective(batch, training=False)
+    assert_terms(terms, oracle_terms(model, batch, np.zeros([B, K])))
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_a_step_gives_all_words_with_the_switch_summed_out(rng, cell):
+    model, batch = make_model(rng, cell), draw_batch(rng)
+    theta, state = model.context(batch), model.initial_state(B)
+    for m in range(LENGTHS[0]):
+        log_probs, state = model.step(batch["inputs"][:, m], state, theta)
+    h = states(model, batch["inputs"][0])[-1]
+    mu, _ = posterior(model, batch["context"][0])
+    expected = np.log(sum(joint(model, h, mu))).astype("float32")
+    np.testing.assert_allclose(log_probs[0], expected, rtol=1e-4)
+
+
+# --- What the switch knows ----------------------------------------------------------
+
+
+def test_prediction_never_sees_the_label(rng):
+    model, batch = make_model(rng), draw_batch(rng)
+    sentence = batch["inputs"], batch["targets"], model.context(batch)
+    before, bound = model.log_probs(*sentence), model.objective(batch, False)["loss"]
+    model.is_stop_word = 1 - model.is_stop_word
+    assert_close(model.log_probs(*sentence), before)
+    assert abs(model.objective(batch, False)["loss"] - bound) > 1e-3
+
+
+def test_every_word_as_the_target_has_probability_one_in_all(rng):
+    """It would be more if a word were scored under its own label."""
+    model, batch = make_model(rng), draw_batch(rng)
+    theta = tf.repeat(model.context(batch)[:1], V, axis=0)
+    inputs = np.repeat(batch["inputs"][:1, :1], V, axis=0)
+    log_probs = model.log_probs(inputs, np.arange(V)[:, None], theta).numpy()[1:, 0]
+    padding = model.step(inputs[:1, 0], model.initial_state(1), theta[:1])[0][0, 0]
+    np.testing.assert_allclose(np.exp([*log_probs, padding]).sum(), 1, rtol=1e-5)
+
+
+def test_what_is_no_topic_word_is_a_stop_word(rng):
+    labels = make_model(rng).is_stop_word
+    assert [w for w in range(V) if not labels[w]] == list(TOPIC_IDS)
+
+
+def test_theta_moves_content_words_only_and_only_where_the_switch_lets_it(rng):
+    softmax = make_model(rng).softmax
+    h = tf.constant(np.repeat(rng.normal(size=[1, 7]), V, axis=0), tf.float32)
+    first, second = (
+        softmax((h, tf.fill([V, K], x)), tf.range(V)).numpy() for x in (0.0, 1.0)
+    )
+    assert_close(first[:, 1], second[:, 1])
+    moved = second[:, 0] - first[:, 0]
+    stop_words = [w for w in range(V) if w not in TOPIC_IDS]
+    assert np.ptp(moved[stop_words]) < 1e-5  # by the normaliser, all alike
+    assert np.ptp(moved) > 0.1
+
+
+# --- Topics -------------------------------------------------------------------------
+
+
+def test_topics_are_the_rows_of_B_over_the_topic_words(rng):
+    model = make_model(rng)
+    rows = model.softmax.topic_logits.numpy()
+    assert_close(model.topics(), np.stack([reference.softmax(row) for row in rows]))
+
+
+def test_proportions_are_the_softmax_of_the_posterior_s_mean(rng):
+    model, batch = make_model(rng), draw_batch(rng)
+    expected = [reference.softmax(posterior(model, row)[0]) for row in batch["context"]]
+    found = model.infer_context(batch["context"])
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+def test_a_theta_made_from_topics_has_them_as_its_proportions(rng):
+    model = make_model(rng)
+    topics = rng.dirichlet(np.ones(K) * 3, size=6).astype("float32")
+    theta = model.context_from_topics(tf.constant(topics))
+    assert_close(tf.nn.softmax(theta), topics)
+    np.testing.assert_allclose(tf.reduce_mean(theta, axis=1), np.zeros(6), atol=1e-6)
+
+
+def test_a_topic_alone_is_as_far_from_the_others_as_draws_from_the_prior_reach(rng):
+    theta = make_model(rng).context_from_topics(tf.eye(K)).numpy()
+    assert_close(
+        theta[0] - theta[0, 0], np.float32([0, *[-2 * np.sqrt(2 * np.log(K))] * 3])
+    )
+
+
+def test_a_draw_of_theta_varies_around_the_posterior_s_mean(rng):
+    model, batch = make_model(rng), draw_batch(rng)
+    draws = np.stack([model.sample_context(batch) for _ in range(400)])
+    _, log_variance = model.encoder(model.bag(batch["context"]))
+    deviation = np.exp(0.5 * log_variance.numpy())
+    error = np.abs(draws.mean(axis=0) - model.context(batch)) / deviation
+    assert (error < 5 / np.sqrt(400)).all()
+    np.testing.assert_allclose(draws.std(axis=0), deviation, rtol=0.2)

@@ -1,0 +1,171 @@
+"""How much can K numbers about a document's other sentences help a trained LSTM?
+
+An upper bound on what topic proportions can be worth, and how it grows with the data.
+The LSTM of RUN is frozen. An encoder like TCNLM's, but without noise, bottleneck of a
+simplex or prior, turns the context's bag into c = tanh(mu) [K], which scales and shifts
+the LSTM's outputs: h' = h (1 + G c) + A c. Encoder, G and A are trained for the
+perplexity alone, on documents that the LSTM has not seen, where its outputs are as
+uncertain as on the validation documents; then the nats a target that c saves there are
+the gain.
+
+    python -m experiments.context_gain RUN DATA --documents 7500 52500
+
+RUN: a plain LSTM. DATA: a larger part of RUN's corpus with the same seed, made with
+`--min-count 1`, so that RUN's vocabulary can be put in; the documents that RUN was
+trained on are its first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from preprocessing.vocabulary import PAD, UNK, Vocabulary
+from tcnlm import runs
+from tcnlm.dataset import Batch, Dataset, Split
+from tcnlm.layers import bag_of_words
+from tcnlm.perplexity import SIGNATURE
+from tcnlm.training import make_reproducible
+
+WIDTH = 256  # of the encoder's two layers, as TCNLM's
+DROPOUT = 0.5, 0.2  # of the words that the encoder sees, and of c
+BATCH = 256
+RATE = 1e-3  # Adam
+
+
+class Gain(tf.keras.layers.Layer):
+    """The frozen LSTM's loss with c put in; see the module."""
+
+    def __init__(self, model: Any, size: int):
+        super().__init__()
+        dense = tf.keras.layers.Dense
+        layers = [dense(WIDTH, "relu"), dense(WIDTH, "relu"), dense(size, "tanh")]
+        self.frozen = (model,)  # in a tuple, so that its weights are none of these
+        self.encoder = tf.keras.Sequential(layers)
+        self.scale, self.shift = (
+            dense(model.config.units, kernel_initializer="zeros", use_bias=False)
+            for _ in range(2)
+        )
+
+    def call(self, batch: Batch, training: bool) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return the nats of a batch's targets, and their number."""
+        (model,) = self.frozen
+        words, c = self._rates(training)
+        bow = bag_of_words(batch["context"], len(model.vocabulary.topic_words))
+        c = tf.nn.dropout(self.encoder(tf.nn.dropout(tf.math.log1p(bow), words)), c)
+        hidden = model.hidden(batch["inputs"], (), False)
+        hidden = hidden * (1 + self.scale(c)[:, None]) + self.shift(c)[:, None]
+        real = tf.where(batch["targets"] != PAD)
+        targets = tf.gather_nd(batch["targets"], real)
+        log_probs = model.softmax(tf.gather_nd(hidden, real), targets)
+        return -tf.reduce_sum(log_probs), tf.cast(tf.size(targets), tf.float32)
+
+    def _rates(self, training: bool) -> tuple[float, float]:
+        return DROPOUT if training else (0.0, 0.0)
+
+
+def unseen(data: Path, folder: Path, trained: Dataset, number: int) -> Split:
+    """Write `number` documents after those of a dataset, in its vocabulary, and open.
+
+    data: the larger DATA; folder: where to write them.
+    """
+    names = {word: i for i, word in enumerate(trained.vocabulary.words)}
+    words = Vocabulary.load(data).words
+    renamed = np.array([names.get(word, UNK) for word in words], np.int32)
+    arrays = ("documents", "sentences", "tokens")
+    documents, sentences, tokens = (
+        np.load(data / "train" / f"{name}.npy", mmap_mode="r") for name in arrays
+    )
+    first = trained.split("train").num_documents
+    documents = documents[first : first + number + 1]
+    sentences = sentences[documents[0] : documents[-1] + 1]
+    tokens = renamed[tokens[sentences[0] : sentences[-1]]]
+    folder.mkdir()
+    for name, array in zip(
+        arrays, (documents - documents[0], sentences - sentences[0], tokens)
+    ):
+        np.save(folder / f"{name}.npy", array)
+    return Split(folder, trained.vocabulary, trained.meta["settings"])
+
+
+def endless(split: Split, seed: int) -> Iterator[Batch]:
+    """Yield a split's batches, pass after pass."""
+    epoch = 0
+    while True:
+        yield from split.batches(BATCH, seed, epoch)
+        epoch += 1
+
+
+def train(model: Any, train: Split, valid: Split, options: argparse.Namespace) -> None:
+    """Train the encoder and print the gain as it grows."""
+    gain = Gain(model, options.size)
+    optimizer = tf.keras.optimizers.legacy.Adam(RATE)
+    evaluate = tf.function(lambda b: gain(b, False), input_signature=[SIGNATURE])
+
+    @tf.function(input_signature=[SIGNATURE])
+    def step(batch):
+        with tf.GradientTape() as tape:
+            nats, targets = gain(batch, True)
+            loss = nats / targets
+        weights = gain.trainable_variables
+        optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+
+    def validate() -> float:
+        total = sum(np.array(evaluate(batch)) for batch in valid.batches(BATCH))
+        return total[0] / total[1]
+
+    alone = validate()
+    print(f"LSTM alone: perplexity {np.exp(alone):.2f}", flush=True)
+    for number, batch in zip(range(1, options.steps + 1), endless(train, options.seed)):
+        step(batch)
+        if number % options.every == 0:
+            saved, passes = alone - validate(), number / train.num_batches(BATCH)
+            print(
+                f"{train.num_documents} documents, {passes:.2f} passes: "
+                f"{saved:.4f} nats a target, {1 - np.exp(-saved):.2%} of perplexity",
+                flush=True,
+            )
+
+
+def main(options: argparse.Namespace) -> None:
+    """Measure the gain for each number of documents."""
+    make_reproducible(options.seed, options.threads)
+    config = runs.read_config(options.run)
+    model, trained = runs.load(options.run), Dataset(config["data"]["path"])
+    for number in options.documents:
+        folder = Path(tempfile.mkdtemp())
+        try:
+            documents = unseen(options.data, folder / "train", trained, number)
+            train(model, documents, trained.split("valid"), options)
+        finally:
+            shutil.rmtree(folder)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parsed = argparse.ArgumentParser(
+        "python -m experiments.context_gain",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parsed.add_argument
+    add("run", metavar="RUN", type=Path, help="of a plain LSTM")
+    add("data", metavar="DATA", type=Path, help="made with --min-count 1")
+    add("--documents", metavar="N", type=int, nargs="+", default=[7500])
+    add("--size", metavar="K", type=int, default=50, help="of c (default: 50)")
+    add("--steps", type=int, default=2280, help="of 256 sequences (default: 2280)")
+    add("--every", type=int, default=456, help="steps between validations")
+    add("--seed", type=int, default=1)
+    add("--threads", type=int, default=0, help="cores to use (default: 0, all)")
+    return parsed
+
+
+if __name__ == "__main__":
+    main(parser().parse_args())

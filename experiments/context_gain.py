@@ -5,10 +5,12 @@ The LSTM of RUN is frozen. An encoder like TCNLM's, but without noise, bottlenec
 simplex or prior, turns the context's bag into c = tanh(mu) [K], which scales and shifts
 the LSTM's outputs: h' = h (1 + G c) + A c. Encoder, G and A are trained for the
 perplexity alone, on documents that the LSTM has not seen, where its outputs are as
-uncertain as on the validation documents; then the nats a target that c saves there are
-the gain.
+uncertain as on the validation documents. Part of what is saved owes nothing to the
+context: scaling the outputs cools an LSTM that is too sure of itself. `--blind`
+measures that part, with every bag empty; the difference is what the context is worth.
 
     python -m experiments.context_gain RUN DATA --documents 7500 52500
+    python -m experiments.context_gain RUN DATA --documents 7500 52500 --blind
 
 RUN: a plain LSTM. DATA: a larger part of RUN's corpus with the same seed, made with
 `--min-count 1`, so that RUN's vocabulary can be put in; the documents that RUN was
@@ -43,22 +45,28 @@ RATE = 1e-3  # Adam
 class Gain(tf.keras.layers.Layer):
     """The frozen LSTM's loss with c put in; see the module."""
 
-    def __init__(self, model: Any, size: int):
+    def __init__(self, model: Any, size: int, blind: bool):
         super().__init__()
         dense = tf.keras.layers.Dense
         layers = [dense(WIDTH, "relu"), dense(WIDTH, "relu"), dense(size, "tanh")]
-        self.frozen = (model,)  # in a tuple, so that its weights are none of these
+        self.model = model
+        self.blind = blind
         self.encoder = tf.keras.Sequential(layers)
         self.scale, self.shift = (
             dense(model.config.units, kernel_initializer="zeros", use_bias=False)
             for _ in range(2)
         )
 
+    def weights_to_train(self) -> list[tf.Variable]:
+        """Return all weights but the LSTM's."""
+        parts = self.encoder, self.scale, self.shift
+        return [weight for part in parts for weight in part.trainable_variables]
+
     def call(self, batch: Batch, training: bool) -> tuple[tf.Tensor, tf.Tensor]:
         """Return the nats of a batch's targets, and their number."""
-        (model,) = self.frozen
-        words, c = self._rates(training)
-        bow = bag_of_words(batch["context"], len(model.vocabulary.topic_words))
+        model, (words, c) = self.model, self._rates(training)
+        context = tf.fill([1, 1], -1) if self.blind else batch["context"]
+        bow = bag_of_words(context, len(model.vocabulary.topic_words))
         c = tf.nn.dropout(self.encoder(tf.nn.dropout(tf.math.log1p(bow), words)), c)
         hidden = model.hidden(batch["inputs"], (), False)
         hidden = hidden * (1 + self.scale(c)[:, None]) + self.shift(c)[:, None]
@@ -105,7 +113,7 @@ def endless(split: Split, seed: int) -> Iterator[Batch]:
 
 def train(model: Any, train: Split, valid: Split, options: argparse.Namespace) -> None:
     """Train the encoder and print the gain as it grows."""
-    gain = Gain(model, options.size)
+    gain = Gain(model, options.size, options.blind)
     optimizer = tf.keras.optimizers.legacy.Adam(RATE)
     evaluate = tf.function(lambda b: gain(b, False), input_signature=[SIGNATURE])
 
@@ -114,7 +122,7 @@ def train(model: Any, train: Split, valid: Split, options: argparse.Namespace) -
         with tf.GradientTape() as tape:
             nats, targets = gain(batch, True)
             loss = nats / targets
-        weights = gain.trainable_variables
+        weights = gain.weights_to_train()
         optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
 
     def validate() -> float:
@@ -160,6 +168,7 @@ def parser() -> argparse.ArgumentParser:
     add("data", metavar="DATA", type=Path, help="made with --min-count 1")
     add("--documents", metavar="N", type=int, nargs="+", default=[7500])
     add("--size", metavar="K", type=int, default=50, help="of c (default: 50)")
+    add("--blind", action="store_true", help="with every bag empty")
     add("--steps", type=int, default=2280, help="of 256 sequences (default: 2280)")
     add("--every", type=int, default=456, help="steps between validations")
     add("--seed", type=int, default=1)

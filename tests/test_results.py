@@ -93,6 +93,27 @@ def test_a_published_table_shows_ours_where_there_is_one(monkeypatch):
     assert "| lstm | 1x100 | – | perplexity | 105.29 | – |" in table
 
 
+def test_a_history_table_shows_runs_of_different_lengths():
+    def of(model, *values):
+        history = [{"valid_perplexity": value} for value in values]
+        return {"run": {"model": model}, "history": history}
+
+    table = results.history_table([of("lstm", 20.0, 10.126), of("tcnlm", 15.0)])
+    assert table.split("\n")[2:] == ["| 1 | 20.00 | 15.00 |", "| 2 | 10.13 |  |"]
+
+
+def test_a_table_of_topics_shows_the_most_used_first():
+    def topic(number, share):
+        words, sentence = [f"w{i}" for i in range(20)], "a sentence ."
+        figures = {"topic": number, "proportion": share, "npmi": 0.1}
+        return {**figures, "words": words, "sentence": sentence}
+
+    topics = [topic(i, share) for i, share in enumerate((0.1, 0.5, 0.4))]
+    rows = results.topics_table({"evaluation": {"topics": topics}}).split("\n")[2:]
+    assert [row.split(" | ")[0] for row in rows] == ["| 1", "| 2", "| 0"]
+    assert rows[0].endswith("| w0 w1 w2 w3 w4 w5 w6 w7 w8 w9 | a sentence . |")
+
+
 def test_a_record_keeps_the_history_and_drops_texts(tmp_path):
     run = tmp_path / "run"
     tiny.make_run(run)

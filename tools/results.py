@@ -1,8 +1,12 @@
 """Rebuild the README's tables from results/*.json and results/published.csv.
 
-A table stands between `<!-- table NAME -->` and `<!-- end -->`. NAME is a DATA folder's
-name, for all runs recorded on it, or `published CORPUS TABLE`, for the paper's figures
-with ours beside them where a recorded run has the same corpus, size and topics.
+A table stands between `<!-- table NAME -->` and `<!-- end -->`. NAME is one of
+
+    runs DATA                 all runs recorded on a DATA folder of that name
+    history DATA              their validation perplexities, epoch by epoch
+    topics FILE               the most used topics of the run in results/FILE.json
+    published CORPUS TABLE    the paper's figures, and ours where a recorded run has the
+                              same corpus, size and topics
 
     python tools/results.py
 """
@@ -11,6 +15,7 @@ import json
 import os
 import re
 import sys
+from itertools import zip_longest
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -22,6 +27,7 @@ RESULTS = ROOT / "results"
 PLACE = re.compile(r"(<!-- table (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 PAGES = (ROOT / "README.md", RESULTS / "README.md")
 MISSING = "–"
+SHOWN_TOPICS = 5
 
 
 def records() -> list[dict]:
@@ -35,9 +41,13 @@ def rebuilt(page: str) -> str:
 
 
 def _table(name: str) -> str:
-    if name.startswith("published "):
-        return published_table(*name.split(" ", 2)[1:])
-    return runs_table([r for r in records() if r["data"]["name"] == name])
+    kind, _, rest = name.partition(" ")
+    if kind == "published":
+        return published_table(*rest.split(" ", 1))
+    if kind == "topics":
+        return topics_table(json.loads((RESULTS / f"{rest}.json").read_text()))
+    chosen = [r for r in records() if r["data"]["name"] == rest]
+    return {"runs": runs_table, "history": history_table}[kind](chosen)
 
 
 COLUMNS = (  # title, form, value of a record
@@ -67,6 +77,26 @@ def runs_table(chosen: list[dict]) -> str:
         rows.append([MISSING if v is None else form.format(v) for form, v in values])
     names = ["model", *(r["run"]["model"] for r in chosen)]
     return _markdown([[name, *row] for name, row in zip(names, rows)])
+
+
+def history_table(chosen: list[dict]) -> str:
+    """Return the validation perplexity of every recorded run after every epoch."""
+    rows = [["epoch", *(r["run"]["model"] for r in chosen)]]
+    histories = [[row["valid_perplexity"] for row in r["history"]] for r in chosen]
+    for epoch, values in enumerate(zip_longest(*histories), 1):
+        rows.append([str(epoch), *("" if v is None else f"{v:.2f}" for v in values)])
+    return _markdown(rows)
+
+
+def topics_table(record: dict) -> str:
+    """Return the topics that documents use most, with a sentence from each."""
+    rows = [["topic", "share", "NPMI", "ten most probable words", "a sentence"]]
+    used = sorted(record["evaluation"]["topics"], key=lambda t: -t["proportion"])
+    for topic in used[:SHOWN_TOPICS]:
+        figures = f"{topic['proportion']:.3f}", f"{topic['npmi']:.3f}"
+        words = " ".join(topic["words"][:10])
+        rows.append([str(topic["topic"]), *figures, words, topic["sentence"] or ""])
+    return _markdown(rows)
 
 
 def published_table(corpus: str, table: str) -> str:

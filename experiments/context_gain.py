@@ -33,7 +33,7 @@ from preprocessing.vocabulary import PAD, UNK, Vocabulary
 from tcnlm import runs
 from tcnlm.dataset import Batch, Dataset, Split
 from tcnlm.layers import bag_of_words
-from tcnlm.perplexity import SIGNATURE
+from tcnlm.perplexity import signature
 from tcnlm.training import make_reproducible
 
 WIDTH = 256  # of the encoder's two layers, as TCNLM's
@@ -115,9 +115,10 @@ def train(model: Any, train: Split, valid: Split, options: argparse.Namespace) -
     """Train the encoder and print the gain as it grows."""
     gain = Gain(model, options.size, options.blind)
     optimizer = tf.keras.optimizers.legacy.Adam(RATE)
-    evaluate = tf.function(lambda b: gain(b, False), input_signature=[SIGNATURE])
+    arrays = [signature(model)]
+    evaluate = tf.function(lambda b: gain(b, False), input_signature=arrays)
 
-    @tf.function(input_signature=[SIGNATURE])
+    @tf.function(input_signature=arrays)
     def step(batch):
         with tf.GradientTape() as tape:
             nats, targets = gain(batch, True)

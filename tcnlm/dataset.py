@@ -3,7 +3,8 @@
 A sentence w1 .. wn becomes `<go> w1 .. wn` -> `w1 .. wn <eos>`, cut into sequences of
 at most 30 targets, so that every word and every `<eos>` is a target exactly once. The
 context of a sequence is the rest of its document: the content words (those of the
-topic vocabulary) of the other sentences, in order, the first 300.
+topic vocabulary) of the other sentences, in order, the first 300. A model that asks for
+them has all words of the sentences just before, too.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from preprocessing.encode import read_meta
 from preprocessing.vocabulary import EOS, GO, PAD, Vocabulary
 
 SPLITS = ("train", "valid", "test")
-NO_WORD = -1  # padding of a context
+NO_WORD = -1  # padding of contexts and preceding sentences
 POOL_BATCHES = 100  # batches sorted by length together: little padding, still shuffled
 
 Batch = dict[str, np.ndarray]
@@ -31,20 +32,28 @@ class Dataset:
         self.meta = read_meta(self.path)
         self.vocabulary = Vocabulary.load(self.path)
 
-    def split(self, name: str) -> Split:
-        """Return one of train, valid and test."""
-        return Split(self.path / name, self.vocabulary, self.meta["settings"])
+    def split(self, name: str, preceding: int = 0) -> Split:
+        """Return one of train, valid and test; see `Split` for `preceding`."""
+        settings = self.meta["settings"]
+        return Split(self.path / name, self.vocabulary, settings, preceding)
 
 
 class Split:
-    """The documents of one split and the sequences that they make."""
+    """The documents of one split and the sequences that they make.
 
-    def __init__(self, folder: Path, vocabulary: Vocabulary, settings: dict):
+    preceding: how many sentences before its own, of the same document, each sequence
+    comes with.
+    """
+
+    def __init__(
+        self, folder: Path, vocabulary: Vocabulary, settings: dict, preceding: int = 0
+    ):
         self.tokens, self.sentences, self.documents = (
             np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
             for name in ("tokens", "sentences", "documents")
         )
         self.length = settings["sequence_length"]
+        self.preceding = preceding
         self.contexts = Contexts(self, vocabulary.topic_ids, settings)
         self.sequence_sentence, self.sequence_start = self._sequences()
 
@@ -114,7 +123,10 @@ class Split:
         return [batches[i] for i in rng.permutation(len(batches))]
 
     def batch(self, rows: np.ndarray) -> Batch:
-        """Return the sequences with these indices as inputs, targets and context."""
+        """Return the sequences with these indices as inputs, targets and context.
+
+        And, where the split is to have them, the word ids of the preceding sentences.
+        """
         starts = self.sequence_start[rows]
         words = [self._piece(row, start) for row, start in zip(rows, starts)]
         inputs = _pad([piece[:-1] for piece in words], PAD)
@@ -123,11 +135,27 @@ class Split:
             self.contexts.of(self.sequence_sentence[row], start, self.length)
             for row, start in zip(rows, starts)
         ]
-        return {
+        batch = {
             "inputs": inputs,
             "targets": targets,
             "context": _pad(context, NO_WORD, self.contexts.size),
         }
+        if self.preceding:
+            batch["preceding"] = self._preceding(self.sequence_sentence[rows])
+        return batch
+
+    def _preceding(self, sentences: np.ndarray) -> np.ndarray:
+        """Return the words [B, n, W] of the n sentences before each, oldest first.
+
+        Where a document has fewer of them, the last rows are empty.
+        """
+        words = []
+        for sentence in sentences:
+            first = self.documents[self.contexts.document_of[sentence]]
+            before = range(max(first, sentence - self.preceding), sentence)
+            words += [self.tokens[slice(*self.sentences[i : i + 2])] for i in before]
+            words += [self.tokens[:0]] * (self.preceding - len(before))
+        return _pad(words, NO_WORD, 1).reshape(len(sentences), self.preceding, -1)
 
     def _piece(self, row: int, start: int) -> np.ndarray:
         """Return at most 31 tokens of `<go> w1 .. wn <eos>` from `start` on."""

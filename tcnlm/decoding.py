@@ -207,8 +207,8 @@ class _StepCell(tf.keras.layers.Layer):
         self._forbidden = forbidden
         # The state is a flat list here: Keras wraps nested tuples among a layer's
         # attributes, tfa's decoders included, which they do not survive.
-        self._nest = partial(tf.nest.pack_sequence_as, start)
-        self._start = tf.nest.flatten(start)
+        self._nest = partial(_unflatten, start)
+        self._start = _flatten(start)
         self.output_size = tf.TensorShape([len(model.vocabulary.words)])
         self.state_size = [x.shape[1:] for x in self._start]
 
@@ -223,7 +223,25 @@ class _StepCell(tf.keras.layers.Layer):
         log_probs = forbid(log_probs, self._forbidden)
         allowed = tf.reduce_logsumexp(log_probs, axis=-1)
         log_allowed += tf.where(token == EOS, 0.0, allowed)
-        return log_probs, tf.nest.flatten((log_allowed, state, context))
+        return log_probs, _flatten((log_allowed, state, context))
+
+
+def _flatten(nest: Any) -> list[tf.Tensor]:
+    """Return a nest's tensors [N, ...] as [N] or [N, size].
+
+    tfa's beam search reorders no others.
+    """
+    return [
+        x if x.shape.rank < 3 else tf.reshape(x, [-1, x.shape[1:].num_elements()])
+        for x in tf.nest.flatten(nest)
+    ]
+
+
+def _unflatten(nest: Any, rows: list[tf.Tensor]) -> Any:
+    """Return what `_flatten` made of tensors like those of the nest as it was."""
+    pairs = zip(rows, tf.nest.flatten(nest))
+    leaves = [tf.reshape(row, [-1, *x.shape[1:]]) for row, x in pairs]
+    return tf.nest.pack_sequence_as(nest, leaves)
 
 
 class _WordDecoder(tfa.seq2seq.BasicDecoder):

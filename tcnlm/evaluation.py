@@ -112,7 +112,7 @@ def evaluate(
     samples: 0 scores with the posterior mean of the topics, S averages each sequence's
     likelihood over S draws.
     """
-    data = dataset.split(split)
+    data = dataset.split(split, model.preceding_sentences)
     weights = model.trainable_variables
     result = {
         "split": split,

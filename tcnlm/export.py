@@ -15,8 +15,9 @@ A model without topics has `score` and `generate`, which then takes `number` for
 graph by the rules of `preprocessing.text`; what comes before them in preprocessing is
 the caller's. Markup and entities are taken as text, and every string as one sentence:
 of a document or context with more, only the full stop after an abbreviation or initial
-can come out otherwise. `generate` has a loop of its own, since tfa's sampler takes no
-tensor for a seed and serving has no tfa.
+can come out otherwise. To a model that reads the preceding sentences (`lclm`) each line
+of a context is one, the last line the nearest. `generate` has a loop of its own, since
+tfa's sampler takes no tensor for a seed and serving has no tfa.
 
     python -m tcnlm.export RUN [--out FOLDER]
 """
@@ -35,12 +36,12 @@ import tensorflow as tf
 from preprocessing.errors import InputError
 from preprocessing.text import RULES
 from preprocessing.vocabulary import EOS, GO, PAD, SPECIALS, UNK, Vocabulary
+from tcnlm.dataset import NO_WORD
 from tcnlm.models.base import LanguageModel, TopicModel
 from tcnlm.runs import load, read_config
 from tcnlm.sampling import MAX_LENGTH, draw, forbid, step_seed
 
 Tensors = dict[str, tf.Tensor]
-NO_WORD = -1  # padding of a context
 
 DOCUMENTS, SENTENCES, CONTEXTS = (
     tf.TensorSpec([None], tf.string, name)
@@ -102,6 +103,18 @@ class Texts:
         ids = ids.with_values(tf.gather(self.topic_ids, ids.values))
         return tf.ragged.boolean_mask(ids, ids >= 0)[:, :size].to_tensor(NO_WORD)
 
+    def last_lines(self, texts: tf.Tensor, number: int) -> tf.Tensor:
+        """Return the word ids [N, number, W] of the last lines with words of texts [N].
+
+        In order, padded with -1; where there are fewer lines, the last rows are empty.
+        """
+        lines = tf.strings.split(texts, "\n")
+        has_words = tf.ragged.map_flat_values(tf.strings.strip, lines) != ""
+        last = tf.ragged.boolean_mask(lines, has_words)[:, -number:]
+        each = tf.reshape(last.to_tensor(shape=[None, number]), [-1])
+        ids = self.ids(each).to_tensor(NO_WORD)
+        return tf.reshape(ids, [tf.shape(texts)[0], number, tf.shape(ids)[1]])
+
 
 class Program:
     """What the SavedModel offers, each a method from tensors to named tensors."""
@@ -147,14 +160,21 @@ class Program:
         inputs = self._cut(tf.concat([GO * edge, ids], axis=1))
         targets = self._cut(tf.concat([ids, EOS * edge], axis=1))
         sequences = tf.where(targets[:, :, 0] != PAD)  # (sentence, cut) of each
+        sentence, documents = sequences[:, 0], self._documents(contexts)
         batch = {
             "inputs": tf.gather_nd(inputs, sequences),
             "targets": tf.gather_nd(targets, sequences),
-            "context": tf.gather(
-                self.texts.content(contexts, self.context_words), sequences[:, 0]
-            ),
+            **{name: tf.gather(ids, sentence) for name, ids in documents.items()},
         }
-        return _scores(self._sequence_log_probs(batch), sequences[:, 0], targets)
+        return _scores(self._sequence_log_probs(batch), sentence, targets)
+
+    def _documents(self, contexts: tf.Tensor) -> Tensors:
+        """Return what a batch says of the documents, here contexts [N]."""
+        arrays = {"context": self.texts.content(contexts, self.context_words)}
+        number = self.model.preceding_sentences
+        if number:
+            arrays["preceding"] = self.texts.last_lines(contexts, number)
+        return arrays
 
     def _cut(self, ids: tf.RaggedTensor) -> tf.Tensor:
         """Cut word ids [N, (length)] into [N, cuts, sequence length], padded."""
@@ -172,7 +192,7 @@ class Program:
         self, number: tf.Tensor, seed: tf.Tensor, temperature: tf.Tensor
     ) -> Tensors:
         """Sample sentences, each in an empty context."""
-        context = self.model.context({"context": tf.fill([number, 1], NO_WORD)})
+        context = self.model.context(self.model.no_document(number))
         return self._sample(context, number, seed, temperature)
 
     def generate_from_topics(

@@ -117,7 +117,7 @@ def write_sentences(
 ) -> list[list[Sentence]]:
     """Return `number` sentences for each row of topics, or for no topics at all."""
     if topics is None:
-        context = model.context({"context": tf.constant([[-1]])})
+        context = model.context(model.no_document(1))
     else:
         context = model.context_from_topics(tf.constant(topics, tf.float32))
     rows = 1 if topics is None else len(topics)

@@ -19,10 +19,17 @@ from tqdm import tqdm
 
 from preprocessing.errors import InputError
 
-SIGNATURE = {
-    name: tf.TensorSpec([None, None], tf.int32)
-    for name in ("inputs", "targets", "context")
-}
+
+def signature(model: Any) -> dict[str, tf.TensorSpec]:
+    """Return what a model's batches hold."""
+    arrays = {
+        name: tf.TensorSpec([None, None], tf.int32)
+        for name in ("inputs", "targets", "context")
+    }
+    if model.preceding_sentences:
+        shape = [None, model.preceding_sentences, None]
+        arrays["preceding"] = tf.TensorSpec(shape, tf.int32)
+    return arrays
 
 
 @dataclass(frozen=True)
@@ -48,7 +55,7 @@ def score(model: Any, split: Any, batch_size: int = 64) -> Score:
     """
     evaluate = tf.function(
         lambda batch: model.objective(batch, training=False),
-        input_signature=[SIGNATURE],
+        input_signature=[signature(model)],
     )
     totals: dict[str, float] = defaultdict(float)
     targets = sequences = 0
@@ -82,7 +89,7 @@ def sampled_score(
     model.noise.reset_from_seed(seed)
     evaluate = tf.function(
         lambda batch: _log_mean_likelihood(model, batch, samples),
-        input_signature=[SIGNATURE],
+        input_signature=[signature(model)],
     )
     total, targets, sequences = 0.0, 0, 0
     for batch in _batches(split, batch_size):

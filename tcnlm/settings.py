@@ -9,7 +9,7 @@ from typing import Any, get_args, get_type_hints
 
 POSITIVE = {"units", "layers", "embedding_size", "num_topics", "batch_size", "epochs"}
 POSITIVE |= {"patience", "document_sequences", "filters", "filter_width", "topic_size"}
-POSITIVE |= {"passes", "chunk_size", "iterations"}
+POSITIVE |= {"context_sentences", "context_units", "passes", "chunk_size", "iterations"}
 ABOVE_ZERO = {"alpha", "eta"}
 SHARES = {"dropout", "encoder_dropout", "topic_dropout"}
 ANY_SIGN = {"forget_bias", "prior_mean", "log_variance"}

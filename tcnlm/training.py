@@ -19,7 +19,7 @@ from tcnlm.dataset import Dataset
 from tcnlm.files import replacing
 from tcnlm.models.base import LanguageModel, TopicModel
 from tcnlm.optimization import GroupedAdam
-from tcnlm.perplexity import SIGNATURE, score
+from tcnlm.perplexity import score, signature
 from tcnlm.runs import WEIGHTS
 from tcnlm.settings import Training
 
@@ -63,14 +63,17 @@ class Trainer:
         self.model, self.run, self.settings, self.seed = model, run, settings, seed
         self.measure = "perplexity" if isinstance(model, LanguageModel) else "loss"
         self.dataset = dataset
-        self.splits = {name: dataset.split(name) for name in ("train", "valid")}
+        self.splits = {
+            name: dataset.split(name, model.preceding_sentences)
+            for name in ("train", "valid")
+        }
         self.optimizer = GroupedAdam(model.parameter_groups(), settings.clip_norm)
         self.checkpoints = Checkpoints(
             run / "checkpoints", model=model, optimizer=self.optimizer
         )
         self.step = tf.function(
             lambda batch: model.train_step(batch, self.optimizer),
-            input_signature=[SIGNATURE],
+            input_signature=[signature(model)],
         )
         self.state = State()
         self.writer = tf.summary.create_file_writer(str(run / "tensorboard"))
@@ -139,7 +142,7 @@ class Trainer:
             for batch in split.batches(size, self.seed, epoch, skip):
                 yield batch, self.model.count_words(batch)
 
-        kinds = (SIGNATURE, tf.TensorSpec([], tf.int64))
+        kinds = (signature(self.model), tf.TensorSpec([], tf.int64))
         data = tf.data.Dataset.from_generator(generate, output_signature=kinds)
         for batch, targets in data.prefetch(8):
             yield batch, int(targets)

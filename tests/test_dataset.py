@@ -22,7 +22,7 @@ DOCUMENTS = [
 ]
 
 
-def make_split(folder, documents, length=3, context="others", words=300):
+def make_split(folder, documents, length=3, context="others", words=300, preceding=0):
     sentences = [sentence for document in documents for sentence in document]
     folder.mkdir(exist_ok=True, parents=True)
     arrays = {
@@ -33,7 +33,7 @@ def make_split(folder, documents, length=3, context="others", words=300):
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array, allow_pickle=False)
     settings = {"sequence_length": length, "context": context, "context_words": words}
-    return Split(folder, VOCABULARY, settings)
+    return Split(folder, VOCABULARY, settings, preceding)
 
 
 def contexts(split):
@@ -109,6 +109,56 @@ def test_no_word_of_the_current_sentence_is_in_its_context(tmp_path):
         for targets, context in zip(batch["targets"], batch["context"]):
             own = set(VOCABULARY.topic_ids[targets]) - {-1}
             assert not own & set(context)
+
+
+def preceding(split):
+    """Return each sequence's preceding sentences in file order, without padding."""
+    batch = split.batch(np.arange(split.num_sequences))
+    return [[words[words >= 0].tolist() for words in row] for row in batch["preceding"]]
+
+
+def test_preceding_sentences_are_whole_in_order_and_of_the_same_document(tmp_path):
+    a, b, _ = DOCUMENTS[0]
+    expected = [
+        *[[[], []]] * 2,  # the first sentence's two sequences have the same, nothing
+        [a, []],
+        [a, b],
+        [[], []],  # the next document knows nothing of the first
+        *[[[], []]] * 3,
+        [DOCUMENTS[3][0], []],
+    ]
+    assert preceding(make_split(tmp_path / "s", DOCUMENTS, preceding=2)) == expected
+    assert preceding(make_split(tmp_path / "s", DOCUMENTS, preceding=1))[3] == [b]
+
+
+@given(documents=documents_of_words, length=st.integers(1, 7), number=st.integers(1, 3))
+def test_preceding_sentences_are_those_before_and_no_others(
+    tmp_path_factory, documents, length, number
+):
+    folder = tmp_path_factory.mktemp("split")
+    split = make_split(folder, documents, length, preceding=number)
+    expected = []
+    for document in documents:
+        for i, sentence in enumerate(document):
+            before = document[max(0, i - number) : i]
+            before += [[]] * (number - len(before))
+            expected += [before] * -(-(len(sentence) + 1) // length)
+    assert split.num_sequences == len(expected)
+    if expected:
+        assert preceding(split) == expected
+
+
+def test_only_who_asks_gets_preceding_sentences(tmp_path):
+    """The order and the other arrays are the same either way."""
+    without = make_split(tmp_path / "s", DOCUMENTS * 20)
+    asking = make_split(tmp_path / "s", DOCUMENTS * 20, preceding=2)
+    order = {"batch_size": 4, "seed": 1, "epoch": 3, "skip": 5}
+    for ours, theirs in zip(asking.batches(**order), without.batches(**order)):
+        assert ours.pop("preceding").dtype == np.int32
+        assert list(theirs) == ["inputs", "targets", "context"]
+        assert ours.keys() == theirs.keys()
+        for name, array in theirs.items():
+            np.testing.assert_array_equal(ours[name], array)
 
 
 def test_batches_of_an_epoch_repeat_and_epochs_differ(tmp_path):

@@ -19,6 +19,7 @@ VOCABULARY = Vocabulary(WORDS, np.arange(30, 0, -1), WORDS[8:20])
 TINY = {"units": 6, "embedding_size": 5, "cutoffs": (12,), "layers": 2}
 TINY |= {"num_topics": 3, "num_factors": 4, "encoder_units": (7, 7)}
 TINY |= {"topic_size": 4, "filters": 5, "topic_dropout": 0.0}
+TINY |= {"context_sentences": 3, "context_units": 4}
 
 every_model = pytest.mark.parametrize("name", sorted(MODELS))
 language_models = pytest.mark.parametrize(
@@ -46,16 +47,18 @@ def make_batch(rng, rows=4, steps=7):
     real = np.arange(steps) < lengths[:, None]
     inputs = np.concatenate([np.ones((rows, 1), int), words[:, :-1]], axis=1)
     context = rng.integers(-1, 12, (rows, 9))
+    preceding = rng.integers(-1, 30, (rows, 3, 6))
     arrays = {"inputs": inputs * real, "targets": words * real, "context": context}
+    arrays["preceding"] = preceding
     return {key: tf.constant(value, tf.int32) for key, value in arrays.items()}
 
 
 def widen(batch):
     """Return the batch with five more columns of padding."""
-    padding = (("inputs", 0), ("targets", 0), ("context", -1))
+    padding = {"inputs": 0, "targets": 0, "context": -1, "preceding": -1}
     return {
-        key: tf.pad(batch[key], [[0, 0], [0, 5]], constant_values=value)
-        for key, value in padding
+        key: tf.concat([ids, tf.fill([*ids.shape[:-1], 5], padding[key])], axis=-1)
+        for key, ids in batch.items()
     }
 
 

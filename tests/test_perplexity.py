@@ -121,6 +121,7 @@ class Guesser(tf.Module):
     """p(word) = c for a drawn c, one of two values with even odds."""
 
     vocabulary = VOCABULARY
+    preceding_sentences = 0
 
     def __init__(self, values):
         super().__init__()

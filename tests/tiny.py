@@ -13,7 +13,7 @@ from tcnlm.runs import FORMAT_VERSION, WEIGHTS
 TOPIC_WORDS = "ship sea sail bread oven cook judge court trial naïve".split()
 WORDS = [*SPECIALS, *"the of a , . 's n't does u.s. mr.".split(), *TOPIC_WORDS]
 SETTINGS = {"units": 6, "embedding_size": 5, "cutoffs": [8, 14], "dropout": 0.4}
-SETTINGS |= {"num_topics": 4, "encoder_units": [7, 7]}
+SETTINGS |= {"num_topics": 4, "encoder_units": [7, 7], "context_units": 3}
 
 
 def settings(name):

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from preprocessing.vocabulary import PAD, Vocabulary
 from tcnlm.adaptive_softmax import AdaptiveSoftmax
+from tcnlm.dataset import NO_WORD
 from tcnlm.embeddings import fill, starting_vectors
 from tcnlm.layers import bag_of_words
 from tcnlm.optimization import GroupedAdam
@@ -27,6 +28,7 @@ class Method(tf.keras.Model):
     """
 
     per_word: str
+    preceding_sentences = 0  # how many of its document a sequence must come with
 
     def count_words(self, batch: dict[str, np.ndarray]) -> int:
         """Return the number of words that the term `per_word` is a mean of."""
@@ -87,6 +89,13 @@ class LanguageModel(Method):
     def count_words(self, batch: dict[str, np.ndarray]) -> int:
         """Return the number of targets."""
         return np.count_nonzero(batch["targets"])
+
+    def no_document(self, rows: Any) -> dict[str, tf.Tensor]:
+        """Return what a batch says of the documents of `rows` sentences without one."""
+        arrays = {"context": tf.fill([rows, 1], NO_WORD)}
+        if self.preceding_sentences:
+            arrays["preceding"] = tf.fill([rows, self.preceding_sentences, 1], NO_WORD)
+        return arrays
 
 
 class TopicModel:
@@ -183,8 +192,8 @@ class RecurrentLanguageModel(LanguageModel):
     def build_weights(self) -> None:
         """Make every weight by one pass over a sentence of one word."""
         word = tf.constant([[1]])
-        empty = tf.fill([1, 1], -1)
-        self.objective({"inputs": word, "targets": word, "context": empty}, False)
+        batch = {"inputs": word, "targets": word, **self.no_document(1)}
+        self.objective(batch, training=False)
         self.built = True
 
     def hidden(self, inputs: tf.Tensor, context: Any, training: bool) -> tf.Tensor:

@@ -1,0 +1,419 @@
+"""LCLM against its equations in loops; what reaches its context, and what that does."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import reference
+import tensorflow as tf
+import tiny
+from helpers import assert_close, assert_weight_gradients, randomise
+from reference import sigmoid
+from test_training import last_checkpoint, make_trainer
+
+from preprocessing.text import tokenize
+from preprocessing.vocabulary import SPECIALS, Vocabulary
+from tcnlm import generation
+from tcnlm.dataset import Dataset
+from tcnlm.decoding import Decoding, SentenceDecoder
+from tcnlm.evaluation import evaluate
+from tcnlm.export import export
+from tcnlm.late_fusion import LateFusionLSTM, LateFusionLSTMCell
+from tcnlm.models.lclm import LCLM, Config
+from tcnlm.models.lstm import LSTM
+from tcnlm.perplexity import score, signature
+from tcnlm.reference import Reference
+
+B, M, V, N = 4, 5, 13, 3
+LENGTHS = (5, 2, 4, 3)  # targets of each sequence; the rest is padding
+SENTENCES = (  # before each sequence; at most N
+    [[4, 7, 7, 3], [12], [9, 4]],
+    [],
+    [[5, 6, 8, 10, 11, 3, 3]],
+    [[6], [], [8, 9]],
+)
+TINY = Config(
+    units=7, layers=2, embedding_size=5, cutoffs=(6, 9), dropout=0.0,
+    context_sentences=N, context_units=4,
+)  # fmt: skip
+
+
+def make_model(rng, **settings):
+    words = [*SPECIALS, *(f"w{i}" for i in range(4, V))]
+    vocabulary = Vocabulary(words, [9] * V, words[6:9])
+    model = LCLM(dataclasses.replace(TINY, **settings), vocabulary)
+    model.build_weights()
+    for part in model.layers:
+        randomise(part, rng)
+    return model
+
+
+def padded(sentences, number=N, width=8):
+    array = np.full([len(sentences), number, width], -1, np.int32)
+    for row, before in enumerate(sentences):
+        for j, words in enumerate(before):
+            array[row, j, : len(words)] = words
+    return array
+
+
+def draw_batch(rng):
+    inputs, targets = rng.integers(2, V, size=[2, B, M]).astype("int32")
+    padding = np.arange(M) >= np.array(LENGTHS)[:, None]
+    inputs[:, 0], inputs[padding], targets[padding] = 1, 0, 0
+    context = np.full([B, 2], -1, np.int32)
+    arrays = {"inputs": inputs, "targets": targets, "context": context}
+    return {**arrays, "preceding": padded(SENTENCES)}
+
+
+def array(weight):
+    return weight.numpy().astype(float)
+
+
+def log_probs(model, batch):
+    context = model.context(batch)
+    return model.log_probs(batch["inputs"], batch["targets"], context)
+
+
+# --- The oracle ---------------------------------------------------------------------
+
+
+def keras_lstm(layer, x):
+    """The outputs of a Keras LSTM, gates i, f, c, o, over x [M, E]."""
+    W, U, bias = (np.split(array(w), 4, axis=-1) for w in layer.weights)
+    order = (0, 1, 3, 2)
+    W, U = (np.stack([matrices[g].T for g in order]) for matrices in (W, U))
+    return reference.lstm(W, U, np.stack([bias[g] for g in order]), x[None])[0][0]
+
+
+def sentence_states(model, sentences):
+    """z_j = [forward; backward] over the bags of the sentences that have words."""
+    table, bags = array(model.encoder.embedding.embeddings), []
+    for words in sentences:
+        if words:
+            counts = np.zeros(V)
+            for w in words:
+                counts[w] += 1
+            bags.append(table.T @ (counts / sum(counts)))
+    if not bags:
+        return []
+    both = model.encoder.sequence
+    forward = keras_lstm(both.forward_layer, np.array(bags))
+    backward = keras_lstm(both.backward_layer, np.array(bags[::-1]))[::-1]
+    return [np.concatenate(pair) for pair in zip(forward, backward)]
+
+
+def late_fusion_step(cell, x, h, c, z):
+    H = len(h)
+    gates = array(cell.kernel).T @ x + array(cell.recurrent_kernel).T @ h
+    gates += array(cell.bias)
+    i, f, o = (sigmoid(gates[k * H : (k + 1) * H]) for k in range(3))
+    c = f * c + i * np.tanh(gates[3 * H :])
+    q = np.zeros(H)
+    if z:
+        scores = []
+        for z_j in z:
+            inside = array(cell.Wa).T @ z_j + array(cell.Ua).T @ h
+            scores.append(array(cell.v) @ np.tanh(inside))
+        for a_j, z_j in zip(reference.softmax(np.array(scores)), z):
+            q += a_j * (array(cell.Wp).T @ z_j)
+    r = sigmoid(array(cell.Wr).T @ q + array(cell.Ur).T @ c + array(cell.br))
+    return o * np.tanh(c + r * q), c
+
+
+def late_fusion_lstm(cell, x, z):
+    h = c = np.zeros(cell.units)
+    outputs = []
+    for x_m in x:
+        h, c = late_fusion_step(cell, x_m, h, c, z)
+        outputs.append(h)
+    return np.array(outputs)
+
+
+def log_word_probabilities(model, words, sentences):
+    """log p of all words after each of `words`."""
+    h, z = array(model.embedding.embeddings)[words], sentence_states(model, sentences)
+    for layer in model.recurrent:
+        h = late_fusion_lstm(layer.cell, h, z)
+    softmax = model.softmax
+    tails = [[array(w) for w in part] for part in (softmax.projections, softmax.tails)]
+    head = array(softmax.head)
+    return [reference.adaptive_log_probs(state, head, *tails) for state in h]
+
+
+def test_the_loss_is_the_oracles(rng):
+    model, batch, expected = make_model(rng), draw_batch(rng), []
+    for b in range(B):
+        inputs = batch["inputs"][b, : LENGTHS[b]]
+        rows = log_word_probabilities(model, inputs, SENTENCES[b])
+        expected.append([row[y] for row, y in zip(rows, batch["targets"][b])])
+    for b, values in enumerate(expected):
+        found = log_probs(model, batch)[b, : LENGTHS[b]]
+        np.testing.assert_allclose(found, values, rtol=1e-4)
+    terms = tf.function(model.objective)(batch, training=False)
+    np.testing.assert_allclose(terms["loss"], -sum(map(sum, expected)) / B, rtol=2e-5)
+    nll = np.log(reference.perplexity(expected))
+    np.testing.assert_allclose(terms["nll"], nll, rtol=2e-5)
+
+
+def test_a_step_gives_all_words(rng):
+    model, batch = make_model(rng), draw_batch(rng)
+    context, state = model.context(batch), model.initial_state(B)
+    for m in range(M):
+        found, state = model.step(batch["inputs"][:, m], state, context)
+    expected = log_word_probabilities(model, batch["inputs"][0], SENTENCES[0])[-1]
+    np.testing.assert_allclose(found[0], expected, rtol=1e-4)
+
+
+def test_gradients_are_those_of_finite_differences(rng):
+    layer = LateFusionLSTM(3, 4, 2, dtype="float64")
+    inputs, z = (rng.normal(size=[2, 4, size]) for size in (5, 4))
+    real = np.array([[True, True, False, True], [True, False, False, False]])
+    weigh = rng.normal(size=[2, 4, 3])
+    layer(inputs, (z, real))
+    randomise(layer, rng)
+    assert_weight_gradients(
+        lambda: tf.reduce_sum(weigh * layer(inputs, (z, real))),
+        layer.trainable_variables,
+        rng,
+    )
+
+
+def test_the_layer_and_its_cell_come_back_from_their_configuration():
+    layer = LateFusionLSTM(3, 4, 2, name="fused")
+    assert LateFusionLSTM.from_config(layer.get_config()).get_config() == (
+        layer.get_config()
+    )
+    config = layer.cell.get_config()
+    assert LateFusionLSTMCell.from_config(config).get_config() == config
+
+
+# --- Reductions -----------------------------------------------------------------------
+
+
+def plain_twin(model):
+    """The LSTM with the same weights, where it has them."""
+    shared = {f.name: getattr(model.config, f.name) for f in
+              dataclasses.fields(LSTM.Config)}  # fmt: skip
+    twin = LSTM(LSTM.Config(**shared), model.vocabulary)
+    twin.build_weights()
+    twin.embedding.set_weights(model.embedding.get_weights())
+    twin.softmax.set_weights(model.softmax.get_weights())
+    for plain, fused in zip(twin.recurrent, model.recurrent):
+        gates = [np.split(w, 4, axis=-1) for w in fused.cell.get_weights()[:3]]
+        plain.set_weights(
+            [np.concatenate([i, f, g, o], axis=-1) for i, f, o, g in gates]
+        )
+    return twin
+
+
+def test_without_a_preceding_sentence_it_is_the_lstm(rng):
+    model, batch = make_model(rng), draw_batch(rng)
+    batch["preceding"] = padded([[]] * B)
+    twin = plain_twin(model)
+    assert_close(log_probs(model, batch), log_probs(twin, batch).numpy())
+
+
+def test_with_its_projection_at_zero_it_is_the_lstm(rng):
+    model, batch = make_model(rng), draw_batch(rng)
+    plain = log_probs(plain_twin(model), batch).numpy()
+    assert np.abs(log_probs(model, batch) - plain).max() > 0.1
+    for layer in model.recurrent:
+        layer.cell.Wp.assign(tf.zeros_like(layer.cell.Wp))
+    assert_close(log_probs(model, batch), plain)
+
+
+# --- What reaches what ----------------------------------------------------------------
+
+
+def test_the_sentence_does_not_reach_its_context(rng):
+    model, batch = make_model(rng), draw_batch(rng)
+    with tf.GradientTape(persistent=True) as tape:
+        z, _ = model.context(batch)
+    assert tape.gradient(z, model.embedding.embeddings) is None
+    table = model.encoder.embedding.embeddings
+    gradient = tf.convert_to_tensor(tape.gradient(z, table)).numpy()
+    read = {w for sentences in SENTENCES for words in sentences for w in words}
+    assert set(np.flatnonzero(gradient.any(axis=1))) == read
+
+
+def test_in_batches_no_word_of_a_sentence_or_after_it_reaches_its_context(
+    toy_data, rng
+):
+    """Batches as training has them: the words that move z are those before alone."""
+    dataset = Dataset(toy_data)
+    model = LCLM(dataclasses.replace(TINY, cutoffs=(9,)), dataset.vocabulary)
+    model.build_weights()
+    split = dataset.split("train", model.preceding_sentences)
+    table = model.encoder.embedding.embeddings
+    for row in rng.permutation(split.num_sequences)[:20]:
+        with tf.GradientTape() as tape:
+            z, _ = model.context(split.batch(np.array([row])))
+        gradient = tf.convert_to_tensor(tape.gradient(z, table)).numpy()
+        own = split.sequence_sentence[row]
+        document = split.contexts.document_of[own]
+        place = own - split.documents[document]
+        before = split.document(document)[max(0, place - N) : place]
+        reached = set(np.flatnonzero(gradient.any(axis=1)))
+        assert reached == {w for words in before for w in words}
+
+
+def test_a_sentence_reaches_every_word_but_no_other_sequence(rng):
+    model, batch = make_model(rng), draw_batch(rng)
+    z, real = model.context(batch)
+    with tf.GradientTape() as tape:
+        tape.watch(z)
+        values = model.log_probs(batch["inputs"], batch["targets"], (z, real))[0]
+    reached = np.abs(tape.jacobian(values, z)).max(axis=-1)  # [M, B, N]
+    assert (reached[:, 0] > 0).all()
+    assert not reached[:, 1:].any()
+
+
+def test_an_absent_sentence_is_not_attended_to(rng):
+    model, batch = make_model(rng), draw_batch(rng)
+    z, real = model.context(batch)
+    noise = tf.where(real[:, :, None], z, rng.normal(size=z.shape).astype("float32"))
+    inputs, targets = batch["inputs"], batch["targets"]
+    found = model.log_probs(inputs, targets, (noise, real))
+    assert_close(found, log_probs(model, batch).numpy())
+
+
+def test_the_order_of_sentences_counts_and_that_of_their_words_does_not(rng):
+    model, batch = make_model(rng), draw_batch(rng)
+    before = log_probs(model, batch)
+    words = batch["preceding"].copy()
+    words[0, 0, :4] = words[0, 0, :4][::-1]
+    same = log_probs(model, {**batch, "preceding": words})
+    assert_close(same, before.numpy())
+    turned = log_probs(model, {**batch, "preceding": batch["preceding"][:, ::-1]})
+    assert np.abs(turned - before)[0].max() > 1e-3
+
+
+def test_both_tables_of_embeddings_start_alike(rng):
+    model = make_model(rng)
+    model.prepare(None)
+    assert_close(
+        model.encoder.embedding.embeddings.numpy(), model.embedding.embeddings.numpy()
+    )
+
+
+# --- Through the programs -------------------------------------------------------------
+
+
+def test_a_document_of_the_dataset_scores_as_its_sentences_do(toy_data, rng):
+    """score() over batches is the sum over sentences, each after those before it."""
+    dataset = Dataset(toy_data)
+    model = LCLM(dataclasses.replace(TINY, cutoffs=(9,)), dataset.vocabulary)
+    model.build_weights()
+    for part in model.layers:
+        randomise(part, rng)
+    split, total = dataset.split("test", N), 0.0
+    for document in map(split.document, range(split.num_documents)):
+        for i, sentence in enumerate(document):
+            preceding = padded([document[max(0, i - N) : i]], width=30)
+            context = model.context({"preceding": preceding})
+            total -= tiny.log_prob(model, [*sentence, 2], context)
+    found = score(model, split, batch_size=7)
+    assert found.nll == pytest.approx(total / split.num_targets, rel=1e-5)
+    result = evaluate(model, dataset, Reference())
+    assert result["perplexity"] == pytest.approx(found.perplexity, rel=1e-5)
+
+
+def test_the_batches_of_every_model_have_its_signature(toy_data):
+    dataset, model = Dataset(toy_data), tiny.make_model("lclm")
+    for made in (model, tiny.make_model("lstm")):
+        split = dataset.split("train", made.preceding_sentences)
+        batch, specs = next(split.batches(4)), signature(made)
+        assert batch.keys() == specs.keys()
+        for name, spec in specs.items():
+            assert spec.is_compatible_with(tf.constant(batch[name])), name
+    assert signature(model)["preceding"].shape[1] == Config.context_sentences
+
+
+def test_a_resumed_run_ends_with_the_very_same_weights(toy_data, tmp_path):
+    make = {"model": "lclm", "epochs": 1, "checkpoint_steps": 4}
+    whole = make_trainer(toy_data, tmp_path / "whole", **make)
+    start = whole.model.get_weights()
+    whole.train()
+    stopped = make_trainer(toy_data, tmp_path / "stopped", **make)
+    stopped.model.set_weights(start)
+    step = stopped.step
+
+    def interrupted(batch):
+        if stopped.state.position == 6:
+            raise KeyboardInterrupt
+        return step(batch)
+
+    stopped.step = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        stopped.train()
+    assert last_checkpoint(tmp_path / "stopped").name == "00000004"
+    resumed = make_trainer(toy_data, tmp_path / "stopped", **make)
+    resumed.train()
+    for ours, theirs in zip(resumed.model.weights, whole.model.weights):
+        np.testing.assert_array_equal(ours, theirs, err_msg=ours.name)
+
+
+@pytest.mark.parametrize("method", ["greedy", "sample", "beam"])
+def test_sentences_are_written_without_a_document(method):
+    model = tiny.make_model("lclm")
+    assert generation.requested_topics(model, [], None, 300) is None
+    options = Decoding(method=method, beam_width=3, max_length=12)
+    [written] = generation.write_sentences(model, None, options)
+    ids = [*map(tiny.WORDS.index, written[0].words), *[2] * written[0].ended]
+    empty = model.context({"preceding": padded([[]], model.preceding_sentences)})
+    expected = tiny.log_prob(model, ids, empty)
+    assert written[0].log_probability == pytest.approx(expected, abs=1e-4)
+
+
+CONTEXTS = [
+    "A court.\nThe trial of a judge!\r\n \n\nBread and ships.\n",
+    "The oven, the cook; bread",
+    "",
+    "\n".join(["Sea of bread", "A sail", "the", "Ship's cook", "naïve", "of court"]),
+]
+
+
+def test_a_saved_model_takes_the_lines_of_a_context_for_sentences(tmp_path):
+    model = tiny.make_model("lclm")
+    export(model, tmp_path / "saved_model")
+    offered = tf.saved_model.load(str(tmp_path / "saved_model")).signatures
+    assert set(offered) == {"score", "generate"}
+    sentence = " ".join(["the sea of"] * 11)  # 33 words: two sequences
+    found = offered["score"](
+        sentences=tf.constant([sentence] * len(CONTEXTS)),
+        contexts=tf.constant(CONTEXTS),
+    )
+    n, expected = model.preceding_sentences, []
+    ids = [1, *model.vocabulary.ids(tokenize(sentence)), 2]
+    for text in CONTEXTS:
+        lines = [line for line in text.split("\n") if line.strip()]
+        words = [model.vocabulary.ids(tokenize(line)) for line in lines[-n:]]
+        context = model.context({"preceding": padded([words], n)})
+        pieces = [tf.constant([ids[k : k + 31]]) for k in (0, 30)]
+        values = [model.log_probs(p[:, :-1], p[:, 1:], context) for p in pieces]
+        expected.append(sum(float(tf.reduce_sum(value)) for value in values))
+    assert len(set(expected)) == len(expected)
+    np.testing.assert_allclose(found["log_probability"], expected, rtol=1e-5)
+
+
+def test_a_saved_model_writes_without_a_document(tmp_path):
+    model = tiny.make_model("lclm")
+    export(model, tmp_path / "saved_model")
+    write = tf.saved_model.load(str(tmp_path / "saved_model")).signatures["generate"]
+    options = {"seed": tf.constant(7, tf.int64), "temperature": tf.constant(1.0)}
+    found = write(number=tf.constant(5), **options)["sentences"].numpy()
+    [expected] = SentenceDecoder(model)(
+        model.context(model.no_document(1)), 1, 5, seed=7
+    )
+    assert [text.decode() for text in found] == list(map(str, expected))
+
+
+# --- Sizes ----------------------------------------------------------------------------
+
+
+def test_the_sizes_are_those_of_the_equations():
+    model = tiny.make_model("lclm")
+    cell = model.recurrent[0].cell
+    E, H, Z, A = 5, 6, 6, 3
+    lstm = 4 * H * (E + H + 1)
+    assert cell.count_params() == lstm + Z * A + H * A + A + Z * H + 2 * H * H + H

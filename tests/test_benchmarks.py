@@ -8,7 +8,7 @@ import tensorflow as tf
 from tensorflow.python.framework import op_callbacks
 from tiny import make_model
 
-from benchmarks import floor, train_step
+from benchmarks import bench, floor, train_step
 from benchmarks.memory import Peak
 from benchmarks.synthetic import Corpus, write_data
 from benchmarks.systems import Products, fastest
@@ -16,7 +16,7 @@ from tcnlm.dataset import Dataset
 from tcnlm.optimization import GroupedAdam
 
 SHARED = {"embedding_size": 6, "cutoffs": (20, 60), "encoder_units": (7, 7)}
-TOY = train_step.Scale(
+TOY = bench.Scale(
     Corpus(sentences=600, words=200, topic_words=50, stop_words=20),
     small={"units": 8, "num_topics": 5, **SHARED},
     table_6={"units": 4, "num_topics": 3, **SHARED},
@@ -120,10 +120,10 @@ def test_products_are_timed_by_shape():
 
 @pytest.mark.parametrize("name", ["tcnlm", "keras of Table 6", "writer"])
 def test_system_takes_its_turns(data, name):
-    bench = train_step.Bench(data, TOY, steps=5)
-    bench.measure([name])
-    assert len(bench.seconds[name]) == 2
-    assert min(bench.seconds[name]) > 0
+    measured = bench.Bench(data, TOY, steps=5)
+    measured.measure([name])
+    assert len(measured.seconds[name]) == 2
+    assert min(measured.seconds[name]) > 0
 
 
 class Instant:
@@ -136,21 +136,14 @@ class Instant:
 
 
 def test_every_row_is_printed(data, monkeypatch, capsys):
-    monkeypatch.setattr(
-        train_step,
-        "SYSTEMS",
-        {name: lambda _: Instant() for name in train_step.SYSTEMS},
-    )
-    monkeypatch.setattr(train_step, "peak_memory", lambda *_: Peak(100.0, 900.0))
+    instant = {name: lambda _: Instant() for name in bench.SYSTEMS}
+    monkeypatch.setattr(bench, "SYSTEMS", instant)
+    monkeypatch.setattr(bench, "peak_memory", lambda *_: Peak(100.0, 900.0))
     train_step.run(data, TOY, train_step.ROWS, steps=1)
     printed = capsys.readouterr().out
     for row in train_step.ROWS.values():
         cells = re.escape(row.measure), r"[^|]*\d[^|]*", re.escape(row.goal)
         assert re.search(r"\| {} \| {} \| {} \|".format(*cells), printed)
-    for part in bench_parts():
-        assert re.search(f"^{part} ", printed, re.MULTILINE)
-
-
-def bench_parts():
-    load = floor.Load(1, 1, 1, (1, 1))
-    return [part.name for part in floor.training_step(floor.Sizes(), load)]
+    step = floor.training_step(floor.Sizes(), floor.Load(1, 1, 1, (1, 1)))
+    for part in step:
+        assert re.search(f"^{part.name} ", printed, re.MULTILINE)

@@ -191,7 +191,7 @@ def parser() -> argparse.ArgumentParser:
     parsed = argparse.ArgumentParser("python benchmarks/train_step.py")
     add = parsed.add_argument
     add("data", nargs="?", metavar="DATA", type=Path, help="default: synthetic")
-    add("--steps", type=int, default=24, help="of every system (default: 24)")
+    add("--steps", type=int, default=16, help="of every system (default: 16)")
     rows = {"nargs": "+", "choices": ROWS, "default": list(ROWS), "metavar": "NAME"}
     add("--only", help=f"rows, of {', '.join(ROWS)}", **rows)
     return parsed

@@ -1,0 +1,142 @@
+"""The systems that a table compares, made when they are asked for, and their times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from itertools import islice
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from benchmarks import floor
+from benchmarks.memory import Peak, peak_memory
+from benchmarks.synthetic import Corpus
+from benchmarks.systems import Keras, Ours, Products, Writer, configure, make_model
+from tcnlm.dataset import Batch, Dataset
+from tcnlm.settings import Training
+
+QUARTERS = 4
+EPOCH_BATCHES = 400  # drawn from all over an epoch, they stand for it
+SEED = 1
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What is measured; the defaults are the paper's "small" and its Table 6."""
+
+    corpus: Corpus = Corpus()
+    small: dict = field(default_factory=lambda: {"units": 600, "num_topics": 100})
+    table_6: dict = field(default_factory=lambda: {"units": 100, "num_topics": 30})
+    sentences: int = 256
+    words: int = 30
+
+
+class Bench:
+    """The text and the systems, and what was measured of them."""
+
+    def __init__(self, data: Path, scale: Scale, steps: int):
+        self.data, self.scale, self.steps = data, scale, steps
+        self.dataset = Dataset(data)
+        self.vocabulary = self.dataset.vocabulary
+        self.split = self.dataset.split("train")
+        self.systems: dict[str, Any] = {}
+        self.seconds: dict[str, list[float]] = {}
+        self.peak = cache(self._peak)
+
+    @cached_property
+    def epoch(self) -> list[Batch]:
+        """Batches as a trainer would draw them, the shortest first."""
+        drawn = self.split.batches(Training().batch_size, SEED)
+        return sorted(islice(drawn, EPOCH_BATCHES), key=lambda b: b["targets"].size)
+
+    @cached_property
+    def batches(self) -> list[Batch]:
+        """The batches of a round."""
+        middles = (np.arange(QUARTERS) + 0.5) / QUARTERS * len(self.epoch)
+        return [self.epoch[int(i)] for i in middles]
+
+    @cached_property
+    def plain_batches(self) -> list[Batch]:
+        """As many sequences in batches drawn without regard to their lengths."""
+        size = QUARTERS, Training().batch_size
+        rows = np.random.default_rng(SEED).integers(self.split.num_sequences, size=size)
+        return [self.split.batch(row) for row in rows]
+
+    def ours(self, name: str, settings: dict[str, Any]) -> Ours:
+        """Return a method of ours with the batches of a round."""
+        return Ours(make_model(name, self.vocabulary, settings), self.batches)
+
+    def keras(self, settings: dict[str, Any], batches: list[Batch]) -> Keras:
+        """Return a plain Keras LSTM of our LSTM's sizes."""
+        config = configure("lstm", settings)
+        size = config.units, config.embedding_size
+        return Keras(len(self.vocabulary), *size, batches)
+
+    @cached_property
+    def sizes(self) -> floor.Sizes:
+        """Those of TCNLM small."""
+        return floor.Sizes.of(configure("tcnlm", self.scale.small), self.vocabulary)
+
+    @cached_property
+    def training(self) -> list[floor.Part]:
+        """The floor of a round of TCNLM small."""
+        loads = [floor.Load.of(batch, self.sizes) for batch in self.batches]
+        return floor.together([floor.training_step(self.sizes, load) for load in loads])
+
+    @cached_property
+    def writing(self) -> list[floor.Part]:
+        """The floor of writing the sentences."""
+        word = floor.generated_word(self.sizes, self.scale.sentences)
+        return floor.together([word] * self.scale.words)
+
+    def measure(self, names: Iterable[str]) -> None:
+        """Let the systems with these names take turns."""
+        self.systems = {name: SYSTEMS[name](self) for name in names}
+        for system in tqdm(self.systems.values(), "first calls", disable=None):
+            system()
+        self.seconds = {name: [] for name in self.systems}
+        for _ in tqdm(range(-(-self.steps // QUARTERS)), "rounds", disable=None):
+            for name, system in self.systems.items():
+                self.seconds[name].append(system())
+
+    def shorter(self, a: str, b: str) -> float:
+        """Return how many times the seconds of b those of a go into."""
+        return median(y / x for x, y in zip(self.seconds[a], self.seconds[b]))
+
+    def faster(self, a: str, b: str) -> float:
+        """Return how many times the real tokens per second of b are those of a."""
+        tokens = self.systems[a].targets / self.systems[b].targets
+        return tokens * self.shorter(a, b)
+
+    def tokens(self, name: str) -> float:
+        """Return the real tokens per second."""
+        return self.systems[name].targets / median(self.seconds[name])
+
+    def _peak(self, name: str, size: str) -> Peak:
+        return peak_memory(self.data, name, getattr(self.scale, size), self.steps)
+
+
+SYSTEMS: dict[str, Callable[[Bench], Any]] = {
+    "tcnlm": lambda b: b.ours("tcnlm", b.scale.small),
+    "tcnlm, full softmax": lambda b: b.ours("tcnlm", {**b.scale.small, "cutoffs": ()}),
+    "lstm": lambda b: b.ours("lstm", b.scale.small),
+    "keras": lambda b: b.keras(b.scale.small, b.plain_batches),
+    "keras, our batches": lambda b: b.keras(b.scale.small, b.batches),
+    "products": lambda b: Products(floor.products(b.training)),
+    "tcnlm of Table 6": lambda b: b.ours("tcnlm", b.scale.table_6),
+    "moe of Table 6": lambda b: b.ours("naive_moe", b.scale.table_6),
+    "lstm of Table 6": lambda b: b.ours("lstm", b.scale.table_6),
+    "keras of Table 6": lambda b: b.keras(b.scale.table_6, b.plain_batches),
+    "keras of Table 6, our batches": lambda b: b.keras(b.scale.table_6, b.batches),
+    "writer": lambda b: Writer(
+        make_model("tcnlm", b.vocabulary, b.scale.small),
+        b.scale.sentences,
+        b.scale.words,
+    ),
+    "writer's products": lambda b: Products(floor.products(b.writing)),
+}

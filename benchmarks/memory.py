@@ -1,0 +1,58 @@
+"""The peak of memory of training a model, each in a process of its own."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.systems import make_model
+from tcnlm.dataset import Dataset
+from tcnlm.perplexity import score
+from tcnlm.settings import Training
+from tcnlm.training import Trainer, make_reproducible
+
+STATUS = Path("/proc/self/status")
+
+
+class Peak(NamedTuple):
+    """Megabytes."""
+
+    before: float  # with everything imported, nothing done
+    training: float
+
+    @property
+    def own(self) -> float:
+        """What training takes beyond the program itself."""
+        return self.training - self.before
+
+
+def peak_memory(data: Path, name: str, settings: dict[str, Any], steps: int) -> Peak:
+    """Return the peak over training steps, a checkpoint and a validation."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        return pool.submit(_train, data, name, settings, steps).result()
+
+
+def _train(data: Path, name: str, settings: dict[str, Any], steps: int) -> Peak:
+    before, loop = _peak(), Training()
+    make_reproducible(seed=1)
+    dataset = Dataset(data)
+    model = make_model(name, dataset.vocabulary, settings)
+    with tempfile.TemporaryDirectory() as run:
+        trainer = Trainer(model, dataset, Path(run), loop, seed=1)
+        train = trainer.splits["train"].batches(loop.batch_size, seed=1)
+        for batch in islice(train, steps):
+            trainer.step(batch)
+        trainer.checkpoints.save(steps, asdict(trainer.state))
+        score(model, trainer.splits["valid"], loop.batch_size)
+    return Peak(before, _peak())
+
+
+def _peak() -> float:
+    """Return this program's peak; getrusage's may be that of what started it."""
+    return int(re.search(r"VmHWM:\s+(\d+) kB", STATUS.read_text())[1]) / 1024

@@ -1,0 +1,149 @@
+"""The floor against what TensorFlow really runs, and the rows of the benchmark."""
+
+import re
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow.python.framework import op_callbacks
+from tiny import make_model
+
+from benchmarks import bench, floor, train_step
+from benchmarks.memory import Peak
+from benchmarks.synthetic import Corpus, write_data
+from benchmarks.systems import Products, fastest
+from tcnlm.dataset import Dataset
+from tcnlm.optimization import GroupedAdam
+
+SHARED = {"embedding_size": 6, "cutoffs": (20, 60), "encoder_units": (7, 7)}
+TOY = bench.Scale(
+    Corpus(sentences=600, words=200, topic_words=50, stop_words=20),
+    small={"units": 8, "num_topics": 5, **SHARED},
+    table_6={"units": 4, "num_topics": 3, **SHARED},
+    sentences=8,
+    words=5,
+)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return write_data(tmp_path_factory.mktemp("synthetic") / "DATA", TOY.corpus)
+
+
+def multiplied(function):
+    """Return the operations of all matrix products that an eager function runs."""
+    flops = []
+
+    def count(op_type, inputs, attrs, outputs, *_, **__):
+        if op_type in ("MatMul", "BatchMatMulV2"):
+            attrs = dict(zip(attrs[::2], attrs[1::2]))
+            transposed = attrs.get("transpose_a") or attrs.get("adj_x")
+            inner = inputs[0].shape[-2 if transposed else -1]
+            flops.append(2 * int(np.prod(outputs[0].shape)) * inner)
+
+    op_callbacks.add_op_callback(count)
+    try:
+        function()
+    finally:
+        op_callbacks.clear_op_callbacks()
+    return sum(flops)
+
+
+BATCH = {
+    "inputs": np.array([[1, 4, 9, 15], [1, 16, 0, 0], [1, 8, 5, 0]], np.int32),
+    "targets": np.array([[4, 9, 15, 2], [16, 2, 0, 0], [8, 5, 17, 0]], np.int32),
+    "context": np.array([[0, 3, -1], [2, 2, 5], [-1, -1, -1]], np.int32),
+}
+
+
+def test_step_multiplies_what_the_floor_says():
+    model = make_model()
+    optimizer = GroupedAdam(model.parameter_groups(), clip_norm=5.0)
+    run = multiplied(lambda: model.train_step(BATCH, optimizer))
+    sizes = floor.Sizes.of(model.config, model.vocabulary)
+    step = floor.training_step(sizes, floor.Load.of(BATCH, sizes))
+    assert run == floor.total(floor.products(step))
+
+
+def test_generated_word_multiplies_what_the_floor_says():
+    model, rows = make_model(), 5
+    token, context = tf.fill([rows], 4), tf.fill([rows, 4], 0.25)
+    run = multiplied(lambda: model.step(token, model.initial_state(rows), context))
+    sizes = floor.Sizes.of(model.config, model.vocabulary)
+    word = floor.generated_word(sizes, rows)
+    assert run == floor.total(floor.products(word))
+
+
+def test_floor_counts_every_weight():
+    model = make_model()
+    sizes = floor.Sizes.of(model.config, model.vocabulary)
+    assert sizes.weights == sum(tf.size(w) for w in model.trainable_variables)
+
+
+def test_floor_of_small_by_hand():
+    full = floor.Load(sequences=64, steps=30, targets=1920, in_tails=(200, 100))
+    parts = {part.name: part for part in floor.training_step(floor.Sizes(), full)}
+    by_step = 2 * 1920 * (600 * 2400 + 4 * 600 * 600)
+    once = 2 * 64 * 100 * 2400
+    assert floor.total(parts["recurrence"].forward) == by_step + once
+    assert floor.total(parts["recurrence"].backward) == 2 * (by_step + once)
+    assert floor.total(parts["softmax head"].forward) == 2 * 1920 * 600 * 2002
+    tails = 200 * 150 * (600 + 8000) + 100 * 37 * (600 + 24256)
+    assert floor.total(parts["softmax tails"].forward) == 2 * tails
+    factors = 4 * 600 * (300 + 2 * 100 + 3 * 600)  # the paper's 4 F (E + 2 K + 3 H)
+    assert factors == 5_520_000
+    assert floor.Sizes().weights > factors + 34256 * 300
+
+
+def test_bytes_of_a_product():
+    product = floor.Product(rows=2, inner=3, columns=5, gates=4, steps=7)
+    assert product.flops == 28 * 2 * 30
+    assert product.bytes == 28 * 4 * (6 + 15 + 10)
+    assert product.right_gradient == floor.Product(3, 14, 5, gates=4)
+    assert product.right_gradient.flops == product.left_gradient.flops == product.flops
+
+
+def test_synthetic_text_is_as_long_as_reviews(data):
+    split = Dataset(data).split("train")
+    # 18.0 on IMDB; 600 sentences are few.
+    assert split.num_targets / split.num_sequences == pytest.approx(18.0, abs=1.0)
+    assert split.tokens.min() == 4
+    assert split.tokens.max() < TOY.corpus.words
+
+
+def test_products_are_timed_by_shape():
+    products = [floor.Product(2, 3, 5, gates=4), floor.Product(2, 3, 5, steps=6)]
+    system = Products(products)
+    assert system.times == {(2, 3, 5): 10}
+    assert 0 < system() < 100 * fastest((64, 64, 64))
+
+
+@pytest.mark.parametrize("name", ["tcnlm", "keras of Table 6", "writer"])
+def test_system_takes_its_turns(data, name):
+    measured = bench.Bench(data, TOY, steps=5)
+    measured.measure([name])
+    assert len(measured.seconds[name]) == 2
+    assert min(measured.seconds[name]) > 0
+
+
+class Instant:
+    """A system that takes no time."""
+
+    targets = 100
+
+    def __call__(self):
+        return 0.5
+
+
+def test_every_row_is_printed(data, monkeypatch, capsys):
+    instant = {name: lambda _: Instant() for name in bench.SYSTEMS}
+    monkeypatch.setattr(bench, "SYSTEMS", instant)
+    monkeypatch.setattr(bench, "peak_memory", lambda *_: Peak(100.0, 900.0))
+    train_step.run(data, TOY, train_step.ROWS, steps=1)
+    printed = capsys.readouterr().out
+    for row in train_step.ROWS.values():
+        cells = re.escape(row.measure), r"[^|]*\d[^|]*", re.escape(row.goal)
+        assert re.search(r"\| {} \| {} \| {} \|".format(*cells), printed)
+    step = floor.training_step(floor.Sizes(), floor.Load(1, 1, 1, (1, 1)))
+    for part in step:
+        assert re.search(f"^{part.name} ", printed, re.MULTILINE)

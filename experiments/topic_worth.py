@@ -19,7 +19,7 @@ import tensorflow as tf
 
 from tcnlm import runs
 from tcnlm.dataset import Dataset, Split
-from tcnlm.perplexity import SIGNATURE
+from tcnlm.perplexity import signature
 from tcnlm.topics import infer_documents
 from tcnlm.training import make_reproducible
 
@@ -32,7 +32,7 @@ Context = Callable[[dict[str, tf.Tensor]], Any]
 def perplexity(model: Any, split: Split, context: Context) -> float:
     """Return the perplexity of a split with the contexts that a function gives."""
 
-    @tf.function(input_signature=[SIGNATURE])
+    @tf.function(input_signature=[signature(model)])
     def score(batch):
         targets = batch["targets"]
         log_probs = model.log_probs(batch["inputs"], targets, context(batch))

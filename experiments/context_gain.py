@@ -7,7 +7,8 @@ the LSTM's outputs: h' = h (1 + G c) + A c. Encoder, G and A are trained for the
 perplexity alone, on documents that the LSTM has not seen, where its outputs are as
 uncertain as on the validation documents. Part of what is saved owes nothing to the
 context: scaling the outputs cools an LSTM that is too sure of itself. `--blind`
-measures that part, with every bag empty; the difference is what the context is worth.
+measures that part, with the same bag of one word for all; the difference is what the
+context is worth.
 
     python -m experiments.context_gain RUN DATA --documents 7500 52500
     python -m experiments.context_gain RUN DATA --documents 7500 52500 --blind
@@ -65,7 +66,7 @@ class Gain(tf.keras.layers.Layer):
     def call(self, batch: Batch, training: bool) -> tuple[tf.Tensor, tf.Tensor]:
         """Return the nats of a batch's targets, and their number."""
         model, (words, c) = self.model, self._rates(training)
-        context = tf.fill([1, 1], -1) if self.blind else batch["context"]
+        context = tf.zeros([1, 1], tf.int32) if self.blind else batch["context"]
         bow = bag_of_words(context, len(model.vocabulary.topic_words))
         c = tf.nn.dropout(self.encoder(tf.nn.dropout(tf.math.log1p(bow), words)), c)
         hidden = model.hidden(batch["inputs"], (), False)
@@ -169,7 +170,7 @@ def parser() -> argparse.ArgumentParser:
     add("data", metavar="DATA", type=Path, help="made with --min-count 1")
     add("--documents", metavar="N", type=int, nargs="+", default=[7500])
     add("--size", metavar="K", type=int, default=50, help="of c (default: 50)")
-    add("--blind", action="store_true", help="with every bag empty")
+    add("--blind", action="store_true", help="with the same bag for all")
     add("--steps", type=int, default=2280, help="of 256 sequences (default: 2280)")
     add("--every", type=int, default=456, help="steps between validations")
     add("--seed", type=int, default=1)

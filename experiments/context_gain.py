@@ -90,7 +90,8 @@ def unseen(data: Path, folder: Path, trained: Dataset, number: int) -> Split:
     renamed = np.array([names.get(word, UNK) for word in words], np.int32)
     arrays = ("documents", "sentences", "tokens")
     documents, sentences, tokens = (
-        np.load(data / "train" / f"{name}.npy", mmap_mode="r") for name in arrays
+        np.load(data / "train" / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+        for name in arrays
     )
     first = trained.split("train").num_documents
     documents = documents[first : first + number + 1]

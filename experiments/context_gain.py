@@ -1,9 +1,9 @@
 """How much can K numbers about a document's other sentences help a trained LSTM?
 
-An upper bound on what topic proportions can be worth, and how it grows with the data.
-The LSTM of RUN is frozen. An encoder like TCNLM's, but without noise, bottleneck of a
-simplex or prior, turns the context's bag into c = tanh(mu) [K], which scales and shifts
-the LSTM's outputs: h' = h (1 + G c) + A c. Encoder, G and A are trained for the
+A measure of what topic proportions could be worth beside it, not a bound on what both
+can be when they learn together. The LSTM of RUN is frozen. An encoder like TCNLM's, but
+without noise, simplex or prior, turns the context's bag into c = tanh(mu) [K], which
+scales and shifts the LSTM's outputs: h' = h (1 + G c) + A c. Encoder, G and A are trained for the
 perplexity alone, on documents that the LSTM has not seen, where its outputs are as
 uncertain as on the validation documents. Part of what is saved owes nothing to the
 context: scaling the outputs cools an LSTM that is too sure of itself. `--blind`

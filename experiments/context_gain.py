@@ -3,12 +3,12 @@
 A measure of what topic proportions could be worth beside it, not a bound on what both
 can be when they learn together. The LSTM of RUN is frozen. An encoder like TCNLM's, but
 without noise, simplex or prior, turns the context's bag into c = tanh(mu) [K], which
-scales and shifts the LSTM's outputs: h' = h (1 + G c) + A c. Encoder, G and A are trained for the
-perplexity alone, on documents that the LSTM has not seen, where its outputs are as
-uncertain as on the validation documents. Part of what is saved owes nothing to the
-context: scaling the outputs cools an LSTM that is too sure of itself. `--blind`
-measures that part, with the same bag of one word for all; the difference is what the
-context is worth.
+scales and shifts the LSTM's outputs: h' = h (1 + G c) + A c. Encoder, G and A are
+trained for the perplexity alone, on documents that the LSTM has not seen, where its
+outputs are as uncertain as on the validation documents. Part of what is saved owes
+nothing to the context: scaling the outputs cools an LSTM that is too sure of itself.
+`--blind` measures that part, with the same bag of one word for all; the difference is
+what the context is worth.
 
     python -m experiments.context_gain RUN DATA --documents 7500 52500
     python -m experiments.context_gain RUN DATA --documents 7500 52500 --blind

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from preprocessing.errors import InputError
+from tcnlm.allocator import keep_memory
 from tcnlm.published import corpora
 
 CHOSEN = ("corpus", "split", "samples", "batch_size")
@@ -21,6 +22,7 @@ def main(options: argparse.Namespace, command: str) -> None:
     from tcnlm.records import write_record
     from tcnlm.report import write_report
 
+    keep_memory()
     if options.record and len(options.run) > 1:
         raise InputError("--record takes one RUN, a file each")
     files = tuple(options.reference)

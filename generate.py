@@ -7,12 +7,14 @@ import sys
 
 from preprocessing.errors import InputError
 from tcnlm import generation
+from tcnlm.allocator import keep_memory
 from tcnlm.decoding import METHODS
 from tcnlm.runs import load, read_config
 
 
 def main(options: argparse.Namespace) -> None:
     """Write sentences as the options say and print them."""
+    keep_memory()
     decoding = generation.decoding_options(vars(options))
     size = read_config(options.run)["data"]["settings"]["context_words"]
     model = load(options.run)

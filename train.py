@@ -9,6 +9,7 @@ from pathlib import Path
 
 from preprocessing.errors import InputError
 from tcnlm import training
+from tcnlm.allocator import keep_memory
 from tcnlm.dataset import Dataset
 from tcnlm.export import export
 from tcnlm.models import MODELS, model_class
@@ -18,6 +19,7 @@ from tcnlm.settings import SettingError, Training, describe, override
 
 def main(options: argparse.Namespace, command: str) -> None:
     """Train as the options say, then write the SavedModel."""
+    keep_memory()
     training.make_reproducible(options.seed, options.threads)
     dataset, run = Dataset(options.data), Path(options.out)
     defaults = model_class(options.model).Config(), Training()

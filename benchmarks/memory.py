@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.systems import make_model
+from tcnlm.allocator import keep_memory
 from tcnlm.dataset import Dataset
 from tcnlm.perplexity import score
 from tcnlm.settings import Training
@@ -40,6 +41,7 @@ def peak_memory(data: Path, name: str, settings: dict[str, Any], steps: int) -> 
 
 def _train(data: Path, name: str, settings: dict[str, Any], steps: int) -> Peak:
     before, loop = _peak(), Training()
+    keep_memory()
     make_reproducible(seed=1)
     dataset = Dataset(data)
     model = make_model(name, dataset.vocabulary, settings)

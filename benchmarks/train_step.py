@@ -30,6 +30,7 @@ from benchmarks import floor
 from benchmarks.bench import QUARTERS, SEED, Bench, Scale
 from benchmarks.synthetic import Corpus, write_data
 from benchmarks.systems import Products, count_targets, sweep_rate
+from tcnlm.allocator import keep_memory
 from tcnlm.training import make_reproducible
 
 
@@ -200,6 +201,7 @@ def parser() -> argparse.ArgumentParser:
 def main() -> None:
     """Measure as the command line says."""
     options = parser().parse_args()
+    keep_memory()
     make_reproducible(SEED)
     load = ", ".join(f"{minutes:.1f}" for minutes in os.getloadavg())
     print(f"{os.cpu_count()} cores, load {load}; TensorFlow {tf.__version__}")

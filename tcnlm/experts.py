@@ -36,9 +36,9 @@ class ExpertLSTMCell(tf.keras.layers.Layer):
 
     def build(self, input_shape: Any) -> None:
         """Make the weights for inputs of shape [B, E] or [B, K, E]."""
-        *own, size = input_shape[1:]
-        self.product = "...ke,keg->...kg" if own else "...e,keg->...kg"
-        self.kernel = self._add_kernel("kernel", size, "glorot_uniform")
+        self.row = list(input_shape[1:])
+        self.product = "nke,keg->nkg" if len(self.row) > 1 else "ne,keg->nkg"
+        self.kernel = self._add_kernel("kernel", self.row[-1], "glorot_uniform")
         self.recurrent_kernel = self._add_kernel(
             "recurrent_kernel", self.units, "orthogonal"
         )
@@ -64,7 +64,12 @@ class ExpertLSTMCell(tf.keras.layers.Layer):
 
         It does not depend on the recurrence: a sequence has it computed at once.
         """
-        return tf.einsum(self.product, inputs, self.kernel) + self.bias
+        # Rows first: the gradient of an einsum over "..." would broadcast the kernel to
+        # every one of them.
+        rows = tf.reshape(inputs, [-1, *self.row])
+        gates = tf.einsum(self.product, rows, self.kernel) + self.bias
+        before = tf.shape(inputs)[: -len(self.row)]
+        return tf.reshape(gates, tf.concat([before, self.bias.shape], axis=0))
 
     def recur(self, gates: tf.Tensor, states: Any) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """Make one step from the input side [B, K, 4H]."""

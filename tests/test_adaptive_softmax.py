@@ -14,7 +14,7 @@ from helpers import (
     randomise,
 )
 
-from tcnlm.adaptive_softmax import AdaptiveSoftmax
+from tcnlm.adaptive_softmax import AdaptiveSoftmax, cross_entropy
 
 V, H = 23, 9
 CUTOFFS = [(), (5,), (5, 11), (1, 2, 22)]
@@ -199,3 +199,20 @@ def test_gradients_are_finite_differences(rng):
     assert_input_gradients(tf.function(loss), [hidden])
     run = tf.function(lambda: loss(tf.constant(hidden)))
     assert_weight_gradients(run, softmax.trainable_weights, rng)
+
+
+def test_cross_entropy_and_its_gradient_are_the_public_function_s_and_repeat(rng):
+    logits = tf.constant(rng.normal(size=[257, 1001]) * 5, tf.float32)
+    targets = tf.constant(rng.integers(0, 1001, 257))
+
+    def both(function):
+        with tf.GradientTape() as tape:
+            tape.watch(logits)
+            loss = function(targets, logits)
+        return loss.numpy(), tape.gradient(loss, logits).numpy()
+
+    once, again = both(cross_entropy), both(cross_entropy)
+    plain = both(tf.nn.sparse_softmax_cross_entropy_with_logits)
+    for first, second, other in zip(once, again, plain):
+        np.testing.assert_array_equal(first, second)
+        assert_close(first, other)

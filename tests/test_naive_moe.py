@@ -1,6 +1,7 @@
 """The naive mixture of experts (eq. 7 and 8), expert by expert and word by word."""
 
 import numpy as np
+import pytest
 import reference
 import tensorflow as tf
 from helpers import assert_close, every_way, randomise
@@ -183,3 +184,21 @@ def test_a_saved_model_infers_and_scores_as_the_model(rng, tmp_path):
     np.testing.assert_allclose(
         found["log_probability"][0], tf.reduce_sum(expected), rtol=1e-5
     )
+
+
+@pytest.mark.parametrize("shape", [(40, 50), (40, 50, 20)])
+def test_training_never_copies_the_experts_kernels_to_every_position(shape):
+    gates = 40 * 50 * 20 * 4 * 30  # of every position, expert and unit
+    layer = ExpertLSTM(30, 20)
+    inputs = tf.zeros([*shape, 40])
+
+    @tf.function
+    def gradient():
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(layer(inputs))
+        return tape.gradient(loss, layer.cell.kernel)
+
+    nodes = gradient.get_concrete_function().graph.get_operations()
+    sizes = [out.shape.num_elements() or 0 for op in nodes for out in op.outputs
+             if out.shape.rank is not None]  # fmt: skip
+    assert max(sizes) == gates

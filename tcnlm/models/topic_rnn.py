@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from preprocessing.vocabulary import PAD, Vocabulary
 from tcnlm import losses
+from tcnlm.adaptive_softmax import cross_entropy
 from tcnlm.layers import TopicEncoder
 from tcnlm.models.base import Terms, TopicModel, language_terms
 from tcnlm.models.lstm import LSTM
@@ -202,10 +203,7 @@ class SwitchedSoftmax(tf.keras.layers.Layer):
         self, outputs: tuple[tf.Tensor, tf.Tensor], targets: tf.Tensor
     ) -> tf.Tensor:
         """Return log p(target, l), nats, of targets [N] with l = 0 and 1: [N, 2]."""
-        words = [
-            -tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits)
-            for logits in self._logits(*outputs)
-        ]
+        words = [-cross_entropy(targets, logits) for logits in self._logits(*outputs)]
         return tf.stack(words, axis=1) + self._switch(outputs[0])
 
     def log_probs(self, outputs: tuple[tf.Tensor, tf.Tensor]) -> tf.Tensor:

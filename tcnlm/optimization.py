@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 import tensorflow as tf
 
 
@@ -11,15 +14,26 @@ class GroupedAdam(tf.Module):
     A group's gradient is clipped by its own global norm, so that a topic model's loss
     over hundreds of words does not shorten the language model's steps. (Lau et al.
     2017, too, give the two parts an Adam each.)
+
+    lazy: leave the rows of an embedding that a batch does not touch as they are, their
+    moments too. Adam proper lets those decay and moves the rows by what is left of
+    them: a sweep over the whole table in every step.
     """
 
-    def __init__(self, groups: list[tuple[list[tf.Variable], float]], clip_norm: float):
+    def __init__(
+        self,
+        groups: list[tuple[list[tf.Variable], float]],
+        clip_norm: float,
+        lazy: bool = False,
+    ):
         super().__init__()
         self.clip_norm = clip_norm
+        self.lazy = lazy
         self.weights = [weights for weights, _ in groups]
+        adam = _lazy_adam() if lazy else tf.keras.optimizers.legacy.Adam
         # The legacy class updates each weight by one fused kernel (five times faster
         # on a CPU than the newer one's many operations); the arithmetic is the same.
-        self.adams = [tf.keras.optimizers.legacy.Adam(rate) for _, rate in groups]
+        self.adams = [adam(rate) for _, rate in groups]
         for adam, weights in zip(self.adams, self.weights):
             adam._create_all_weights(weights)
 
@@ -31,10 +45,27 @@ class GroupedAdam(tf.Module):
         norms = {}
         gradients = tape.gradient(loss, self.weights)
         for i, (adam, weights) in enumerate(zip(self.adams, self.weights)):
-            # An embedding's gradient comes as one slice a use: it must be added up for
-            # a true norm, and one dense, fused update is cheaper than three sparse.
-            dense = [tf.convert_to_tensor(gradient) for gradient in gradients[i]]
-            clipped, norm = tf.clip_by_global_norm(dense, self.clip_norm)
+            summed = [_sum_rows(gradient) for gradient in gradients[i]]
+            clipped, norm = tf.clip_by_global_norm(summed, self.clip_norm)
+            if not self.lazy:  # one dense, fused update is cheaper than three sparse
+                clipped = [tf.convert_to_tensor(gradient) for gradient in clipped]
             adam.apply_gradients(zip(clipped, weights))
             norms[f"gradient_norm_{i}"] = norm
         return norms
+
+
+def _lazy_adam() -> type:
+    # Only where it is asked for: no other training needs the package.
+    with warnings.catch_warnings():  # a notice that its development has ended
+        warnings.filterwarnings("ignore", message="\\s*TensorFlow Addons")
+        from tensorflow_addons.optimizers import LazyAdam
+    return LazyAdam
+
+
+def _sum_rows(gradient: Any) -> Any:
+    """Add up an embedding's slices row by row, without which a norm would be wrong."""
+    if not isinstance(gradient, tf.IndexedSlices):
+        return gradient
+    rows, position = tf.unique(gradient.indices)
+    values = tf.math.unsorted_segment_sum(gradient.values, position, tf.size(rows))
+    return tf.IndexedSlices(values, rows, gradient.dense_shape)

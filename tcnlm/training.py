@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import tensorflow as tf
 from tqdm import tqdm
@@ -23,7 +23,7 @@ from tcnlm.perplexity import score, signature
 from tcnlm.runs import WEIGHTS
 from tcnlm.settings import Training
 
-REPORT_STEPS = 20  # batches between two looks at the terms, which wait for the device
+CALL_STEPS = 20  # steps at most between two returns from the graph to Python
 COLLAPSE = 0.1  # share of topics in use at which the topic model has collapsed
 EVEN = 1.5  # largest proportion, in units of 1/K, below which topics say nothing
 
@@ -67,7 +67,9 @@ class Trainer:
             name: dataset.split(name, model.preceding_sentences)
             for name in ("train", "valid")
         }
-        self.optimizer = GroupedAdam(model.parameter_groups(), settings.clip_norm)
+        self.optimizer = GroupedAdam(
+            model.parameter_groups(), settings.clip_norm, settings.lazy_adam
+        )
         self.checkpoints = Checkpoints(
             run / "checkpoints", model=model, optimizer=self.optimizer
         )
@@ -108,6 +110,7 @@ class Trainer:
         split, settings = self.splits["train"], self.settings
         total = split.num_batches(settings.batch_size)
         label = f"epoch {self.state.epoch + 1}/{settings.epochs}"
+        self.clock = time.monotonic()
         bar = tqdm(
             total=total,
             initial=self.state.position,
@@ -118,23 +121,38 @@ class Trainer:
             disable=None,
         )
         with bar:
-            self._take_batches(bar)
+            batches = iter(self.batches())
+            while self.state.position < total:
+                self._account(self.take(batches, self._until_due(total)), bar)
+                if self._checkpoint_due():
+                    self._save()
 
-    def _take_batches(self, bar: tqdm) -> None:
-        pending: list[tuple[int, dict[str, tf.Tensor]]] = []
-        self.clock = time.monotonic()
-        for batch, targets in self._batches():
-            pending.append((targets, self.step(batch)))
-            self.state.position += 1
-            due = self._checkpoint_due()
-            if len(pending) >= REPORT_STEPS or due:
-                self._account(pending, bar)
-            if due:
-                self._save()
-        self._account(pending, bar)
+    def _until_due(self, total: int) -> int:
+        """Return how many steps to take until Python has something to do."""
+        position, every = self.state.position, self.settings.checkpoint_steps
+        due = every - position % every if every else CALL_STEPS
+        return min(CALL_STEPS, due, total - position)
 
-    def _batches(self) -> Iterator[tuple[dict[str, tf.Tensor], int]]:
-        """Yield the remaining batches of the epoch with their numbers of targets."""
+    def take(self, batches: Any, number: int) -> pd.DataFrame:
+        """Take steps in one call; return their terms and "targets", a row each."""
+        terms = self._take(batches, tf.constant(number))
+        return pd.DataFrame({name: values.numpy() for name, values in terms.items()})
+
+    @tf.function
+    def _take(self, batches: Any, number: tf.Tensor) -> dict[str, tf.Tensor]:
+        def step(_):
+            batch, targets = next(batches)
+            return {**self.step(batch), "targets": targets}
+
+        terms = self.step.get_concrete_function().structured_outputs
+        kinds = {name: term.dtype for name, term in terms.items()}
+        kinds["targets"] = tf.int64
+        return tf.map_fn(
+            step, tf.range(number), parallel_iterations=1, fn_output_signature=kinds
+        )
+
+    def batches(self) -> tf.data.Dataset:
+        """Return the remaining batches of the epoch with their numbers of targets."""
         split, state = self.splits["train"], self.state
 
         def generate():
@@ -144,24 +162,20 @@ class Trainer:
 
         kinds = (signature(self.model), tf.TensorSpec([], tf.int64))
         data = tf.data.Dataset.from_generator(generate, output_signature=kinds)
-        for batch, targets in data.prefetch(8):
-            yield batch, int(targets)
+        return data.prefetch(8)
 
-    def _account(self, pending: list, bar: tqdm) -> None:
+    def _account(self, taken: pd.DataFrame, bar: tqdm) -> None:
         """Add finished steps to the epoch's sums; stop if one is not finite."""
-        first = int(self.model.steps) - len(pending) + 1
-        for number, (targets, terms) in enumerate(pending, first):
-            values = {name: float(term) for name, term in terms.items()}
-            _check_finite(values, number)
-            self.state.nll += values[self.model.per_word] * targets
-            self.state.targets += targets
-        now = time.monotonic()
-        self.state.seconds += now - self.clock
-        if pending:
-            words = sum(targets for targets, _ in pending)
-            self._report(values, words / (now - self.clock), bar, len(pending))
-        self.clock = now
-        pending.clear()
+        _check_finite(taken, int(self.model.steps) - len(taken) + 1)
+        state, words = self.state, int(taken.targets.sum())
+        state.position += len(taken)
+        for mean, targets in zip(taken[self.model.per_word], taken.targets):
+            state.nll += mean * targets
+        state.targets += words
+        seconds = time.monotonic() - self.clock
+        state.seconds += seconds
+        self.clock += seconds
+        self._report(dict(taken.iloc[-1]), words / seconds, bar, len(taken))
 
     def _report(self, values: dict, rate: float, bar: tqdm, steps: int) -> None:
         so_far = self._measured(self.state.nll / max(self.state.targets, 1))
@@ -248,11 +262,13 @@ class Trainer:
         self.last_save = time.monotonic()
 
 
-def _check_finite(values: dict[str, float], step: int) -> None:
-    broken = [name for name, value in values.items() if not math.isfinite(value)]
-    if broken:
+def _check_finite(taken: pd.DataFrame, first: int) -> None:
+    broken = ~np.isfinite(taken)
+    if broken.any(axis=None):
+        row = int(broken.any(axis=1).argmax())
+        names = ", ".join(taken.columns[broken.iloc[row]])
         raise NotFiniteError(
-            f"step {step}: {', '.join(broken)} is not finite; the last good checkpoint "
+            f"step {first + row}: {names} is not finite; the last good checkpoint "
             "is kept; try a lower learning_rate or clip_norm"
         )
 

@@ -9,7 +9,6 @@ import tensorflow as tf
 import tiny
 from helpers import assert_close, assert_weight_gradients, randomise
 from reference import sigmoid
-from test_training import last_checkpoint, make_trainer
 
 from preprocessing.text import tokenize
 from preprocessing.vocabulary import SPECIALS, Vocabulary
@@ -327,30 +326,6 @@ def test_the_batches_of_every_model_have_its_signature(toy_data):
         for name, spec in specs.items():
             assert spec.is_compatible_with(tf.constant(batch[name])), name
     assert signature(model)["preceding"].shape[1] == Config.context_sentences
-
-
-def test_a_resumed_run_ends_with_the_very_same_weights(toy_data, tmp_path):
-    make = {"model": "lclm", "epochs": 1, "checkpoint_steps": 4}
-    whole = make_trainer(toy_data, tmp_path / "whole", **make)
-    start = whole.model.get_weights()
-    whole.train()
-    stopped = make_trainer(toy_data, tmp_path / "stopped", **make)
-    stopped.model.set_weights(start)
-    step = stopped.step
-
-    def interrupted(batch):
-        if stopped.state.position == 6:
-            raise KeyboardInterrupt
-        return step(batch)
-
-    stopped.step = interrupted
-    with pytest.raises(KeyboardInterrupt):
-        stopped.train()
-    assert last_checkpoint(tmp_path / "stopped").name == "00000004"
-    resumed = make_trainer(toy_data, tmp_path / "stopped", **make)
-    resumed.train()
-    for ours, theirs in zip(resumed.model.weights, whole.model.weights):
-        np.testing.assert_array_equal(ours, theirs, err_msg=ours.name)
 
 
 @pytest.mark.parametrize("method", ["greedy", "sample", "beam"])

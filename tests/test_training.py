@@ -1,6 +1,8 @@
 """The training loop: resume, seeds, early stop, broken losses (train.py as run)."""
 
+import dataclasses
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -15,7 +17,7 @@ import toy
 from preprocessing.vocabulary import Vocabulary
 from tcnlm import training
 from tcnlm.dataset import Dataset
-from tcnlm.models import model_class
+from tcnlm.models import MODELS, model_class
 from tcnlm.settings import Training
 
 ENVIRONMENT = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
@@ -53,8 +55,10 @@ def make_trainer(data, run, model="tcnlm", **settings):
     """Return a trainer in this process."""
     dataset = Dataset(data)
     kind = model_class(model)
-    topics = {"num_topics": 4, "head_start": 9} if model == "tcnlm" else {}
-    config = kind.Config(units=8, embedding_size=6, cutoffs=(15,), **topics)
+    sizes = {"units": 8, "embedding_size": 6, "cutoffs": (15,), "num_topics": 4}
+    sizes |= {"head_start": 9, "encoder_units": (8, 8), "context_units": 5}
+    known = {item.name for item in dataclasses.fields(kind.Config)}
+    config = kind.Config(**{key: sizes[key] for key in known & sizes.keys()})
     made = kind(config, dataset.vocabulary, seed=1)
     made.build_weights()
     run.mkdir(parents=True, exist_ok=True)
@@ -89,6 +93,23 @@ def test_a_killed_run_ends_with_the_very_same_weights(toy_data, tmp_path, whole_
     pd.testing.assert_frame_equal(
         ours.drop(columns="seconds"), theirs.drop(columns="seconds")
     )
+
+
+@pytest.mark.parametrize("model", sorted(MODELS))
+def test_every_model_goes_on_from_a_checkpoint_to_the_very_same_end(
+    model, toy_data, tmp_path
+):
+    whole = make_trainer(toy_data, tmp_path, model, epochs=1, checkpoint_steps=8)
+    end = whole.train()
+    if whole.model.trainable_variables:
+        shutil.rmtree(last_checkpoint(tmp_path))
+        assert last_checkpoint(tmp_path).name == "00000008"
+    resumed = make_trainer(toy_data, tmp_path, model, epochs=1, checkpoint_steps=8)
+    again = resumed.train()
+    for ours, theirs in zip(resumed.model.weights, whole.model.weights):
+        np.testing.assert_array_equal(ours, theirs, err_msg=ours.name)
+    for ours, theirs in zip(again.history, end.history):
+        assert ours | {"seconds": 0} == theirs | {"seconds": 0}
 
 
 def test_another_seed_ends_elsewhere(toy_data, tmp_path, whole_run):

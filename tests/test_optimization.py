@@ -1,0 +1,69 @@
+"""Adam of Kingma and Ba (2015), algorithm 1, with clipping, on dense and used rows."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from helpers import assert_close
+
+from tcnlm.optimization import GroupedAdam
+
+V, E, RATE, CLIP, STEPS = 9, 4, 0.05, 0.7, 6
+
+
+def step_of_adam(moments, gradient, number):
+    """The step down [..], in the form that ends section 2; the moments change."""
+    m, v = moments
+    m += 0.1 * (gradient - m)
+    v += 0.001 * (gradient**2 - v)
+    rate = RATE * np.sqrt(1 - 0.999**number) / (1 - 0.9**number)
+    return rate * m / (np.sqrt(v) + 1e-7)
+
+
+def clipped(gradients):
+    norm = np.sqrt(sum(np.sum(g**2) for g in gradients))
+    return [g * min(1, CLIP / norm) for g in gradients], norm
+
+
+def train(rng, draw_words, lazy):
+    """Return the table and matrix after training, ours and the oracle's."""
+    table, matrix = rng.normal(size=[V, E]), rng.normal(size=[E])
+    ours = [tf.Variable(w, dtype=tf.float32) for w in (table, matrix)]
+    optimizer = GroupedAdam([(ours, RATE)], CLIP, lazy)
+    moments = [np.zeros([2, *w.shape]) for w in (table, matrix)]
+    for number in range(1, STEPS + 1):
+        words, wanted = draw_words(), rng.normal(size=[7])
+        with tf.GradientTape() as tape:
+            scores = tf.gather(ours[0], words) @ ours[1][:, None]
+            loss = tf.reduce_sum((scores[:, 0] - tf.constant(wanted, tf.float32)) ** 2)
+        norms = optimizer.minimize(loss, tape)
+        error = 2 * (table[words] @ matrix - wanted)
+        d_table = np.zeros([V, E])
+        np.add.at(d_table, words, error[:, None] * matrix)
+        (d_table, d_matrix), norm = clipped([d_table, error @ table[words]])
+        np.testing.assert_allclose(norms["gradient_norm_0"], norm, rtol=1e-4)
+        rows = np.unique(words) if lazy else np.arange(V)
+        touched = moments[0][:, rows]
+        table[rows] -= step_of_adam(touched, d_table[rows], number)
+        moments[0][:, rows] = touched
+        matrix -= step_of_adam(moments[1], d_matrix, number)
+    return [w.numpy() for w in ours], [table, matrix]
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_repeated_and_absent_words_are_updated_as_algorithm_1_says(rng, lazy):
+    ours, oracle = train(rng, lambda: rng.integers(0, V - 2, 7), lazy)
+    for mine, expected in zip(ours, oracle):
+        np.testing.assert_allclose(mine, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_word_seen_once_moves_on_under_adam_and_stays_when_lazy():
+    ends = {}
+    for lazy in (False, True):
+        words = iter(np.eye(STEPS, 7, dtype=int)[:, :1].repeat(7, 1) ^ 1)
+        ours, _ = train(np.random.default_rng(3), words.__next__, lazy)
+        ends[lazy] = ours[0]
+    start = np.random.default_rng(3).normal(size=[V, E])
+    assert_close(ends[True][0], start[0] - np.sign(start[0] - ends[True][0]) * RATE)
+    assert np.abs(ends[False][0] - start[0]).min() > 2 * RATE
+    assert_close(ends[True][2:], start[2:])
+    assert_close(ends[False][2:], start[2:])

@@ -167,10 +167,11 @@ class Load:
 
 
 def training_step(sizes: Sizes, load: Load) -> list[Part]:
-    """Return the parts of one step."""
+    """Return the parts of one step; t Wb and t Ub, too, are a product each."""
+    of_topics = Product(load.sequences, sizes.topics, GATES * sizes.factors)
     return [
-        _both_ways("input side", _input_side(sizes, load)),
-        _both_ways("recurrence", _recurrence(sizes, load)),
+        _both_ways("input side", [of_topics, *_input_side(sizes, load)]),
+        _both_ways("recurrence", [of_topics, *_recurrence(sizes, load)]),
         _both_ways("softmax head", [_head(sizes, load.targets)]),
         _both_ways("softmax tails", _tails(sizes, load.in_tails)),
         _topic_model(sizes, load.sequences),
@@ -179,7 +180,10 @@ def training_step(sizes: Sizes, load: Load) -> list[Part]:
 
 
 def generated_word(sizes: Sizes, sentences: int) -> list[Part]:
-    """Return the parts of writing one word in each sentence, from given topics."""
+    """Return the parts of writing one word in each sentence, from given topics.
+
+    What the topics make of the factors is the same for all words, and left out.
+    """
     load = Load(sentences, 1, sentences, (sentences,) * len(sizes.tails))
     return [
         Part("input side", _input_side(sizes, load)),
@@ -226,21 +230,19 @@ def _both_ways(name: str, forward: list[Product]) -> Part:
 
 
 def _input_side(sizes: Sizes, load: Load) -> list[Product]:
-    """x Wc and (...) Wa for all positions at once, t Wb for every sequence."""
+    """x Wc and (...) Wa for all positions at once."""
     width, positions = GATES * sizes.factors, load.sequences * load.steps
     return [
         Product(positions, sizes.embedding, width),
-        Product(load.sequences, sizes.topics, width),
         Product(positions, sizes.factors, sizes.units, GATES),
     ]
 
 
 def _recurrence(sizes: Sizes, load: Load) -> list[Product]:
-    """h Uc and (...) Ua step by step, t Ub for every sequence."""
+    """h Uc and (...) Ua step by step."""
     width = GATES * sizes.factors
     return [
         Product(load.sequences, sizes.units, width, steps=load.steps),
-        Product(load.sequences, sizes.topics, width),
         Product(load.sequences, sizes.factors, sizes.units, GATES, load.steps),
     ]
 

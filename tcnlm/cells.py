@@ -117,13 +117,16 @@ class TopicCompositionalLSTMCell(tf.keras.layers.Layer):
         zeros = tf.zeros([self.units], dtype)
         return tf.concat([zeros, zeros + self.forget_bias, zeros, zeros], axis=0)
 
-    def input_gates(self, inputs: tf.Tensor, topics: tf.Tensor) -> tf.Tensor:
+    def topic_factors(self, topics: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return t Wb and t Ub, [B, 4F] each: all that steps need of t [B, K]."""
+        return topics @ self.Wb, topics @ self.Ub
+
+    def input_gates(self, inputs: tf.Tensor, topic_factors: tf.Tensor) -> tf.Tensor:
         """Return the input side and bias of eq. 13, [4, N, H], for N rows of inputs.
 
-        inputs [N, E]; topics [N, K], or [B, K] where N = T B and rows run time-major.
+        inputs [N, E]; t Wb [N, 4F], or [B, 4F] where N = T B and rows run time-major.
         """
-        factors = self._reduced(inputs @ self.Wc, topics @ self.Wb)
-        gates = factors @ self.Wa
+        gates = self._reduced(inputs @ self.Wc, topic_factors) @ self.Wa
         if self.use_bias:
             gates += tf.reshape(self.bias, [GATES, 1, self.units])
         return gates
@@ -140,9 +143,14 @@ class TopicCompositionalLSTMCell(tf.keras.layers.Layer):
 
     def call(self, inputs: tf.Tensor, states: Any, constants: Any) -> tuple:
         """Make one step; see the class."""
-        (topics,), (h, c) = tf.nest.flatten(constants), states
-        gates = self.input_gates(inputs, topics)
-        gates += self.recurrent_gates(h, topics @ self.Ub)
+        (topics,) = tf.nest.flatten(constants)
+        return self.step(inputs, states, self.topic_factors(topics))
+
+    def step(self, inputs: tf.Tensor, states: Any, topic_factors: Any) -> tuple:
+        """Make one step from what `topic_factors` made of t, the same for every one."""
+        (input_factors, recurrent_factors), (h, c) = topic_factors, states
+        gates = self.input_gates(inputs, input_factors)
+        gates += self.recurrent_gates(h, recurrent_factors)
         h, c = update(activate(gates, self.candidate_activation), c)
         return h, [h, c]
 
@@ -209,9 +217,10 @@ class TopicCompositionalLSTM(tf.keras.layers.Layer):
     ) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """Run the whole sequence; see the class."""
         state = initial_state or self.cell.get_initial_state(inputs)
+        input_factors, recurrent_factors = self.cell.topic_factors(topics)
         outputs, c = recurrence(
-            self._input_side(inputs, topics),
-            topics @ self.cell.Ub,
+            self._input_side(inputs, input_factors),
+            recurrent_factors,
             tf.convert_to_tensor(self.cell.Ua),
             tf.convert_to_tensor(self.cell.Uc),
             state,
@@ -219,11 +228,11 @@ class TopicCompositionalLSTM(tf.keras.layers.Layer):
         )
         return tf.transpose(outputs, [1, 0, 2]), [outputs[-1], c]
 
-    def _input_side(self, inputs: tf.Tensor, topics: tf.Tensor) -> tf.Tensor:
+    def _input_side(self, inputs: tf.Tensor, topic_factors: tf.Tensor) -> tf.Tensor:
         """Return the input side of all steps, [T, 4, B, H]."""
         batch, steps = tf.shape(inputs)[0], tf.shape(inputs)[1]
         rows = tf.reshape(tf.transpose(inputs, [1, 0, 2]), [-1, inputs.shape[-1]])
-        gates = self.cell.input_gates(rows, topics)
+        gates = self.cell.input_gates(rows, topic_factors)
         by_step = tf.reshape(gates, [GATES, steps, batch, self.cell.units])
         return tf.transpose(by_step, [1, 0, 2, 3])
 

@@ -128,6 +128,7 @@ class SentenceDecoder:
         self, prefix: tf.Tensor, context: Any, rows: tf.Tensor, seed: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Go on from the prefix: word ids [N, T], 0 after `<eos>`, and log p [N]."""
+        context = self.model.for_steps(context)
         state, before = self._read(prefix, context, rows)
         nest = (tf.zeros([rows]), state, context)
         cell = _StepCell(self.model, self.options.forbidden, nest)

@@ -217,6 +217,7 @@ class Program:
             longer = tf.strings.join([sentences, tf.gather(words, word)], " ")
             return i + 1, word, state, tf.where(word == EOS, sentences, longer), total
 
+        context = self.model.for_steps(context)
         words, state = self.model.vocabulary.words, self.model.initial_state(rows)
         start = (0, tf.fill([rows], GO), state, tf.fill([rows], ""), tf.zeros([rows]))
         *_, sentences, total = tf.while_loop(

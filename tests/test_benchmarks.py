@@ -67,7 +67,7 @@ def test_step_multiplies_what_the_floor_says():
 
 def test_generated_word_multiplies_what_the_floor_says():
     model, rows = make_model(), 5
-    token, context = tf.fill([rows], 4), tf.fill([rows, 4], 0.25)
+    token, context = tf.fill([rows], 4), model.for_steps(tf.fill([rows, 4], 0.25))
     run = multiplied(lambda: model.step(token, model.initial_state(rows), context))
     sizes = floor.Sizes.of(model.config, model.vocabulary)
     word = floor.generated_word(sizes, rows)

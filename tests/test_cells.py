@@ -195,10 +195,9 @@ def test_preactivations_are_linear_in_the_topics(rng):
     x, h, s, t = draw(rng, B, E), draw(rng, B, H), draw_topics(rng), draw_topics(rng)
 
     def preactivations(topics):
-        topics = tf.constant(topics)
-        return cell.input_gates(tf.constant(x), topics) + cell.recurrent_gates(
-            tf.constant(h), topics @ cell.Ub
-        )
+        inputs, recurrent = cell.topic_factors(tf.constant(topics))
+        gates = cell.input_gates(tf.constant(x), inputs)
+        return gates + cell.recurrent_gates(tf.constant(h), recurrent)
 
     mixed = 0.3 * preactivations(s) + 0.7 * preactivations(t)
     assert_close(preactivations(0.3 * s + 0.7 * t), mixed)

@@ -27,6 +27,9 @@ class SecondOrderModel:
     def initial_state(self, batch_size):
         return [tf.zeros([batch_size, 1])]
 
+    def for_steps(self, context):
+        return context
+
     def step(self, token, state, context):
         before = tf.cast(state[0][:, 0], tf.int32)
         scores = tf.gather_nd(self.scores, tf.stack([before, token], axis=1))

@@ -129,7 +129,7 @@ def test_outside_training_the_topics_are_those_of_the_posterior_s_mean(rng):
 
 def test_the_words_one_step_at_a_time_have_the_oracle_s_probabilities(rng):
     model, batch = make_model(rng), draw_batch(rng)
-    context, state = model.context(batch), model.initial_state(B)
+    context, state = model.for_steps(model.context(batch)), model.initial_state(B)
     epsilon = np.zeros([B, K])
     _, _, expected, _ = oracle_terms(model, batch, epsilon, oracle_sentence)
     for m in range(M):

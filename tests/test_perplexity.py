@@ -68,7 +68,8 @@ def nll_by_steps(model, sentence):
     batch = {
         k: tf.constant(v) for k, v in Sequences([sentence]).batch([sentence]).items()
     }
-    context, state, total = model.context(batch), model.initial_state(1), 0.0
+    context, state = model.for_steps(model.context(batch)), model.initial_state(1)
+    total = 0.0
     for word, following in zip([GO, *sentence], [*sentence, EOS]):
         log_probs, state = model.step(tf.constant([word]), state, context)
         total -= float(log_probs[0, following])

@@ -82,6 +82,7 @@ class LanguageModel(Method):
 
     A subclass offers `context(batch)`, `initial_state(batch_size)`, `step(token,
     state, context)` and `log_probs(...)`, and "nll" in its objective, nats a target.
+    The context that `step` takes is what `for_steps` made of the other.
     """
 
     per_word = "nll"
@@ -89,6 +90,10 @@ class LanguageModel(Method):
     def count_words(self, batch: dict[str, np.ndarray]) -> int:
         """Return the number of targets."""
         return np.count_nonzero(batch["targets"])
+
+    def for_steps(self, context: Any) -> Any:
+        """Return a context for `step`, with all that is the same for every word."""
+        return context
 
     def no_document(self, rows: Any) -> dict[str, tf.Tensor]:
         """Return what a batch says of the documents of `rows` sentences without one."""

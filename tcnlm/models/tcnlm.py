@@ -229,9 +229,13 @@ class TCNLM(NeuralTopicLanguageModel):
         """Run the layer under the topic proportions."""
         return layer(inputs, context)[0]
 
+    def for_steps(self, context: tf.Tensor) -> list[tuple[tf.Tensor, tf.Tensor]]:
+        """Return what every layer makes of the topic proportions."""
+        return [layer.cell.topic_factors(context) for layer in self.recurrent]
+
     def step_layer(self, layer: Any, inputs: tf.Tensor, state: Any, context: Any):
-        """Run the cell under the topic proportions."""
-        return layer.cell(inputs, state, constants=[context])
+        """Run the cell under its own topic factors."""
+        return layer.cell.step(inputs, state, context[self.recurrent.index(layer)])
 
     def parameter_groups(self) -> list[tuple[list[tf.Variable], float]]:
         """Return the others' group, with the LSTM's factors in one of their own.

@@ -16,9 +16,18 @@ from tqdm import tqdm
 from benchmarks import floor
 from benchmarks.memory import Peak, peak_memory
 from benchmarks.synthetic import Corpus
-from benchmarks.systems import Keras, Ours, Products, Writer, configure, make_model
+from benchmarks.systems import (
+    Keras,
+    Loop,
+    Ours,
+    Products,
+    Writer,
+    configure,
+    make_model,
+)
 from tcnlm.dataset import Batch, Dataset
 from tcnlm.settings import Training
+from tcnlm.training import Trainer
 
 QUARTERS = 4
 EPOCH_BATCHES = 400  # drawn from all over an epoch, they stand for it
@@ -37,16 +46,24 @@ class Scale:
 
 
 class Bench:
-    """The text and the systems, and what was measured of them."""
+    """The text and the systems, and what was measured of them.
 
-    def __init__(self, data: Path, scale: Scale, steps: int):
-        self.data, self.scale, self.steps = data, scale, steps
+    folder: for what a trainer writes.
+    """
+
+    def __init__(self, data: Path, scale: Scale, steps: int, folder: Path):
+        self.data, self.scale, self.steps, self.folder = data, scale, steps, folder
         self.dataset = Dataset(data)
         self.vocabulary = self.dataset.vocabulary
         self.split = self.dataset.split("train")
         self.systems: dict[str, Any] = {}
         self.seconds: dict[str, list[float]] = {}
         self.peak = cache(self._peak)
+
+    @property
+    def rounds(self) -> int:
+        """How often every system takes its turn."""
+        return -(-self.steps // QUARTERS)
 
     @cached_property
     def epoch(self) -> list[Batch]:
@@ -67,9 +84,15 @@ class Bench:
         rows = np.random.default_rng(SEED).integers(self.split.num_sequences, size=size)
         return [self.split.batch(row) for row in rows]
 
-    def ours(self, name: str, settings: dict[str, Any]) -> Ours:
+    def ours(self, name: str, settings: dict[str, Any], lazy: bool = False) -> Ours:
         """Return a method of ours with the batches of a round."""
-        return Ours(make_model(name, self.vocabulary, settings), self.batches)
+        return Ours(make_model(name, self.vocabulary, settings), self.batches, lazy)
+
+    def loop(self, name: str, settings: dict[str, Any], at_hand: bool) -> Loop:
+        """Return the trainer's loop with a method of ours."""
+        model = make_model(name, self.vocabulary, settings)
+        trainer = Trainer(model, self.dataset, self.folder, Training(), SEED)
+        return Loop(trainer, QUARTERS, self.rounds + 1, at_hand)
 
     def keras(self, settings: dict[str, Any], batches: list[Batch]) -> Keras:
         """Return a plain Keras LSTM of our LSTM's sizes."""
@@ -100,7 +123,7 @@ class Bench:
         for system in tqdm(self.systems.values(), "first calls", disable=None):
             system()
         self.seconds = {name: [] for name in self.systems}
-        for _ in tqdm(range(-(-self.steps // QUARTERS)), "rounds", disable=None):
+        for _ in tqdm(range(self.rounds), "rounds", disable=None):
             for name, system in self.systems.items():
                 self.seconds[name].append(system())
 
@@ -129,6 +152,10 @@ SYSTEMS: dict[str, Callable[[Bench], Any]] = {
     "keras, our batches": lambda b: b.keras(b.scale.small, b.batches),
     "products": lambda b: Products(floor.products(b.training)),
     "tcnlm of Table 6": lambda b: b.ours("tcnlm", b.scale.table_6),
+    "tcnlm, lazy": lambda b: b.ours("tcnlm", b.scale.small, lazy=True),
+    "tcnlm of Table 6, lazy": lambda b: b.ours("tcnlm", b.scale.table_6, lazy=True),
+    "loop": lambda b: b.loop("tcnlm", b.scale.table_6, at_hand=False),
+    "loop, batches at hand": lambda b: b.loop("tcnlm", b.scale.table_6, at_hand=True),
     "moe of Table 6": lambda b: b.ours("naive_moe", b.scale.table_6),
     "lstm of Table 6": lambda b: b.ours("lstm", b.scale.table_6),
     "keras of Table 6": lambda b: b.keras(b.scale.table_6, b.plain_batches),

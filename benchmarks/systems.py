@@ -24,6 +24,7 @@ from tcnlm.models import model_class
 from tcnlm.optimization import GroupedAdam
 from tcnlm.perplexity import signature
 from tcnlm.settings import Training
+from tcnlm.training import Trainer
 
 TRIES = 3  # of a product, the fastest counts: a ceiling is what the machine can do
 SWEPT = 25_000_000  # weights, more than any cache holds
@@ -46,10 +47,10 @@ def make_model(name: str, vocabulary: Vocabulary, settings: dict[str, Any]) -> A
 class Ours:
     """The training steps of a method of ours."""
 
-    def __init__(self, model: Any, batches: Sequence[Batch]):
+    def __init__(self, model: Any, batches: Sequence[Batch], lazy: bool = False):
         self.batches = batches
         self.targets = count_targets(batches)
-        optimizer = GroupedAdam(model.parameter_groups(), Training().clip_norm)
+        optimizer = GroupedAdam(model.parameter_groups(), Training().clip_norm, lazy)
         self.step = tf.function(
             lambda batch: model.train_step(batch, optimizer),
             input_signature=[signature(model)],
@@ -61,6 +62,26 @@ class Ours:
         for batch in self.batches:
             self.step(batch)["loss"].numpy()
         return time.perf_counter() - start
+
+
+class Loop:
+    """The trainer's own loop, with batches as they are made or with the same at hand.
+
+    It takes `steps` steps a call, and can be called `calls` times.
+    """
+
+    def __init__(self, trainer: Trainer, steps: int, calls: int, at_hand: bool):
+        self.trainer, self.steps = trainer, steps
+        data = self.trainer.batches().take(steps * calls)
+        if at_hand:
+            data = data.cache()
+            for _ in data:  # the first pass fills the cache
+                pass
+        self.batches = iter(data)
+
+    def __call__(self) -> float:
+        """Take the next steps."""
+        return _seconds(lambda: self.trainer.take(self.batches, self.steps))
 
 
 class Keras:

@@ -118,9 +118,9 @@ def test_products_are_timed_by_shape():
     assert 0 < system() < 100 * fastest((64, 64, 64))
 
 
-@pytest.mark.parametrize("name", ["tcnlm", "keras of Table 6", "writer"])
-def test_system_takes_its_turns(data, name):
-    measured = bench.Bench(data, TOY, steps=5)
+@pytest.mark.parametrize("name", ["tcnlm", "keras of Table 6", "writer", "loop"])
+def test_system_takes_its_turns(data, tmp_path, name):
+    measured = bench.Bench(data, TOY, 5, tmp_path)
     measured.measure([name])
     assert len(measured.seconds[name]) == 2
     assert min(measured.seconds[name]) > 0
@@ -135,11 +135,11 @@ class Instant:
         return 0.5
 
 
-def test_every_row_is_printed(data, monkeypatch, capsys):
+def test_every_row_is_printed(data, tmp_path, monkeypatch, capsys):
     instant = {name: lambda _: Instant() for name in bench.SYSTEMS}
     monkeypatch.setattr(bench, "SYSTEMS", instant)
     monkeypatch.setattr(bench, "peak_memory", lambda *_: Peak(100.0, 900.0))
-    train_step.run(data, TOY, train_step.ROWS, steps=1)
+    train_step.run(bench.Bench(data, TOY, 1, tmp_path), train_step.ROWS)
     printed = capsys.readouterr().out
     for row in train_step.ROWS.values():
         cells = re.escape(row.measure), r"[^|]*\d[^|]*", re.escape(row.goal)

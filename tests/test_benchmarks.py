@@ -1,6 +1,7 @@
 """The floor against what TensorFlow really runs, and the rows of the benchmark."""
 
 import re
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -8,12 +9,15 @@ import tensorflow as tf
 from tensorflow.python.framework import op_callbacks
 from tiny import make_model
 
-from benchmarks import bench, floor, train_step
+from benchmarks import bench, floor, rates, train_step
 from benchmarks.memory import Peak
 from benchmarks.synthetic import Corpus, write_data
 from benchmarks.systems import Products, fastest
+from tcnlm import runs
 from tcnlm.dataset import Dataset
+from tcnlm.models import model_class
 from tcnlm.optimization import GroupedAdam
+from tcnlm.settings import Training
 
 SHARED = {"embedding_size": 6, "cutoffs": (20, 60), "encoder_units": (7, 7)}
 TOY = bench.Scale(
@@ -147,3 +151,27 @@ def test_every_row_is_printed(data, tmp_path, monkeypatch, capsys):
     step = floor.training_step(floor.Sizes(), floor.Load(1, 1, 1, (1, 1)))
     for part in step:
         assert re.search(f"^{part.name} ", printed, re.MULTILINE)
+
+
+def test_rates_of_several_runs_are_written_the_highest_first(
+    data, tmp_path, monkeypatch, capsys
+):
+    dataset, paths = Dataset(data), []
+    for name in ("lstm", "lclm", "lda"):
+        kind = model_class(name)
+        sizes = {"units": 4, "embedding_size": 4, "context_units": 3, "num_topics": 3}
+        known = {item.name for item in fields(kind.Config)}
+        config = kind.Config(**{k: v for k, v in sizes.items() if k in known})
+        made = runs.new_config(name, config, Training(), dataset, 1, "")
+        runs.open_run(tmp_path / name, made, dataset.vocabulary)
+        paths.append(str(tmp_path / name))
+    file = tmp_path / "rates.csv"
+    options = ["--data", str(data), "--csv", str(file), "--rounds", "1"]
+    monkeypatch.setattr("sys.argv", ["rates", *paths, *options])
+    rates.main()
+    title, *lines = file.read_text().splitlines()
+    assert title == "model,tokens_per_second"
+    names, values = zip(*(line.split(",") for line in lines))
+    assert sorted(names) == ["lclm", "lstm"]  # LDA takes no steps
+    assert int(values[0]) >= int(values[1]) > 0
+    assert capsys.readouterr().out == file.read_text()

@@ -11,7 +11,7 @@ from tcnlm import published
 from tcnlm.records import record
 from tools import results
 
-RECORDS = sorted(results.RESULTS.glob("*.json"))
+RECORDS = sorted(results.RESULTS.rglob("*.json"))
 
 
 def test_there_are_records():
@@ -100,6 +100,27 @@ def test_a_history_table_shows_runs_of_different_lengths():
 
     table = results.history_table([of("lstm", 20.0, 10.126), of("tcnlm", 15.0)])
     assert table.split("\n")[2:] == ["| 1 | 20.00 | 15.00 |", "| 2 | 10.13 |  |"]
+
+
+def test_a_table_of_systems_shows_the_paper_s_figures_and_the_rates(tmp_path):
+    def keep(model, perplexity, npmi, **settings):
+        evaluation = {"perplexity": perplexity, "npmi": npmi, "parameters": 1234}
+        run = {"model": model, "settings": settings}
+        kept = {"run": run, "evaluation": {**evaluation, "topics_in_use": None}}
+        kept["history"] = [{"seconds": 600.0}]
+        (tmp_path / f"{model}.json").write_text(json.dumps(kept))
+
+    keep("tcnlm", 99.123, 0.0501, num_topics=30)
+    keep("lstm", 101.5, None)
+    keep("lda", None, 0.08, num_topics=30)
+    (tmp_path / results.RATES).write_text("model,tokens_per_second\nlstm,30123\n")
+    header, _, *rows = results.systems_table(tmp_path).split("\n")
+    assert header.startswith("| model | topics | test perplexity | Table 2 | Table 6 |")
+    assert rows == [
+        "| lstm | – | 101.50 | 72.14 | 105.29 | – | – | – | 1,234 | 30,123 | 10 |",
+        "| tcnlm | 30 | 99.12 | 63.98 | 94.64 | 0.050 | 0.106 | – | 1,234 | – | 10 |",
+        "| lda | 30 | – | – | – | 0.080 | 0.084 | – | 1,234 | – | 10 |",
+    ]
 
 
 def test_a_table_of_topics_shows_the_most_used_first():

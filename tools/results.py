@@ -3,6 +3,8 @@
 A table stands between `<!-- table NAME -->` and `<!-- end -->`. NAME is one of
 
     runs DATA                 all runs recorded on a DATA folder of that name
+    systems FOLDER            the runs in results/FOLDER, a system each, beside the
+                              paper's figures for them on IMDB
     history DATA              their validation perplexities, epoch by epoch
     topics FILE               the most used topics of the run in results/FILE.json
     published CORPUS TABLE    the paper's figures, and ours where a recorded run has the
@@ -15,6 +17,8 @@ import json
 import os
 import re
 import sys
+from collections.abc import Callable, Sequence
+from csv import DictReader
 from itertools import zip_longest
 from pathlib import Path
 
@@ -26,13 +30,14 @@ from tcnlm.published import beside, figures  # noqa: E402
 RESULTS = ROOT / "results"
 PLACE = re.compile(r"(<!-- table (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 PAGES = (ROOT / "README.md", RESULTS / "README.md")
+RATES = "rates.csv"  # written by python -m benchmarks.rates
 MISSING = "–"
 SHOWN_TOPICS = 5
 
 
-def records() -> list[dict]:
-    """Return all recorded runs, by file name."""
-    return [json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))]
+def records(folder: Path = RESULTS) -> list[dict]:
+    """Return all recorded runs in a folder, by file name."""
+    return [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
 
 
 def rebuilt(page: str) -> str:
@@ -46,6 +51,8 @@ def _table(name: str) -> str:
         return published_table(*rest.split(" ", 1))
     if kind == "topics":
         return topics_table(json.loads((RESULTS / f"{rest}.json").read_text()))
+    if kind == "systems":
+        return systems_table(RESULTS / rest)
     chosen = [r for r in records() if r["data"]["name"] == rest]
     return {"runs": runs_table, "history": history_table}[kind](chosen)
 
@@ -68,15 +75,45 @@ def _best(record: dict) -> dict:
     return min(record["history"], key=lambda row: row["valid_perplexity"])
 
 
-def runs_table(chosen: list[dict]) -> str:
+def runs_table(chosen: list[dict], columns: Sequence[tuple] = COLUMNS) -> str:
     """Return a row for every recorded run, the best perplexity last."""
     chosen = sorted(chosen, key=lambda r: -(r["evaluation"]["perplexity"] or 0))
-    rows = [[title for title, *_ in COLUMNS]]
+    rows = [[title for title, *_ in columns]]
     for record in chosen:
-        values = [(form, value(record)) for _, form, value in COLUMNS]
+        values = [(form, value(record)) for _, form, value in columns]
         rows.append([MISSING if v is None else form.format(v) for form, v in values])
     names = ["model", *(r["run"]["model"] for r in chosen)]
     return _markdown([[name, *row] for name, row in zip(names, rows)])
+
+
+def systems_table(folder: Path) -> str:
+    """Return a row for every system, with the paper's figures and measured rates."""
+    with (folder / RATES).open(newline="") as file:
+        rates = {r["model"]: float(r["tokens_per_second"]) for r in DictReader(file)}
+
+    def paper(table: str, size: str, topics: str) -> Callable[[dict], str | None]:
+        found = {
+            figure.model: figure.value
+            for figure in figures()
+            if (figure.table, figure.corpus) == (table, "imdb")
+            and figure.size in ("", size)
+            and figure.topics in ("", topics)
+        }
+        return lambda record: found.get(record["run"]["model"])
+
+    columns = (
+        ("topics", "{}", lambda r: r["run"]["settings"].get("num_topics")),
+        ("test perplexity", "{:.2f}", lambda r: r["evaluation"]["perplexity"]),
+        ("Table 2", "{}", paper("Table 2", "1x600", "50")),
+        ("Table 6", "{}", paper("Table 6", "1x100", "30")),
+        ("NPMI", "{:.3f}", lambda r: r["evaluation"]["npmi"]),
+        ("Table 4", "{}", paper("Table 4", "1x600", "50")),
+        ("topics in use", "{}", lambda r: r["evaluation"]["topics_in_use"]),
+        ("parameters", "{:,}", lambda r: r["evaluation"]["parameters"]),
+        ("tokens/s", "{:,.0f}", lambda r: rates.get(r["run"]["model"])),
+        ("minutes", "{:.0f}", lambda r: r["history"][-1]["seconds"] / 60),
+    )
+    return runs_table(records(folder), columns)
 
 
 def history_table(chosen: list[dict]) -> str:

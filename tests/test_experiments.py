@@ -5,8 +5,9 @@ import argparse
 import numpy as np
 import pytest
 import tensorflow as tf
+import tiny
 
-from experiments import context_gain, topic_worth
+from experiments import context_gain, topic_recovery, topic_worth
 from tcnlm.dataset import Dataset
 from tcnlm.models import model_class
 
@@ -89,3 +90,29 @@ def test_perplexity_goes_by_the_contexts_it_is_given(data):
     )
     assert own > 1
     assert own != even
+
+
+def test_a_topic_is_recovered_where_the_encoder_finds_it_again(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(topic_recovery, "make_reproducible", lambda *_: None)
+    tiny.make_run(tmp_path / "run")
+    asked = topic_recovery.parser().parse_args([str(tmp_path / "run"), "--number", "4"])
+    finds = np.eye(4)[[0, 1, 3, 3]]
+    monkeypatch.setattr(topic_recovery, "inferred", lambda *_: finds)
+    topic_recovery.main(asked)
+    printed = capsys.readouterr().out
+    assert "3 of 4 topics recovered from 4 sentences each (75.0%; at random 25.0%)" in (
+        printed
+    )
+    assert [line.split()[3:5] for line in printed.splitlines()[3:4]] == [["as", "3"]]
+
+
+def test_what_topics_wrote_is_read_as_a_document_of_the_training_s_size():
+    model = tiny.make_model()
+    words = topic_recovery.written_words(model, 30, seed=1)
+    assert len(words) == 4
+    assert min(map(len, words)) > 10
+    again = topic_recovery.inferred(model, words, 10)
+    context = np.array([ids[:10] for ids in words], np.int32)
+    np.testing.assert_allclose(again, model.infer_context(context), rtol=1e-6)

@@ -107,19 +107,20 @@ def test_a_table_of_systems_shows_the_paper_s_figures_and_the_rates(tmp_path):
         evaluation = {"perplexity": perplexity, "npmi": npmi, "parameters": 1234}
         run = {"model": model, "settings": settings}
         kept = {"run": run, "evaluation": {**evaluation, "topics_in_use": None}}
-        kept["history"] = [{"seconds": 600.0}]
+        kept |= {"history": [{"epoch": 3.0}]}
+        kept |= {"data": {"splits": {"train": {"targets": 600_000}}}}
         (tmp_path / f"{model}.json").write_text(json.dumps(kept))
 
     keep("tcnlm", 99.123, 0.0501, num_topics=30)
     keep("lstm", 101.5, None)
     keep("lda", None, 0.08, num_topics=30)
-    (tmp_path / results.RATES).write_text("model,tokens_per_second\nlstm,30123\n")
+    (tmp_path / results.RATES).write_text("model,tokens_per_second\nlstm,25000\n")
     header, _, *rows = results.systems_table(tmp_path).split("\n")
     assert header.startswith("| model | topics | test perplexity | Table 2 | Table 6 |")
     assert rows == [
-        "| lstm | – | 101.50 | 72.14 | 105.29 | – | – | – | 1,234 | 30,123 | 10 |",
-        "| tcnlm | 30 | 99.12 | 63.98 | 94.64 | 0.050 | 0.106 | – | 1,234 | – | 10 |",
-        "| lda | 30 | – | – | – | 0.080 | 0.084 | – | 1,234 | – | 10 |",
+        "| lstm | – | 101.50 | 72.14 | 105.29 | – | – | – | 1,234 | 25,000 | 1.2 |",
+        "| tcnlm | 30 | 99.12 | 63.98 | 94.64 | 0.050 | 0.106 | – | 1,234 | – | – |",
+        "| lda | 30 | – | – | – | 0.080 | 0.084 | – | 1,234 | – | – |",
     ]
 
 

@@ -101,6 +101,11 @@ def systems_table(folder: Path) -> str:
         }
         return lambda record: found.get(record["run"]["model"])
 
+    def minutes(record: dict) -> float | None:
+        tokens = record["data"]["splits"]["train"]["targets"]
+        rate = rates.get(record["run"]["model"])
+        return rate and record["history"][-1]["epoch"] * tokens / rate / 60
+
     columns = (
         ("topics", "{}", lambda r: r["run"]["settings"].get("num_topics")),
         ("test perplexity", "{:.2f}", lambda r: r["evaluation"]["perplexity"]),
@@ -111,7 +116,7 @@ def systems_table(folder: Path) -> str:
         ("topics in use", "{}", lambda r: r["evaluation"]["topics_in_use"]),
         ("parameters", "{:,}", lambda r: r["evaluation"]["parameters"]),
         ("tokens/s", "{:,.0f}", lambda r: rates.get(r["run"]["model"])),
-        ("minutes", "{:.0f}", lambda r: r["history"][-1]["seconds"] / 60),
+        ("minutes at that rate", "{:.1f}", minutes),
     )
     return runs_table(records(folder), columns)
 

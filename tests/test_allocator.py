@@ -3,6 +3,7 @@
 import platform
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 import toy
@@ -40,5 +41,7 @@ def test_freed_memory_is_used_again_without_page_faults():
 
 
 def test_another_c_library_is_left_alone(monkeypatch):
-    monkeypatch.setattr(allocator.ctypes, "CDLL", lambda _: object())
+    other = SimpleNamespace()
+    monkeypatch.setattr(allocator.ctypes, "CDLL", lambda _: other)
     allocator.keep_memory()
+    assert vars(other) == {}

@@ -209,7 +209,7 @@ def test_gensims_measure_stands_beside_ours(place, capsys):
 
 def write_counts(**changes):
     save_counts(command.Path("counts.npz"), counted())
-    with np.load("counts.npz") as arrays:
+    with np.load("counts.npz", allow_pickle=False) as arrays:
         np.savez("counts.npz", **{**arrays, **changes})
 
 

@@ -108,6 +108,7 @@ def test_every_model_goes_on_from_a_checkpoint_to_the_very_same_end(
     again = resumed.train()
     for ours, theirs in zip(resumed.model.weights, whole.model.weights):
         np.testing.assert_array_equal(ours, theirs, err_msg=ours.name)
+    assert len(again.history) == len(end.history)
     for ours, theirs in zip(again.history, end.history):
         assert ours | {"seconds": 0} == theirs | {"seconds": 0}
 

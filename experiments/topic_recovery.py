@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+from experiments import record
 from tcnlm import runs
 from tcnlm.allocator import keep_memory
 from tcnlm.dataset import NO_WORD
@@ -52,7 +53,8 @@ def main(options: argparse.Namespace) -> None:
     keep_memory()
     make_reproducible(options.seed, options.threads)
     model = runs.load(options.run)
-    size = runs.read_config(options.run)["data"]["settings"]["context_words"]
+    config = runs.read_config(options.run)
+    size = config["data"]["settings"]["context_words"]
     shares = inferred(model, written_words(model, options.number, options.seed), size)
     recovered = shares.argmax(axis=1) == np.arange(len(shares))
     print("topic  its share  average  recovered  words")
@@ -60,6 +62,9 @@ def main(options: argparse.Namespace) -> None:
         own, average = shares[topic, topic], shares[:, topic].mean()
         found = "yes" if recovered[topic] else f"as {shares[topic].argmax()}"
         print(f"{topic:5} {own:10.3f} {average:8.3f} {found:>10}  {' '.join(words)}")
+    figures = {"recovered": int(recovered.sum()), "topics": len(shares)}
+    figures |= {"sentences": options.number, "seed": options.seed}
+    record.write(options.record, parser(), config["data"], {"figures": figures})
     print(
         f"{recovered.sum()} of {len(shares)} topics recovered from {options.number} "
         f"sentences each ({recovered.mean():.1%}; at random {1 / len(shares):.1%})"
@@ -75,6 +80,7 @@ def parser() -> argparse.ArgumentParser:
     add("--number", type=int, default=200, help="sentences a topic (default: 200)")
     add("--seed", type=int, default=1, help="of the sentences (default: 1)")
     add("--threads", type=int, default=0, help="cores to use (default: 0, all)")
+    record.add_option(parsed)
     return parsed
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from experiments import record
 from tcnlm import runs
 from tcnlm.dataset import Dataset, Split
 from tcnlm.perplexity import signature
@@ -46,7 +47,8 @@ def main(options: argparse.Namespace) -> None:
     """Print the three perplexities."""
     make_reproducible(SEED, options.threads)
     model = runs.load(options.run)
-    data = Dataset(options.data or runs.read_config(options.run)["data"]["path"])
+    config = runs.read_config(options.run)
+    data = Dataset(options.data or config["data"]["path"])
     mean = infer_documents(model, data.split("train")).shares.astype(np.float32)
 
     def average(batch: dict[str, tf.Tensor]) -> Any:
@@ -58,9 +60,11 @@ def main(options: argparse.Namespace) -> None:
         "another document's": lambda batch: tf.roll(model.context(batch), 1, axis=0),
         "mean of the training documents": average,
     }
+    figures = {}
     for name, context in contexts.items():
-        value = perplexity(model, data.split("valid"), context)
-        print(f"{name}: validation perplexity {value:.2f}", flush=True)
+        figures[name] = perplexity(model, data.split("valid"), context)
+        print(f"{name}: validation perplexity {figures[name]:.2f}", flush=True)
+    record.write(options.record, parser(), config["data"], {"figures": figures})
 
 
 def parser() -> argparse.ArgumentParser:
@@ -70,6 +74,7 @@ def parser() -> argparse.ArgumentParser:
     parsed.add_argument("run", metavar="RUN", type=Path, help="with topics")
     parsed.add_argument("--data", metavar="DATA", type=Path, help="if it was moved")
     parsed.add_argument("--threads", type=int, default=0, help="default: 0, all")
+    record.add_option(parsed)
     return parsed
 
 

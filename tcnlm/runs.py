@@ -76,6 +76,13 @@ def new_config(
         "seed": seed,
         "data": {"path": str(dataset.path.resolve()), **dataset.meta},
         "command": command,
+        **provenance(),
+    }
+
+
+def provenance() -> dict[str, Any]:
+    """Return what a result was made with: versions, commit and machine."""
+    return {
         "versions": {
             "python": platform.python_version(),
             **{package: version(package) for package in PACKAGES},

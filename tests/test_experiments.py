@@ -1,13 +1,25 @@
 """The experiments' own parts: what is frozen stays frozen, what is seen is new."""
 
 import argparse
+import json
+import sys
 
 import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
 
-from experiments import context_gain, topic_recovery, topic_worth
+from experiments import (
+    context_gain,
+    record,
+    sentences,
+    topic_recovery,
+    topic_worth,
+    topics_alone,
+)
+from preprocessing.errors import InputError
+from tcnlm import losses
+from tcnlm.coherence.__main__ import main as coherence
 from tcnlm.dataset import Dataset
 from tcnlm.models import model_class
 
@@ -116,3 +128,96 @@ def test_what_topics_wrote_is_read_as_a_document_of_the_training_s_size():
     again = topic_recovery.inferred(model, words, 10)
     context = np.array([ids[:10] for ids in words], np.int32)
     np.testing.assert_allclose(again, model.infer_context(context), rtol=1e-6)
+
+
+def alone(data, **settings):
+    kind = model_class("tcnlm")
+    sizes = {**SIZES, "num_topics": 3, "encoder_units": (4, 4)}
+    model = kind(kind.Config(**sizes, **settings), data.vocabulary, seed=1)
+    model.build_weights()
+    return model
+
+
+def test_the_bound_of_a_model_that_ignores_documents_is_that_of_its_one_topic(data):
+    model, split = alone(data), data.split("valid")
+    for weight in (*model.encoder.weights, *model.proportions.weights):
+        weight.assign(tf.zeros_like(weight))  # mu = 0, sigma^2 = 1, t even
+    found = topics_alone.bound(model, split)
+    words = np.concatenate([split.content(i) for i in range(split.num_documents)])
+    log_probs = np.log(model.topics().numpy().mean(axis=0))[words]
+    expected = pytest.approx(np.exp(-log_probs.mean()), rel=1e-4)
+    assert found == {"perplexity": expected, "words_perplexity": expected, "kl": 0.0}
+
+
+def test_the_bound_counts_the_divergence_once_a_document(data):
+    model, split = alone(data, log_variance=-2.0), data.split("valid")
+    mean, log_variance = model.encoder(model.bag(next(split.document_contexts(999))))
+    kl = tf.reduce_mean(losses.gaussian_kl(mean, log_variance))
+    found = topics_alone.bound(model, split)
+    assert found["kl"] == pytest.approx(float(kl), rel=1e-5)
+    assert found["perplexity"] > found["words_perplexity"]
+
+
+def test_topics_alone_trains_measures_and_keeps_a_record(
+    toy_data, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(topics_alone, "make_reproducible", lambda *_: None)
+    lists, text = tmp_path / "topics.txt", tmp_path / "reference.txt"
+    lists.write_text("ship sea\n")
+    text.write_text("the ship went to sea\nbread and butter\n")
+    counts, file = tmp_path / "counts.npz", tmp_path / "kept.json"
+    words = ["--vocabulary", str(toy_data), "--save-counts", str(counts)]
+    coherence([str(lists), "--reference", str(text), *words])
+    settings = ["num_topics=3", "head_start=30", "encoder_units=8,8"]
+    given = [str(toy_data), "--counts", str(counts), "--record", str(file)]
+    monkeypatch.setattr(sys, "argv", ["topics_alone.py", *given])
+    asked = topics_alone.parser().parse_args([*given, "--set", *settings])
+    topics_alone.main(asked)
+    kept = json.loads(file.read_text())
+    assert kept["settings"] == settings
+    assert kept["experiment"]["command"].startswith(
+        "python -m experiments.topics_alone"
+    )
+    assert 1 <= kept["figures"]["topics_in_use"] <= 3
+    assert len(kept["figures"]["words"]) == 3
+    assert f"{kept['figures']['perplexity']:.4g}" in capsys.readouterr().out
+
+
+def test_named_topics_and_their_mixtures_write_both_ways(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sentences, "make_reproducible", lambda *_: None)
+    monkeypatch.setattr(
+        sentences.runs, "read_config", lambda _: {"data": dict.fromkeys(DATA, "x")}
+    )
+    tiny.make_run(tmp_path / "run")
+    file = tmp_path / "kept.json"
+    given = [str(tmp_path / "run"), "--name", "0=sea", "2=law", "--mix", "sea+law"]
+    asked = sentences.parser().parse_args([*given, "--record", str(file)])
+    monkeypatch.setattr(sentences.runs, "load", lambda _: tiny.make_model())
+    sentences.main(asked)
+    kept = json.loads(file.read_text())
+    assert [row["topics"] for row in kept["sentences"]] == [[0], [2], [0, 2]]
+    assert set(kept["words"]) == {"0", "2"}
+    for row in kept["sentences"]:
+        assert len(row["greedy"]) == len(sentences.BEGINNINGS)
+        assert len(row["sampled"]) == 3
+        assert row["greedy"][1].split()[0] == "the"
+    assert "sea+law (" in capsys.readouterr().out
+
+
+DATA = ("command", "fingerprint", "splits")
+
+
+@pytest.mark.parametrize("value", ["4=sea", "sea", "1=", "x=sea"])
+def test_a_topic_that_is_not_there_cannot_be_named(value):
+    with pytest.raises(InputError, match="K from 0 to 3"):
+        sentences.named_topics([value], 4)
+
+
+def test_only_named_topics_are_mixed():
+    with pytest.raises(InputError, match="no --name gives law"):
+        sentences.mixed(["sea+law"], {"sea": 0})
+
+
+def test_no_record_is_written_unasked(tmp_path):
+    record.write(None, argparse.ArgumentParser(), {}, {})
+    assert not list(tmp_path.iterdir())

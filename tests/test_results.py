@@ -11,7 +11,9 @@ from tcnlm import published
 from tcnlm.records import record
 from tools import results
 
-RECORDS = sorted(results.RESULTS.rglob("*.json"))
+FILES = sorted(results.RESULTS.rglob("*.json"))
+EXPERIMENTS = [f for f in FILES if "experiment" in json.loads(f.read_text())]
+RECORDS = [file for file in FILES if file not in EXPERIMENTS]
 
 
 def test_there_are_records():
@@ -39,6 +41,15 @@ def test_a_record_says_how_to_repeat_the_run(path):
     assert (kept["history"][-1]["seconds"] > 0) == took_steps
     assert kept["run"]["machine"]
     assert "documents" not in kept["evaluation"]
+
+
+@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
+def test_a_record_says_how_to_repeat_the_experiment(path):
+    kept = json.loads(path.read_text())
+    assert kept["experiment"]["command"].startswith("python -m experiments.")
+    assert re.fullmatch(r"[0-9a-f]{40}", kept["experiment"]["git_commit"])
+    assert kept["data"]["command"].startswith("python -m preprocessing")
+    assert "documents" not in kept["data"]
 
 
 def test_every_published_figure_is_a_number_of_a_known_kind():
@@ -135,6 +146,32 @@ def test_a_table_of_topics_shows_the_most_used_first():
     rows = results.topics_table({"evaluation": {"topics": topics}}).split("\n")[2:]
     assert [row.split(" | ")[0] for row in rows] == ["| 1", "| 2", "| 0"]
     assert rows[0].endswith("| w0 w1 w2 w3 w4 w5 w6 w7 w8 w9 | a sentence . |")
+
+
+def test_a_table_of_topic_models_alone_ends_with_the_best_bound():
+    def of(perplexity, *settings):
+        names = [name for _, _, name in results.ALONE]
+        figures = {**dict.fromkeys(names, 2), "perplexity": perplexity}
+        return {"settings": list(settings), "figures": figures}
+
+    table = results.alone_table([of(3438.2, "head_start=6000"), of(3650, "a=1", "b=2")])
+    assert [row.split(" | ")[:2] for row in table.split("\n")[2:]] == [
+        ["| `a=1 b=2`", "3,650"],
+        ["| `head_start=6000`", "3,438"],
+    ]
+
+
+def test_a_table_of_sentences_gives_a_row_to_each_topic_and_mixture():
+    def of(name, *topics):
+        said = {"greedy": ["a .", "b | c"], "sampled": ["d ."]}
+        return {"name": name, "topics": list(topics), **said}
+
+    words = {"3": ["ship", "sea"], "7": ["law"]}
+    kept = {"words": words, "sentences": [of("sea", 3), of("sea+law", 3, 7)]}
+    assert results.sentences_table(kept).split("\n")[2:] == [
+        "| sea | ship sea | a .<br>b / c | d . |",
+        "| sea+law | – | a .<br>b / c | d . |",
+    ]
 
 
 def test_a_record_keeps_the_history_and_drops_texts(tmp_path):

@@ -7,6 +7,10 @@ A table stands between `<!-- table NAME -->` and `<!-- end -->`. NAME is one of
                               paper's figures for them on IMDB
     history DATA              their validation perplexities, epoch by epoch
     topics FILE               the most used topics of the run in results/FILE.json
+    alone FOLDER              what the topic model learned alone, a row for every
+                              record of experiments.topics_alone in results/FOLDER
+    sentences FILE            what named topics and their mixtures wrote: the record of
+                              experiments.sentences in results/FILE.json
     published CORPUS TABLE    the paper's figures, and ours where a recorded run has the
                               same corpus, size and topics
 
@@ -49,8 +53,11 @@ def _table(name: str) -> str:
     kind, _, rest = name.partition(" ")
     if kind == "published":
         return published_table(*rest.split(" ", 1))
-    if kind == "topics":
-        return topics_table(json.loads((RESULTS / f"{rest}.json").read_text()))
+    if kind in ("topics", "sentences"):
+        make = {"topics": topics_table, "sentences": sentences_table}[kind]
+        return make(json.loads((RESULTS / f"{rest}.json").read_text()))
+    if kind == "alone":
+        return alone_table(records(RESULTS / rest))
     if kind == "systems":
         return systems_table(RESULTS / rest)
     chosen = [r for r in records() if r["data"]["name"] == rest]
@@ -138,6 +145,38 @@ def topics_table(record: dict) -> str:
         figures = f"{topic['proportion']:.3f}", f"{topic['npmi']:.3f}"
         words = " ".join(topic["words"][:10])
         rows.append([str(topic["topic"]), *figures, words, topic["sentence"] or ""])
+    return _markdown(rows)
+
+
+ALONE = (  # title, form, figure
+    ("perplexity with KL", "{:,.0f}", "perplexity"),
+    ("of the words at mean t", "{:,.0f}", "words_perplexity"),
+    ("KL", "{:.1f}", "kl"),
+    ("in use", "{}", "topics_in_use"),
+    ("mean largest t", "{:.2f}", "largest_proportion"),
+    ("diversity", "{:.2f}", "diversity"),
+    ("NPMI", "{:.3f}", "npmi"),
+)
+
+
+def alone_table(kept: list[dict]) -> str:
+    """Return a row for every topic model that was trained alone, best bound last."""
+    rows = [["settings", *(title for title, *_ in ALONE)]]
+    for record in sorted(kept, key=lambda r: -r["figures"]["perplexity"]):
+        values = [form.format(record["figures"][name]) for _, form, name in ALONE]
+        rows.append([f"`{' '.join(record['settings'])}`", *values])
+    return _markdown(rows)
+
+
+def sentences_table(record: dict) -> str:
+    """Return a row for every topic or mixture, with what it wrote."""
+    rows = [["topic", "its words", "greedy", "sampled"]]
+    for row in record["sentences"]:
+        words = " ".join(record["words"][str(row["topics"][0])])
+        written = [
+            "<br>".join(row[how]).replace("|", "/") for how in ("greedy", "sampled")
+        ]
+        rows.append([row["name"], MISSING if row["topics"][1:] else words, *written])
     return _markdown(rows)
 
 

@@ -167,8 +167,9 @@ def _add_sequences(group: argparse._ArgumentGroup) -> None:
     add("--sequence-length", purpose, default=Settings.sequence_length, **number)
     purpose = (
         "what the topics of a sequence are inferred from: all other sentences of the "
-        "document, the preceding ones, or all but the sequence itself (which leaks the "
-        "rest of a long sentence), as the predecessor TDLM does"
+        "document, the preceding ones, all but the sequence itself (which leaks the "
+        "rest of a long sentence), as the predecessor TDLM does, or all, the sentence "
+        "that is predicted among them (only to measure what that would give away)"
     )
     add("--context", purpose, default=Settings.context, choices=CONTEXTS)
     purpose = "topic words of a context: the first so many"

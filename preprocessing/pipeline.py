@@ -27,7 +27,7 @@ from preprocessing.folders import new_folder
 from preprocessing.splits import DEFAULT_FRACTIONS, assign
 from preprocessing.vocabulary import Rules, Vocabulary
 
-CONTEXTS = ("others", "preceding", "leak")
+CONTEXTS = ("others", "preceding", "leak", "all")
 
 
 @dataclass(frozen=True)

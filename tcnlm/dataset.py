@@ -175,7 +175,8 @@ class Contexts:
 
     `settings["context"]`: "others" (all other sentences of the document; the paper),
     "preceding" (only those before), "leak" (all but the current sequence, as the
-    predecessor's code does: the rest of a long sentence stays in its own context).
+    predecessor's code does: the rest of a long sentence stays in its own context),
+    "all" (nothing is left out: what a model that sees its own answer would gain).
     """
 
     def __init__(self, split: Split, topic_ids: np.ndarray, settings: dict):
@@ -196,6 +197,8 @@ class Contexts:
         low, high = self.split.sentences[sentence : sentence + 2]
         if self.rule == "leak":
             low, high = low + start, min(low + start + length, high)
+        if self.rule == "all":
+            high = low
         return tuple(self.before[[low, high]])
 
     def document(self, index: int) -> np.ndarray:

@@ -95,6 +95,12 @@ def test_leaking_context_keeps_the_rest_of_a_long_sentence(tmp_path):
     ]
 
 
+def test_a_context_of_all_leaves_nothing_out(tmp_path):
+    split = make_split(tmp_path / "s", DOCUMENTS, context="all")
+    first = split.content(0).tolist()
+    assert contexts(split)[:4] == [first] * 4
+
+
 def test_context_is_cut_after_its_first_words(tmp_path):
     split = make_split(tmp_path / "s", DOCUMENTS, words=2)
     assert contexts(split)[2] == [0, 1]

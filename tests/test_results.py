@@ -110,7 +110,9 @@ def test_a_history_table_shows_runs_of_different_lengths():
         history = [{"valid_perplexity": value} for value in values]
         return {"run": {"model": model}, "history": history}
 
-    table = results.history_table([of("lstm", 20.0, 10.126), of("tcnlm", 15.0)])
+    topics_alone = {"run": {"model": "lda"}, "history": [{"valid_loss": 8.0}]}
+    runs = [of("lstm", 20.0, 10.126), of("tcnlm", 15.0), topics_alone]
+    table = results.history_table(runs)
     assert table.split("\n")[2:] == ["| 1 | 20.00 | 15.00 |", "| 2 | 10.13 |  |"]
 
 

@@ -68,9 +68,9 @@ COLUMNS = (  # title, form, value of a record
     ("topics", "{}", lambda r: r["run"]["settings"].get("num_topics")),
     ("parameters", "{:,}", lambda r: r["evaluation"]["parameters"]),
     ("epochs", "{:.0f}", lambda r: r["history"][-1]["epoch"]),
-    ("best epoch", "{:.0f}", lambda r: _best(r)["epoch"]),
+    ("best epoch", "{:.0f}", lambda r: _best(r).get("epoch")),
     ("training, hours", "{:.1f}", lambda r: r["history"][-1]["seconds"] / 3600),
-    ("validation perplexity", "{:.2f}", lambda r: _best(r)["valid_perplexity"]),
+    ("validation perplexity", "{:.2f}", lambda r: _best(r).get("valid_perplexity")),
     ("test perplexity", "{:.2f}", lambda r: r["evaluation"]["perplexity"]),
     ("NPMI", "{:.3f}", lambda r: r["evaluation"]["npmi"]),
     ("diversity", "{:.2f}", lambda r: r["evaluation"]["diversity"]),
@@ -79,7 +79,9 @@ COLUMNS = (  # title, form, value of a record
 
 
 def _best(record: dict) -> dict:
-    return min(record["history"], key=lambda row: row["valid_perplexity"])
+    """Return the epoch with the best perplexity; nothing where topics are all."""
+    scored = [row for row in record["history"] if "valid_perplexity" in row]
+    return min(scored, key=lambda row: row["valid_perplexity"], default={})
 
 
 def runs_table(chosen: list[dict], columns: Sequence[tuple] = COLUMNS) -> str:
@@ -129,12 +131,22 @@ def systems_table(folder: Path) -> str:
 
 
 def history_table(chosen: list[dict]) -> str:
-    """Return the validation perplexity of every recorded run after every epoch."""
-    rows = [["epoch", *(r["run"]["model"] for r in chosen)]]
+    """Return the validation perplexity of every language model after every epoch."""
+    chosen = [record for record in chosen if _best(record)]
+    rows = [["epoch", *map(_title, chosen)]]
     histories = [[row["valid_perplexity"] for row in r["history"]] for r in chosen]
     for epoch, values in enumerate(zip_longest(*histories), 1):
         rows.append([str(epoch), *("" if v is None else f"{v:.2f}" for v in values)])
     return _markdown(rows)
+
+
+def _title(record: dict) -> str:
+    topics = record["run"].get("settings", {}).get("num_topics")
+    return (
+        f"{record['run']['model']}, {topics} topics"
+        if topics
+        else record["run"]["model"]
+    )
 
 
 def topics_table(record: dict) -> str:

@@ -13,6 +13,7 @@ from experiments import (
     context_gain,
     record,
     sentences,
+    topic_boost,
     topic_recovery,
     topic_worth,
     topics_alone,
@@ -221,3 +222,34 @@ def test_only_named_topics_are_mixed():
 def test_no_record_is_written_unasked(tmp_path):
     record.write(None, argparse.ArgumentParser(), {}, {})
     assert not list(tmp_path.iterdir())
+
+
+def test_a_boost_multiplies_content_words_and_normalises_again():
+    language, topics = tiny.make_model("lstm"), tiny.make_model("tcnlm", seed=5)
+    sequence = np.array([[1, 14, 5, 15], [1, 9, 16, 0]], np.int32)
+    batch = {"inputs": sequence[:, :-1], "targets": sequence[:, 1:]}
+    batch["context"] = np.array([[0, 0, 0], [8, 9, 9]], np.int32)
+    batch = {name: tf.constant(values) for name, values in batch.items()}
+    own, other, count = topic_boost.scorer(language, topics, (0.0, 0.5))(batch)
+    assert int(count) == 5
+    assert float(own[0]) == pytest.approx(float(other[0]))
+    alone = language.log_probs(batch["inputs"], batch["targets"], ())
+    assert float(own[0]) == pytest.approx(-float(tf.reduce_sum(alone)), rel=1e-5)
+    assert float(own[1]) == pytest.approx(boosted(language, topics, batch), rel=1e-5)
+    assert float(own[1]) != pytest.approx(float(other[1]))
+
+
+def boosted(language, topics, batch):
+    """The same by a loop over words, every probability multiplied by hand."""
+    ids, total = topics.vocabulary.topic_ids, 0.0
+    counts = np.asarray(topics.vocabulary.topic_counts, float)
+    for row, targets in enumerate(batch["targets"].numpy()):
+        t = topics.infer_context(batch["context"][row : row + 1]).numpy()[0]
+        share = t @ topics.topics().numpy() / (counts / counts.sum())
+        state = language.initial_state(1)
+        for word, target in zip(batch["inputs"].numpy()[row], targets):
+            log_probs, state = language.step(tf.constant([word]), state, ())
+            p = np.exp(log_probs.numpy()[0].astype(float))
+            p = [x * share[i] ** 0.5 if i >= 0 else x for x, i in zip(p, ids)]
+            total -= np.log(p[target] / sum(p)) if target else 0.0
+    return total

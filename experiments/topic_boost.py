@@ -1,0 +1,111 @@
+"""What a run's topics are worth to the predictions of another run, put there by hand.
+
+Each content word's probability under the language model is multiplied by
+
+    (p(w | t) / p(w)) ^ a,        p(w | t) = (beta t)_w, p(w) its share of the corpus,
+
+t the topics of the sentence's own document (without the sentence) or, beside it, of
+another one, and all words are normalised again. Nothing is trained; a = 0 is the
+language model alone.
+
+    python -m experiments.topic_boost LANGUAGE_RUN TOPIC_RUN
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tqdm import tqdm
+
+from experiments import record
+from preprocessing.vocabulary import PAD
+from tcnlm import runs
+from tcnlm.allocator import keep_memory
+from tcnlm.dataset import Dataset
+from tcnlm.perplexity import signature
+from tcnlm.training import make_reproducible
+
+BATCH = 16  # sequences, each with all words' probabilities in memory
+SEED = 1  # of the batches
+EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
+
+
+def boosts(topics: Any, contexts: tf.Tensor) -> tf.Tensor:
+    """Return log p(w | t) / p(w) of every word for each context, [B, V].
+
+    Zero for words that no topic has.
+    """
+    vocabulary = topics.vocabulary
+    counts = np.asarray(vocabulary.topic_counts, np.float32)
+    ratio = topics.infer_context(contexts) @ topics.topics() / (counts / counts.sum())
+    content = vocabulary.topic_ids >= 0
+    rows = tf.gather(tf.math.log(ratio), np.maximum(vocabulary.topic_ids, 0), axis=1)
+    return tf.where(content, rows, 0.0)
+
+
+def scorer(model: Any, topics: Any, exponents: tuple[float, ...]) -> Any:
+    """Return a function of a batch: nats of own [A] and others' topics [A], targets."""
+
+    @tf.function(input_signature=[signature(model)])
+    def score(batch: dict[str, tf.Tensor]) -> tuple[tf.Tensor, ...]:
+        real = tf.where(batch["targets"] != PAD)
+        wanted = tf.gather_nd(batch["targets"], real)
+        inputs = model.softmax_inputs(
+            real, batch["inputs"], model.context(batch), training=False
+        )
+        alone, own = model.softmax.log_probs(inputs), boosts(topics, batch["context"])
+
+        def nats(boost: tf.Tensor) -> tf.Tensor:
+            rows = tf.gather(boost, real[:, 0])
+            losses = (
+                tf.nn.sparse_softmax_cross_entropy_with_logits(wanted, alone + a * rows)
+                for a in exponents
+            )
+            return tf.stack([tf.reduce_sum(loss) for loss in losses])
+
+        return nats(own), nats(tf.roll(own, 1, axis=0)), tf.size(wanted)
+
+    return score
+
+
+def main(options: argparse.Namespace) -> None:
+    """Print the perplexities for every exponent."""
+    keep_memory()
+    make_reproducible(SEED, options.threads)
+    model, topics = runs.load(options.run), runs.load(options.topics)
+    config = runs.read_config(options.run)
+    split = Dataset(config["data"]["path"]).split("valid", model.preceding_sentences)
+    score, total = scorer(model, topics, EXPONENTS), 0.0
+    batches = zip(range(options.batches), split.batches(BATCH, SEED))
+    for _, batch in tqdm(batches, "scoring", options.batches, disable=None):
+        total = total + np.array(
+            [np.broadcast_to(x, len(EXPONENTS)) for x in score(batch)], float
+        )
+    own, other = np.exp(total[:2] / total[2])
+    print(f"{total[2, 0]:.0f} targets\nexponent  own topics  another document's")
+    for row in zip(EXPONENTS, own, other):
+        print("{:8.2f} {:11.2f} {:19.2f}".format(*row))
+    figures = {"exponents": EXPONENTS, "own": list(own), "other": list(other)}
+    kept = {"figures": {"targets": int(total[2, 0]), **figures}}
+    record.write(options.record, parser(), config["data"], kept)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parsed = argparse.ArgumentParser("python -m experiments.topic_boost")
+    parsed.description = __doc__.split("\n\n")[0]
+    add = parsed.add_argument
+    add("run", metavar="LANGUAGE_RUN", type=Path, help="with an adaptive softmax")
+    add("topics", metavar="TOPIC_RUN", type=Path, help="with topics; on the same data")
+    add("--batches", type=int, default=100, help="of 16 sequences (default: 100)")
+    add("--threads", type=int, default=0, help="cores to use (default: 0, all)")
+    record.add_option(parsed)
+    return parsed
+
+
+if __name__ == "__main__":
+    main(parser().parse_args())

@@ -96,13 +96,14 @@ def test_a_published_table_shows_ours_where_there_is_one(monkeypatch):
         settings = {"layers": 1, "units": units, "num_topics": 30}
         run = {"model": model, "settings": settings}
         evaluation = {"corpus": "imdb", "perplexity": perplexity, "npmi": None}
-        return {"run": run, "evaluation": evaluation}
+        history = [{"epoch": 3.0, "valid_perplexity": perplexity}]
+        return {"run": run, "evaluation": evaluation, "history": history}
 
     runs = [of("tcnlm", 100, 95.126), of("lstm", 200, 50.0)]
     monkeypatch.setattr(results, "records", lambda: runs)
     table = results.published_table("imdb", "Table 6")
-    assert "| tcnlm | 1x100 | 30 | perplexity | 94.64 | 95.13 |" in table
-    assert "| lstm | 1x100 | – | perplexity | 105.29 | – |" in table
+    assert "| tcnlm | 1x100 | 30 | perplexity | 94.64 | 95.13 | 3 |" in table
+    assert "| lstm | 1x100 | – | perplexity | 105.29 | – | – |" in table
 
 
 def test_a_history_table_shows_runs_of_different_lengths():

@@ -200,13 +200,16 @@ def published_table(corpus: str, table: str) -> str:
         for measure in ("perplexity", "npmi"):
             model = record["run"]["model"]
             figure = beside(evaluation.get("corpus"), model, settings, measure)
-            ours[figure] = evaluation[measure]
-    rows = [["model", "layers x units", "topics", "measure", "published", "ours"]]
+            ours[figure] = evaluation[measure], _best(record).get("epoch")
+    title = ["model", "layers x units", "topics", "measure", "published", "ours"]
+    rows = [[*title, "our epochs"]]
     for figure in figures():
         if (figure.corpus, figure.table) == (corpus, table):
-            value, digits = ours.get(figure), 2 if figure.measure == "perplexity" else 3
+            value, epochs = ours.get(figure, (None, None))
+            digits = 2 if figure.measure == "perplexity" else 3
             cells = [figure.model, figure.size, figure.topics, figure.measure]
             cells += [figure.value, MISSING if value is None else f"{value:.{digits}f}"]
+            cells += [f"{epochs:.0f}" if epochs else MISSING]
             rows.append([cell or MISSING for cell in cells])
     return _markdown(rows)
 

@@ -142,11 +142,7 @@ def history_table(chosen: list[dict]) -> str:
 
 def _title(record: dict) -> str:
     topics = record["run"].get("settings", {}).get("num_topics")
-    return (
-        f"{record['run']['model']}, {topics} topics"
-        if topics
-        else record["run"]["model"]
-    )
+    return record["run"]["model"] + (f", {topics} topics" if topics else "")
 
 
 def topics_table(record: dict) -> str:

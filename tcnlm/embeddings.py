@@ -1,8 +1,15 @@
-"""Word embeddings to start from: a word2vec file, or made from the training text."""
+"""Word embeddings to start from: a word2vec file, or made from the training text.
+
+As a program it makes that file, so that several runs on the same data need not each
+make the vectors anew: `--embeddings FILE` then starts a run as `--embeddings train`
+would with the same seed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +18,39 @@ from gensim.models import KeyedVectors, Word2Vec
 
 from preprocessing.errors import InputError
 from preprocessing.vocabulary import SPECIALS
+from tcnlm.dataset import Dataset
+from tcnlm.files import replacing
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Make the vectors and write the file."""
+    options = parser().parse_args(arguments)
+    dataset = Dataset(options.data)
+    vectors = train_vectors(dataset, options.size, options.seed)
+    write_vectors(options.out, vectors, dataset.vocabulary.words)
+    print(f"{options.out}: {len(vectors):,} vectors of size {options.size}")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    described = "Make word2vec vectors (skip-gram) of a data folder's training text."
+    parsed = argparse.ArgumentParser(
+        "python -m tcnlm.embeddings", description=described
+    )
+    add = parsed.add_argument
+    add("data", metavar="DATA", type=Path, help="folder made by preprocessing")
+    add("--out", metavar="FILE", type=Path, required=True, help="binary if named .bin")
+    add(
+        "--size",
+        metavar="N",
+        type=int,
+        default=300,
+        help="numbers a word (default: 300)",
+    )
+    add(
+        "--seed", metavar="N", type=int, default=1, help="that of the runs (default: 1)"
+    )
+    return parsed
 
 
 def starting_vectors(source: str, dataset: Any, size: int, seed: int) -> dict:
@@ -52,11 +92,19 @@ class Sentences:
                 yield [str(word) for word in sentence]
 
 
+def write_vectors(path: Path, vectors: KeyedVectors, words: Sequence[str]) -> None:
+    """Write vectors keyed by word id in word2vec's format, under the words."""
+    named = KeyedVectors(vectors.vector_size)
+    ids = vectors.index_to_key
+    named.add_vectors([words[int(word)] for word in ids], vectors[ids])
+    with replacing(path) as aside:
+        named.save_word2vec_format(str(aside), binary=_is_binary(path))
+
+
 def read_vectors(path: Path, size: int) -> KeyedVectors:
     """Read word2vec's text format, or its binary one where the name ends in .bin."""
-    binary = ".bin" in path.suffixes
     try:
-        vectors = KeyedVectors.load_word2vec_format(str(path), binary=binary)
+        vectors = KeyedVectors.load_word2vec_format(str(path), binary=_is_binary(path))
     except (OSError, ValueError, UnicodeDecodeError, EOFError) as error:
         raise InputError(f"--embeddings {path}: not a word2vec file: {error}") from None
     if vectors.vector_size != size:
@@ -65,6 +113,10 @@ def read_vectors(path: Path, size: int) -> KeyedVectors:
             f"add --set embedding_size={vectors.vector_size}"
         )
     return vectors
+
+
+def _is_binary(path: Path) -> bool:
+    return ".bin" in path.suffixes
 
 
 def fill(table: np.ndarray, vectors: dict[int, np.ndarray]) -> np.ndarray:
@@ -79,3 +131,11 @@ def fill(table: np.ndarray, vectors: dict[int, np.ndarray]) -> np.ndarray:
         given = np.stack([vectors[row] for row in rows])
         filled[rows] = given * (table.std() / given.std())
     return filled
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)

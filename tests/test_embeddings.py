@@ -47,6 +47,18 @@ def test_vectors_made_from_the_text_are_the_same_again(toy_data):
     np.testing.assert_array_equal(after[4:], again[4:])
 
 
+@pytest.mark.parametrize("name, exact", [("made.bin", True), ("made.txt", False)])
+def test_a_file_of_made_vectors_starts_a_run_like_vectors_of_its_own(
+    toy_data, tmp_path, name, exact
+):
+    made = tmp_path / name
+    arguments = [str(toy_data), "--out", str(made), "--size", "3", "--seed", "0"]
+    embeddings.main(arguments)
+    _, _, own = prepared_table(toy_data, "train")
+    _, _, given = prepared_table(toy_data, str(made))
+    np.testing.assert_allclose(given[4:], own[4:], rtol=0 if exact else 1e-5)
+
+
 def test_vectors_of_another_size_are_refused_saying_what_to_set(tmp_path):
     path = write_word2vec(tmp_path / "vectors.txt", {"ship": [1.0, 2.0]})
     with pytest.raises(InputError, match="--set embedding_size=2"):

@@ -47,7 +47,7 @@ def test_vectors_made_from_the_text_are_the_same_again(toy_data):
     np.testing.assert_array_equal(after[4:], again[4:])
 
 
-@pytest.mark.parametrize("name, exact", [("made.bin", True), ("made.txt", False)])
+@pytest.mark.parametrize(("name", "exact"), [("made.bin", True), ("made.txt", False)])
 def test_a_file_of_made_vectors_starts_a_run_like_vectors_of_its_own(
     toy_data, tmp_path, name, exact
 ):

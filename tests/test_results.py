@@ -117,6 +117,24 @@ def test_a_history_table_shows_runs_of_different_lengths():
     assert table.split("\n")[2:] == ["| 1 | 20.00 | 15.00 |", "| 2 | 10.13 |  |"]
 
 
+def test_a_table_of_changes_names_them_and_gives_the_ratio(tmp_path):
+    def keep(folder, model, valid, test, **settings):
+        kept = {"run": {"model": model, "settings": {"dropout": 0.4, **settings}}}
+        kept["history"] = [{"epoch": 1.0, "valid_perplexity": valid}]
+        kept["evaluation"] = {"perplexity": test}
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / f"{model}.json").write_text(json.dumps(kept))
+
+    keep("base", "lstm", 100.0, 200.0)
+    keep("base", "tcnlm", 90.0, 220.0, num_topics=2)
+    keep("none", "lstm", 80.0, 160.0, dropout=0.0)
+    table = results.changes_table([tmp_path / "base", tmp_path / "none"])
+    assert table.splitlines()[2:] == [
+        "| as they were | 1 | 100.00 | 90.00 | 0.900 | 200.00 | 220.00 | 1.100 |",
+        "| `dropout=0.0` | 1 | 80.00 | – | – | 160.00 | – | – |",
+    ]
+
+
 def test_a_table_of_systems_shows_the_paper_s_figures_and_the_rates(tmp_path):
     def keep(model, perplexity, npmi, **settings):
         evaluation = {"perplexity": perplexity, "npmi": npmi, "parameters": 1234}

@@ -2,10 +2,14 @@
 
 A table stands between `<!-- table NAME -->` and `<!-- end -->`. NAME is one of
 
-    runs DATA                 all runs recorded on a DATA folder of that name
+    runs DATA                 all runs recorded on a DATA folder of that name, or if
+                              there is none those in results/DATA
     systems FOLDER            the runs in results/FOLDER, a system each, beside the
                               paper's figures for them on IMDB
     history DATA              their validation perplexities, epoch by epoch
+    changes FOLDER FOLDER...  LSTM and TCNLM (lstm.json, tcnlm.json) of each folder in
+                              results/, named by the settings in which they differ from
+                              those of the first
     topics FILE               the most used topics of the run in results/FILE.json
     alone FOLDER              what the topic model learned alone, a row for every
                               record of experiments.topics_alone in results/FOLDER
@@ -37,6 +41,11 @@ PAGES = (ROOT / "README.md", RESULTS / "README.md")
 RATES = "rates.csv"  # written by python -m benchmarks.rates
 MISSING = "–"
 SHOWN_TOPICS = 5
+PAIR = ("lstm", "tcnlm")
+SPLITS = {
+    "validation": lambda record: _best(record)["valid_perplexity"],
+    "test": lambda record: record["evaluation"]["perplexity"],
+}
 
 
 def records(folder: Path = RESULTS) -> list[dict]:
@@ -60,7 +69,10 @@ def _table(name: str) -> str:
         return alone_table(records(RESULTS / rest))
     if kind == "systems":
         return systems_table(RESULTS / rest)
+    if kind == "changes":
+        return changes_table([RESULTS / folder for folder in rest.split()])
     chosen = [r for r in records() if r["data"]["name"] == rest]
+    chosen = chosen or records(RESULTS / rest)
     return {"runs": runs_table, "history": history_table}[kind](chosen)
 
 
@@ -154,6 +166,34 @@ def topics_table(record: dict) -> str:
         words = " ".join(topic["words"][:10])
         rows.append([str(topic["topic"]), *figures, words, topic["sentence"] or ""])
     return _markdown(rows)
+
+
+def changes_table(folders: Sequence[Path]) -> str:
+    """Return what a change of settings does to LSTM, TCNLM and their ratio."""
+    pairs = [[_read(f / f"{model}.json") for model in PAIR] for f in folders]
+    titles = [f"{name}, {split}" for split in SPLITS for name in (*PAIR, "ratio")]
+    rows = [["settings", "epochs", *titles]]
+    base = pairs[0][0]["run"]["settings"]
+    return _markdown(rows + [_change(lstm, tcnlm, base) for lstm, tcnlm in pairs])
+
+
+def _change(lstm: dict, tcnlm: dict | None, base: dict) -> list[str]:
+    settings = lstm["run"]["settings"]
+    changed = [f"`{k}={_plain(v)}`" for k, v in settings.items() if v != base[k]]
+    row = [" ".join(changed) or "as they were", f"{lstm['history'][-1]['epoch']:.0f}"]
+    for figure in SPLITS.values():
+        row += [f"{figure(lstm):.2f}"]
+        ratio = tcnlm and figure(tcnlm) / figure(lstm)
+        row += [f"{figure(tcnlm):.2f}", f"{ratio:.3f}"] if tcnlm else [MISSING] * 2
+    return row
+
+
+def _plain(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else f"{value}"
+
+
+def _read(path: Path) -> dict | None:
+    return json.loads(path.read_text()) if path.exists() else None
 
 
 ALONE = (  # title, form, figure

@@ -2,8 +2,8 @@
 
 A table stands between `<!-- table NAME -->` and `<!-- end -->`. NAME is one of
 
-    runs DATA                 all runs recorded on a DATA folder of that name, or if
-                              there is none those in results/DATA
+    runs DATA                 all runs recorded on a DATA folder of that name, or where
+                              there are none those in the folder results/DATA
     systems FOLDER            the runs in results/FOLDER, a system each, beside the
                               paper's figures for them on IMDB
     history DATA              their validation perplexities, epoch by epoch
@@ -72,7 +72,7 @@ def _table(name: str) -> str:
     if kind == "changes":
         return changes_table([RESULTS / folder for folder in rest.split()])
     chosen = [r for r in records() if r["data"]["name"] == rest]
-    chosen = chosen or records(RESULTS / rest)
+    chosen = chosen or [r for r in records(RESULTS / rest) if "evaluation" in r]
     return {"runs": runs_table, "history": history_table}[kind](chosen)
 
 

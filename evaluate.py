@@ -8,7 +8,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from preprocessing.errors import InputError
+from preprocessing.errors import InputError, errors_reported
 from tcnlm.allocator import keep_memory
 from tcnlm.published import corpora
 
@@ -75,8 +75,5 @@ def parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    try:
+    with errors_reported():
         main(parser().parse_args(), shlex.join(["python", *sys.argv]))
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)

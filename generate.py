@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
-from preprocessing.errors import InputError
+from preprocessing.errors import errors_reported
 from tcnlm import generation
 from tcnlm.allocator import keep_memory
 from tcnlm.decoding import METHODS
@@ -54,8 +53,5 @@ def parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    try:
+    with errors_reported():
         main(parser().parse_args())
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)

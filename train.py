@@ -7,14 +7,14 @@ import shlex
 import sys
 from pathlib import Path
 
-from preprocessing.errors import InputError
+from preprocessing.errors import errors_reported
 from tcnlm import training
 from tcnlm.allocator import keep_memory
 from tcnlm.dataset import Dataset
 from tcnlm.export import export
 from tcnlm.models import MODELS, model_class
 from tcnlm.runs import WEIGHTS, make_model, new_config, open_run
-from tcnlm.settings import SettingError, Training, describe, override
+from tcnlm.settings import Training, describe, override
 
 
 def main(options: argparse.Namespace, command: str) -> None:
@@ -72,8 +72,5 @@ if __name__ == "__main__":
     chosen = parser().parse_args()
     if chosen.embeddings:
         chosen.set.append(f"embeddings={chosen.embeddings}")
-    try:
+    with errors_reported(training.NotFiniteError):
         main(chosen, shlex.join(["python", *sys.argv]))
-    except (InputError, SettingError, training.NotFiniteError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)

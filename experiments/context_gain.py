@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from preprocessing.errors import errors_reported
 from preprocessing.vocabulary import PAD, UNK, Vocabulary
 from tcnlm import runs
 from tcnlm.dataset import Batch, Dataset, Split
@@ -180,4 +181,5 @@ def parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    main(parser().parse_args())
+    with errors_reported():
+        main(parser().parse_args())

@@ -9,14 +9,13 @@ the likeliest words after one beginning are always the same, and by sampling.
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from experiments import record
-from preprocessing.errors import InputError
+from preprocessing.errors import InputError, errors_reported
 from tcnlm import runs
 from tcnlm.allocator import keep_memory
 from tcnlm.decoding import Decoding
@@ -103,7 +102,5 @@ def parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    try:
+    with errors_reported():
         main(parser().parse_args())
-    except InputError as error:
-        sys.exit(f"error: {error}")

@@ -22,6 +22,7 @@ import tensorflow as tf
 from tqdm import tqdm
 
 from experiments import record
+from preprocessing.errors import errors_reported
 from preprocessing.vocabulary import PAD
 from tcnlm import runs
 from tcnlm.allocator import keep_memory
@@ -108,4 +109,5 @@ def parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    main(parser().parse_args())
+    with errors_reported():
+        main(parser().parse_args())

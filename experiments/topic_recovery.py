@@ -18,6 +18,7 @@ import numpy as np
 from tqdm import tqdm
 
 from experiments import record
+from preprocessing.errors import errors_reported
 from tcnlm import runs
 from tcnlm.allocator import keep_memory
 from tcnlm.dataset import NO_WORD
@@ -85,4 +86,5 @@ def parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    main(parser().parse_args())
+    with errors_reported():
+        main(parser().parse_args())

@@ -18,6 +18,7 @@ import numpy as np
 import tensorflow as tf
 
 from experiments import record
+from preprocessing.errors import errors_reported
 from tcnlm import runs
 from tcnlm.dataset import Dataset, Split
 from tcnlm.perplexity import signature
@@ -79,4 +80,5 @@ def parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    main(parser().parse_args())
+    with errors_reported():
+        main(parser().parse_args())

@@ -18,6 +18,7 @@ import numpy as np
 import tensorflow as tf
 
 from experiments import record
+from preprocessing.errors import errors_reported
 from tcnlm import losses
 from tcnlm.allocator import keep_memory
 from tcnlm.coherence import measure
@@ -112,4 +113,5 @@ def parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    main(parser().parse_args())
+    with errors_reported():
+        main(parser().parse_args())

@@ -8,7 +8,6 @@ would with the same seed.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 from gensim.models import KeyedVectors, Word2Vec
 
-from preprocessing.errors import InputError
+from preprocessing.errors import InputError, errors_reported
 from preprocessing.vocabulary import SPECIALS
 from tcnlm.dataset import Dataset
 from tcnlm.files import replacing
@@ -134,8 +133,5 @@ def fill(table: np.ndarray, vectors: dict[int, np.ndarray]) -> np.ndarray:
 
 
 if __name__ == "__main__":
-    try:
+    with errors_reported():
         main()
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)

@@ -27,13 +27,12 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
 
-from preprocessing.errors import InputError
+from preprocessing.errors import InputError, errors_reported
 from preprocessing.text import RULES
 from preprocessing.vocabulary import EOS, GO, PAD, SPECIALS, UNK, Vocabulary
 from tcnlm.dataset import NO_WORD
@@ -258,8 +257,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
+    with errors_reported():
         main()
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)

@@ -107,7 +107,7 @@ def learning_curves(history: History) -> Figure:
 def _judged_curves(axes: Axes, history: History, measure: str) -> None:
     steps = history["step"]
     for split, label, colour in (
-        ("train", "training, with dropout, since the last evaluation", GREY),
+        ("train", "training, as it went, since the last evaluation", GREY),
         ("valid", "validation", BLUE),
     ):
         values = history.get(f"{split}_{measure}")

@@ -7,6 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, get_args, get_type_hints
 
+from preprocessing.errors import InputError
+
 POSITIVE = {"units", "layers", "embedding_size", "num_topics", "batch_size", "epochs"}
 POSITIVE |= {"patience", "document_sequences", "filters", "filter_width", "topic_size"}
 POSITIVE |= {"context_sentences", "context_units", "passes", "chunk_size", "iterations"}
@@ -22,7 +24,7 @@ CHOICES = {
 _WANTED = {bool: "true or false", int: "a whole number", float: "a number"}
 
 
-class SettingError(ValueError):
+class SettingError(InputError):
     """A setting that does not exist or a value that does not fit it."""
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from preprocessing.errors import InputError
+from preprocessing.errors import InputError, errors_reported
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.coherence import NEVER, TOPS, WINDOW, measure, protocol, save_counts
 from tcnlm.coherence.figures import scored_words
@@ -113,8 +112,5 @@ def _report(
 
 
 if __name__ == "__main__":
-    try:
+    with errors_reported():
         main()
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)

@@ -11,6 +11,7 @@ import tiny
 
 from experiments import (
     context_gain,
+    other_tokens,
     record,
     sentences,
     topic_boost,
@@ -19,6 +20,7 @@ from experiments import (
     topics_alone,
 )
 from preprocessing.errors import InputError
+from preprocessing.sources import read_lines, split_tdlm
 from tcnlm import losses
 from tcnlm.coherence.__main__ import main as coherence
 from tcnlm.dataset import Dataset
@@ -253,3 +255,14 @@ def boosted(language, topics, batch):
             p = [x * share[i] ** 0.5 if i >= 0 else x for x, i in zip(p, ids)]
             total -= np.log(p[target] / sum(p)) if target else 0.0
     return total
+
+
+def test_other_tokens_keep_documents_their_order_and_sentences(tmp_path):
+    raw, out = tmp_path / "raw.jsonl", tmp_path / "other.txt"
+    documents = ["I don't know...<br /><br />It's 9/10! So there.", "", "Bad film."]
+    raw.write_text("".join(json.dumps({"text": text}) + "\n" for text in documents))
+    given = [str(raw), "--out", str(out)]
+    other_tokens.main(other_tokens.parser().parse_args(given))
+    read = [split_tdlm(line) for line in read_lines(out)]
+    sentences = ["i don ' t know ...", "it ' s 9 / 10 !", "so there ."]
+    assert read == [[s.split() for s in sentences], [[]], [["bad", "film", "."]]]

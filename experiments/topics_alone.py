@@ -41,15 +41,14 @@ def bound(model: Any, split: Split) -> dict[str, float]:
     "perplexity" is that of the bound, KL included, "words_perplexity" that of the words
     with t at its mean.
     """
+    prior = model.config.prior_mean, model.config.prior_variance
 
     @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)])
     def score(context: tf.Tensor) -> tuple[tf.Tensor, ...]:
         bow = model.bag(context)
         mean, log_variance = model.encoder(bow)
-        drawn, kl = (
-            model.draw(mean, log_variance),
-            losses.gaussian_kl(mean, log_variance),
-        )
+        drawn = model.draw(mean, log_variance)
+        kl = losses.gaussian_kl(mean, log_variance, *prior)
         sums = [log_likelihood(model, bow, drawn), log_likelihood(model, bow, mean), kl]
         return tuple(map(tf.reduce_sum, [*sums, bow]))
 

@@ -153,9 +153,9 @@ def test_the_bound_of_a_model_that_ignores_documents_is_that_of_its_one_topic(da
 
 
 def test_the_bound_counts_the_divergence_once_a_document(data):
-    model, split = alone(data, log_variance=-2.0), data.split("valid")
+    model, split = alone(data, prior_variance=4.0), data.split("valid")
     mean, log_variance = model.encoder(model.bag(next(split.document_contexts(999))))
-    kl = tf.reduce_mean(losses.gaussian_kl(mean, log_variance))
+    kl = tf.reduce_mean(losses.gaussian_kl(mean, log_variance, 0.0, 4.0))
     found = topics_alone.bound(model, split)
     assert found["kl"] == pytest.approx(float(kl), rel=1e-5)
     assert found["perplexity"] > found["words_perplexity"]

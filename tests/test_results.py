@@ -118,8 +118,10 @@ def test_a_history_table_shows_runs_of_different_lengths():
 
 
 def test_a_table_of_changes_names_them_and_gives_the_ratio(tmp_path):
-    def keep(folder, model, valid, test, **settings):
-        kept = {"run": {"model": model, "settings": {"dropout": 0.4, **settings}}}
+    def keep(folder, model, valid, test, data="tenth", lazy_adam=False, **settings):
+        run = {"model": model, "settings": {"dropout": 0.4, **settings}}
+        kept = {"run": {**run, "training": {"lazy_adam": lazy_adam}}}
+        kept["data"] = {"name": data}
         kept["history"] = [{"epoch": 1.0, "valid_perplexity": valid}]
         kept["evaluation"] = {"perplexity": test}
         (tmp_path / folder).mkdir(exist_ok=True)
@@ -128,10 +130,13 @@ def test_a_table_of_changes_names_them_and_gives_the_ratio(tmp_path):
     keep("base", "lstm", 100.0, 200.0)
     keep("base", "tcnlm", 90.0, 220.0, num_topics=2)
     keep("none", "lstm", 80.0, 160.0, dropout=0.0)
-    table = results.changes_table([tmp_path / "base", tmp_path / "none"])
+    keep("other", "lstm", 70.0, 150.0, data="fifth", lazy_adam=True)
+    folders = [tmp_path / name for name in ("base", "none", "other")]
+    table = results.changes_table(folders)
     assert table.splitlines()[2:] == [
         "| as they were | 1 | 100.00 | 90.00 | 0.900 | 200.00 | 220.00 | 1.100 |",
         "| `dropout=0.0` | 1 | 80.00 | – | – | 160.00 | – | – |",
+        "| `lazy_adam=True` `data=fifth` | 1 | 70.00 | – | – | 150.00 | – | – |",
     ]
 
 

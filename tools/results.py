@@ -8,8 +8,8 @@ A table stands between `<!-- table NAME -->` and `<!-- end -->`. NAME is one of
                               paper's figures for them on IMDB
     history DATA              their validation perplexities, epoch by epoch
     changes FOLDER FOLDER...  LSTM and TCNLM (lstm.json, tcnlm.json) of each folder in
-                              results/, named by the settings in which they differ from
-                              those of the first
+                              results/, named by the settings and the data in which they
+                              differ from those of the first
     topics FILE               the most used topics of the run in results/FILE.json
     alone FOLDER              what the topic model learned alone, a row for every
                               record of experiments.topics_alone in results/FOLDER
@@ -27,6 +27,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from csv import DictReader
+from dataclasses import asdict
 from itertools import zip_longest
 from pathlib import Path
 
@@ -34,6 +35,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tcnlm.published import beside, figures  # noqa: E402
+from tcnlm.settings import Training  # noqa: E402
 
 RESULTS = ROOT / "results"
 PLACE = re.compile(r"(<!-- table (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -173,13 +175,21 @@ def changes_table(folders: Sequence[Path]) -> str:
     pairs = [[_read(f / f"{model}.json") for model in PAIR] for f in folders]
     titles = [f"{name}, {split}" for split in SPLITS for name in (*PAIR, "ratio")]
     rows = [["settings", "epochs", *titles]]
-    base = pairs[0][0]["run"]["settings"]
+    base = _varied(pairs[0][0])
     return _markdown(rows + [_change(lstm, tcnlm, base) for lstm, tcnlm in pairs])
 
 
+def _varied(record: dict) -> dict:
+    """Return all that two runs of one model may differ in, the data's name among it."""
+    run = record["run"]
+    # An older record lacks what could be set only later, and went by the default.
+    training = {**asdict(Training()), **run["training"]}
+    return {**run["settings"], **training, "data": record["data"]["name"]}
+
+
 def _change(lstm: dict, tcnlm: dict | None, base: dict) -> list[str]:
-    settings = lstm["run"]["settings"]
-    changed = [f"`{k}={_plain(v)}`" for k, v in settings.items() if v != base[k]]
+    varied = _varied(lstm)
+    changed = [f"`{k}={_plain(v)}`" for k, v in varied.items() if v != base[k]]
     row = [" ".join(changed) or "as they were", f"{lstm['history'][-1]['epoch']:.0f}"]
     for figure in SPLITS.values():
         row += [f"{figure(lstm):.2f}"]

@@ -129,14 +129,16 @@ def test_a_table_of_changes_names_them_and_gives_the_ratio(tmp_path):
 
     keep("base", "lstm", 100.0, 200.0)
     keep("base", "tcnlm", 90.0, 220.0, num_topics=2)
-    keep("none", "lstm", 80.0, 160.0, dropout=0.0)
+    keep("none", "tcnlm", 80.0, 160.0, num_topics=2, dropout=0.0)
     keep("other", "lstm", 70.0, 150.0, data="fifth", lazy_adam=True)
+    keep("other", "tcnlm", 77.0, 120.0, data="fifth", lazy_adam=True, num_topics=2)
     folders = [tmp_path / name for name in ("base", "none", "other")]
+    other = "`lazy_adam=True` `data=fifth`"
     table = results.changes_table(folders)
     assert table.splitlines()[2:] == [
         "| as they were | 1 | 100.00 | 90.00 | 0.900 | 200.00 | 220.00 | 1.100 |",
-        "| `dropout=0.0` | 1 | 80.00 | – | – | 160.00 | – | – |",
-        "| `lazy_adam=True` `data=fifth` | 1 | 70.00 | – | – | 150.00 | – | – |",
+        "| `dropout=0.0` | 1 | 100.00 | 80.00 | 0.800 | 200.00 | 160.00 | 0.800 |",
+        f"| {other} | 1 | 70.00 | 77.00 | 1.100 | 150.00 | 120.00 | 0.800 |",
     ]
 
 

@@ -8,8 +8,9 @@ A table stands between `<!-- table NAME -->` and `<!-- end -->`. NAME is one of
                               paper's figures for them on IMDB
     history DATA              their validation perplexities, epoch by epoch
     changes FOLDER FOLDER...  LSTM and TCNLM (lstm.json, tcnlm.json) of each folder in
-                              results/, named by the settings and the data in which they
-                              differ from those of the first
+                              results/, named by the settings and the data in which
+                              TCNLM differs from that of the first; a folder without
+                              an LSTM goes by the first's
     topics FILE               the most used topics of the run in results/FILE.json
     alone FOLDER              what the topic model learned alone, a row for every
                               record of experiments.topics_alone in results/FOLDER
@@ -171,12 +172,14 @@ def topics_table(record: dict) -> str:
 
 
 def changes_table(folders: Sequence[Path]) -> str:
-    """Return what a change of settings does to LSTM, TCNLM and their ratio."""
+    """Return what a change of settings or data does to LSTM, TCNLM and their ratio."""
     pairs = [[_read(f / f"{model}.json") for model in PAIR] for f in folders]
     titles = [f"{name}, {split}" for split in SPLITS for name in (*PAIR, "ratio")]
-    rows = [["settings", "epochs", *titles]]
-    base = _varied(pairs[0][0])
-    return _markdown(rows + [_change(lstm, tcnlm, base) for lstm, tcnlm in pairs])
+    rows = [["change", "epochs", *titles]]
+    first, base = pairs[0][0], _varied(pairs[0][1])
+    return _markdown(
+        rows + [_change(lstm or first, tcnlm, base) for lstm, tcnlm in pairs]
+    )
 
 
 def _varied(record: dict) -> dict:
@@ -187,14 +190,13 @@ def _varied(record: dict) -> dict:
     return {**run["settings"], **training, "data": record["data"]["name"]}
 
 
-def _change(lstm: dict, tcnlm: dict | None, base: dict) -> list[str]:
-    varied = _varied(lstm)
+def _change(lstm: dict, tcnlm: dict, base: dict) -> list[str]:
+    varied = _varied(tcnlm)
     changed = [f"`{k}={_plain(v)}`" for k, v in varied.items() if v != base[k]]
-    row = [" ".join(changed) or "as they were", f"{lstm['history'][-1]['epoch']:.0f}"]
+    row = [" ".join(changed) or "as they were", f"{tcnlm['history'][-1]['epoch']:.0f}"]
     for figure in SPLITS.values():
-        row += [f"{figure(lstm):.2f}"]
-        ratio = tcnlm and figure(tcnlm) / figure(lstm)
-        row += [f"{figure(tcnlm):.2f}", f"{ratio:.3f}"] if tcnlm else [MISSING] * 2
+        ratio = figure(tcnlm) / figure(lstm)
+        row += [f"{figure(lstm):.2f}", f"{figure(tcnlm):.2f}", f"{ratio:.3f}"]
     return row
 
 

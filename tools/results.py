@@ -84,7 +84,8 @@ COLUMNS = (  # title, form, value of a record
     ("parameters", "{:,}", lambda r: r["evaluation"]["parameters"]),
     ("epochs", "{:.0f}", lambda r: r["history"][-1]["epoch"]),
     ("best epoch", "{:.0f}", lambda r: _best(r).get("epoch")),
-    ("training, hours", "{:.1f}", lambda r: r["history"][-1]["seconds"] / 3600),
+    # LDA is fitted before the clock starts: no hours.
+    ("training, hours", "{:.1f}", lambda r: r["history"][-1]["seconds"] / 3600 or None),
     ("validation perplexity", "{:.2f}", lambda r: _best(r).get("valid_perplexity")),
     ("test perplexity", "{:.2f}", lambda r: r["evaluation"]["perplexity"]),
     ("NPMI", "{:.3f}", lambda r: r["evaluation"]["npmi"]),

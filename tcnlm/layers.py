@@ -32,6 +32,11 @@ class TopicEncoder(tf.keras.layers.Layer):
     counts; `transform` "log" feeds log(1 + count), "frequencies" shares. The variance
     starts at the constant exp(`log_variance`). In training `drop` may remove words from
     what the encoder sees, never from what is rebuilt.
+
+    `mean_deviation` above 0 holds each dimension of mu to this standard deviation over
+    the documents, by a batch normalisation without a learned scale (as Srivastava and
+    Sutton 2017; Zhu et al. 2020): no dimension can then fall to the prior. Outside
+    training the moving averages stand for the batch's mean and variance.
     """
 
     def __init__(
@@ -40,9 +45,11 @@ class TopicEncoder(tf.keras.layers.Layer):
         hidden: tuple[int, ...] = (256, 256),
         transform: str = "counts",
         log_variance: float = 0.0,
+        mean_deviation: float = 0.0,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
+        self.mean_deviation = mean_deviation
         self.transform = INPUT_TRANSFORMS[transform]
         self.hidden = [tf.keras.layers.Dense(size, "relu") for size in hidden]
         self.mean = tf.keras.layers.Dense(latent_size, name="mean")
@@ -52,15 +59,23 @@ class TopicEncoder(tf.keras.layers.Layer):
             bias_initializer=tf.keras.initializers.Constant(log_variance),
             name="log_variance",
         )
+        if mean_deviation:
+            self.normalise = tf.keras.layers.BatchNormalization(scale=False)
 
     def call(
-        self, bow: tf.Tensor, drop: Callable[[tf.Tensor], tf.Tensor] = tf.identity
+        self,
+        bow: tf.Tensor,
+        drop: Callable[[tf.Tensor], tf.Tensor] = tf.identity,
+        training: bool = False,
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Return mu and log sigma^2; see the class."""
         hidden = drop(self.transform(bow))
         for layer in self.hidden:
             hidden = layer(hidden)
-        return self.mean(hidden), self.log_variance(hidden)
+        mean = self.mean(hidden)
+        if self.mean_deviation:
+            mean = self.mean_deviation * self.normalise(mean, training=training)
+        return mean, self.log_variance(hidden)
 
 
 class TopicProportions(tf.keras.layers.Layer):

@@ -115,6 +115,28 @@ def test_posterior_of_a_document_depends_on_its_own_bag_alone(rng):
     assert reached.any()
 
 
+def test_mean_deviation_is_that_of_mu_over_a_training_batch(rng):
+    encoder = make(TopicEncoder(K, hidden=(7, 6), mean_deviation=0.5), rng, 1, D)
+    bags = tf.constant(rng.poisson(3.0, size=[50, D]), tf.float32)
+    mu, _ = encoder(bags, training=True)
+    shift = encoder.normalise.beta
+    assert_close(tf.reduce_mean(mu, axis=0), 0.5 * shift)
+    np.testing.assert_allclose(np.std(mu, axis=0), 0.5, rtol=0.01)
+
+
+def test_mean_deviation_outside_training_goes_by_the_averages_so_far(rng):
+    encoder = make(TopicEncoder(K, hidden=(7, 6), mean_deviation=0.5), rng, 1, D)
+    bags, averages = draw_bags(rng), encoder.normalise
+    averages.moving_mean.assign(rng.normal(size=K))
+    averages.moving_variance.assign(rng.uniform(0.5, 2.0, K))
+    hidden = [dense(layer) for layer in encoder.hidden]
+    heads = dense(encoder.mean), dense(encoder.log_variance)
+    plain = np.array([reference.encoder(d, hidden, *heads)[0] for d in bags])
+    mean, variance = averages.moving_mean.numpy(), averages.moving_variance.numpy()
+    standard = (plain - mean) / np.sqrt(variance + averages.epsilon)
+    assert_close(encoder(bags)[0], 0.5 * (standard + averages.beta.numpy()))
+
+
 # --- Topic proportions --------------------------------------------------------------
 
 

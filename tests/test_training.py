@@ -57,6 +57,7 @@ def make_trainer(data, run, model="tcnlm", **settings):
     kind = model_class(model)
     sizes = {"units": 8, "embedding_size": 6, "cutoffs": (15,), "num_topics": 4}
     sizes |= {"head_start": 9, "encoder_units": (8, 8), "context_units": 5}
+    sizes |= {"mean_deviation": 1.0}
     known = {item.name for item in dataclasses.fields(kind.Config)}
     config = kind.Config(**{key: sizes[key] for key in known & sizes.keys()})
     made = kind(config, dataset.vocabulary, seed=1)

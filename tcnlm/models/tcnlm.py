@@ -36,6 +36,7 @@ class TopicConfig(lstm.Config):
     num_topics: int = 100  # paper, Tables 2 to 4: 50, 100 and 150
     latent_size: int = 0  # dimensions of theta: not stated; 0 takes num_topics
     log_variance: float = 0.0  # open: where the encoder's log sigma^2 starts
+    mean_deviation: float = 0.0  # open: of mu over a batch, held there; 0: as it comes
     encoder_units: tuple[int, ...] = (256, 256)  # paper, section 5
     encoder_input: str = "log"  # "counts" in the paper, section 3.1
     prior_mean: float = 0.0  # mu_0 of eq. 4: symbols only
@@ -84,6 +85,7 @@ class NeuralTopicLanguageModel(RecurrentLanguageModel, TopicModel):
             config.encoder_units,
             config.encoder_input,
             config.log_variance,
+            config.mean_deviation,
         )
         self.proportions = TopicProportions(topics)
         self.decoder = TopicDecoder(topics, self.num_topic_words)
@@ -124,7 +126,7 @@ class NeuralTopicLanguageModel(RecurrentLanguageModel, TopicModel):
         """Return t [B, K], drawn from q in training, and the topic model's terms."""
         rate = self.config.encoder_dropout
         mean, log_variance = self.encoder(
-            bow, lambda words: self.dropout(words, rate, training)
+            bow, lambda words: self.dropout(words, rate, training), training
         )
         theta = self.draw(mean, log_variance) if training else mean
         topics = self.proportions(theta)

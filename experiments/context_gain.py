@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from experiments import record
 from preprocessing.errors import errors_reported
 from preprocessing.vocabulary import PAD, UNK, Vocabulary
 from tcnlm import runs
@@ -114,8 +115,10 @@ def endless(split: Split, seed: int) -> Iterator[Batch]:
         epoch += 1
 
 
-def train(model: Any, train: Split, valid: Split, options: argparse.Namespace) -> None:
-    """Train the encoder and print the gain as it grows."""
+def train(
+    model: Any, train: Split, valid: Split, options: argparse.Namespace
+) -> list[dict[str, float]]:
+    """Train the encoder; print the gain as it grows, and return it in rows."""
     gain = Gain(model, options.size, options.blind)
     optimizer = tf.keras.optimizers.legacy.Adam(RATE)
     arrays = [signature(model)]
@@ -133,31 +136,36 @@ def train(model: Any, train: Split, valid: Split, options: argparse.Namespace) -
         total = sum(np.array(evaluate(batch)) for batch in valid.batches(BATCH))
         return total[0] / total[1]
 
-    alone = validate()
+    alone, rows = validate(), []
     print(f"LSTM alone: perplexity {np.exp(alone):.2f}", flush=True)
     for number, batch in zip(range(1, options.steps + 1), endless(train, options.seed)):
         step(batch)
         if number % options.every == 0:
             saved, passes = alone - validate(), number / train.num_batches(BATCH)
+            rows.append({"steps": number, "alone": alone, "saved": saved})
             print(
                 f"{train.num_documents} documents, {passes:.2f} passes: "
                 f"{saved:.4f} nats a target, {1 - np.exp(-saved):.2%} of perplexity",
                 flush=True,
             )
+    return rows
 
 
 def main(options: argparse.Namespace) -> None:
-    """Measure the gain for each number of documents."""
+    """Measure the gain for each number of documents, in nats a target."""
     make_reproducible(options.seed, options.threads)
     config = runs.read_config(options.run)
     model, trained = runs.load(options.run), Dataset(config["data"]["path"])
+    figures = {}
     for number in options.documents:
         folder = Path(tempfile.mkdtemp())
         try:
             documents = unseen(options.data, folder / "train", trained, number)
-            train(model, documents, trained.split("valid"), options)
+            rows = train(model, documents, trained.split("valid"), options)
         finally:
             shutil.rmtree(folder)
+        figures[str(number)] = rows
+    record.write(options.record, parser(), config["data"], {"figures": figures})
 
 
 def parser() -> argparse.ArgumentParser:
@@ -177,6 +185,7 @@ def parser() -> argparse.ArgumentParser:
     add("--every", type=int, default=456, help="steps between validations")
     add("--seed", type=int, default=1)
     add("--threads", type=int, default=0, help="cores to use (default: 0, all)")
+    record.add_option(parsed)
     return parsed
 
 

@@ -51,12 +51,15 @@ def options(**changes):
 def test_the_lstm_stays_frozen_while_the_context_is_learned(model, data, blind, capsys):
     before = [weight.numpy().copy() for weight in model.weights]
     splits = data.split("train"), data.split("valid")
-    context_gain.train(model, *splits, options(blind=blind))
+    rows = context_gain.train(model, *splits, options(blind=blind))
     for weight, value in zip(model.weights, before):
         np.testing.assert_array_equal(weight.numpy(), value)
     printed = capsys.readouterr().out
     assert printed.count("nats a target") == 2
     assert " 0.0000 nats" not in printed  # it does learn
+    assert [row["steps"] for row in rows] == [30, 60]
+    for row in rows:
+        assert f" {row['saved']:.4f} nats a target" in printed
 
 
 def test_untrained_the_context_changes_nothing(model, data):

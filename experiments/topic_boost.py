@@ -6,14 +6,18 @@ Each content word's probability under the language model is multiplied by
 
 t the topics of the sentence's own document (without the sentence) or, beside it, of
 another one, and all words are normalised again. Nothing is trained; a = 0 is the
-language model alone.
+language model alone. In place of a LANGUAGE_RUN the word `frequencies` takes each
+word's share of the training text for its probability everywhere: what the topics tell
+to who knows nothing of the sentence.
 
     python -m experiments.topic_boost LANGUAGE_RUN TOPIC_RUN
+    python -m experiments.topic_boost frequencies TOPIC_RUN
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +27,7 @@ from tqdm import tqdm
 
 from experiments import record
 from preprocessing.errors import errors_reported
-from preprocessing.vocabulary import PAD
+from preprocessing.vocabulary import PAD, Vocabulary
 from tcnlm import runs
 from tcnlm.allocator import keep_memory
 from tcnlm.dataset import Dataset
@@ -33,6 +37,27 @@ from tcnlm.training import make_reproducible
 BATCH = 16  # sequences, each with all words' probabilities in memory
 SEED = 1  # of the batches
 EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
+FREQUENCIES = "frequencies"
+
+Alone = Callable[[dict[str, tf.Tensor], tf.Tensor], tf.Tensor]
+
+
+def predictions(model: Any) -> Alone:
+    """Return a function of a batch and the places of its words: log p, [N, V]."""
+
+    def alone(batch: dict[str, tf.Tensor], real: tf.Tensor) -> tf.Tensor:
+        context = model.context(batch)
+        inputs = model.softmax_inputs(real, batch["inputs"], context, training=False)
+        return model.softmax.log_probs(inputs)
+
+    return alone
+
+
+def frequencies(vocabulary: Vocabulary) -> Alone:
+    """Return the same of a model that knows the words' frequencies alone."""
+    counts = vocabulary.counts.astype(np.float32)
+    log_shares = tf.math.log(counts / counts.sum())[None]
+    return lambda batch, real: tf.repeat(log_shares, tf.shape(real)[0], axis=0)
 
 
 def boosts(topics: Any, contexts: tf.Tensor) -> tf.Tensor:
@@ -48,17 +73,13 @@ def boosts(topics: Any, contexts: tf.Tensor) -> tf.Tensor:
     return tf.where(content, rows, 0.0)
 
 
-def scorer(model: Any, topics: Any, exponents: tuple[float, ...]) -> Any:
+def scorer(language: Alone, topics: Any, exponents: tuple[float, ...]) -> Any:
     """Return a function of a batch: nats of own [A] and others' topics [A], targets."""
 
-    @tf.function(input_signature=[signature(model)])
     def score(batch: dict[str, tf.Tensor]) -> tuple[tf.Tensor, ...]:
         real = tf.where(batch["targets"] != PAD)
         wanted = tf.gather_nd(batch["targets"], real)
-        inputs = model.softmax_inputs(
-            real, batch["inputs"], model.context(batch), training=False
-        )
-        alone, own = model.softmax.log_probs(inputs), boosts(topics, batch["context"])
+        alone, own = language(batch, real), boosts(topics, batch["context"])
 
         def nats(boost: tf.Tensor) -> tf.Tensor:
             rows = tf.gather(boost, real[:, 0])
@@ -77,10 +98,15 @@ def main(options: argparse.Namespace) -> None:
     """Print the perplexities for every exponent."""
     keep_memory()
     make_reproducible(SEED, options.threads)
-    model, topics = runs.load(options.run), runs.load(options.topics)
-    config = runs.read_config(options.run)
-    split = Dataset(config["data"]["path"]).split("valid", model.preceding_sentences)
-    score, total = scorer(model, topics, EXPONENTS), 0.0
+    topics, config = runs.load(options.topics), runs.read_config(options.topics)
+    reader, language = topics, frequencies(topics.vocabulary)
+    if options.run != FREQUENCIES:
+        reader = runs.load(Path(options.run))
+        language = predictions(reader)
+    split = Dataset(config["data"]["path"]).split("valid", reader.preceding_sentences)
+    arrays = [signature(reader)]
+    score = tf.function(scorer(language, topics, EXPONENTS), input_signature=arrays)
+    total = 0.0
     batches = zip(range(options.batches), split.batches(BATCH, SEED))
     for _, batch in tqdm(batches, "scoring", options.batches, disable=None):
         total = total + np.array(
@@ -100,7 +126,8 @@ def parser() -> argparse.ArgumentParser:
     parsed = argparse.ArgumentParser("python -m experiments.topic_boost")
     parsed.description = __doc__.split("\n\n")[0]
     add = parsed.add_argument
-    add("run", metavar="LANGUAGE_RUN", type=Path, help="with an adaptive softmax")
+    language = f'with an adaptive softmax, or "{FREQUENCIES}"'
+    add("run", metavar="LANGUAGE_RUN", help=language)
     add("topics", metavar="TOPIC_RUN", type=Path, help="with topics; on the same data")
     add("--batches", type=int, default=100, help="of 16 sequences (default: 100)")
     add("--threads", type=int, default=0, help="cores to use (default: 0, all)")

@@ -1,6 +1,7 @@
 """The experiments' own parts: what is frozen stays frozen, what is seen is new."""
 
 import argparse
+import itertools
 import json
 import sys
 
@@ -229,19 +230,49 @@ def test_no_record_is_written_unasked(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_boost_multiplies_content_words_and_normalises_again():
-    language, topics = tiny.make_model("lstm"), tiny.make_model("tcnlm", seed=5)
+@pytest.fixture
+def two_sentences():
     sequence = np.array([[1, 14, 5, 15], [1, 9, 16, 0]], np.int32)
     batch = {"inputs": sequence[:, :-1], "targets": sequence[:, 1:]}
     batch["context"] = np.array([[0, 0, 0], [8, 9, 9]], np.int32)
-    batch = {name: tf.constant(values) for name, values in batch.items()}
-    own, other, count = topic_boost.scorer(language, topics, (0.0, 0.5))(batch)
+    return {name: tf.constant(values) for name, values in batch.items()}
+
+
+def test_a_boost_multiplies_content_words_and_normalises_again(two_sentences):
+    model, topics = tiny.make_model("lstm"), tiny.make_model("tcnlm", seed=5)
+    language = topic_boost.predictions(model)
+    own, other, count = topic_boost.scorer(language, topics, (0.0, 0.5))(two_sentences)
     assert int(count) == 5
     assert float(own[0]) == pytest.approx(float(other[0]))
-    alone = language.log_probs(batch["inputs"], batch["targets"], ())
+    alone = model.log_probs(two_sentences["inputs"], two_sentences["targets"], ())
     assert float(own[0]) == pytest.approx(-float(tf.reduce_sum(alone)), rel=1e-5)
-    assert float(own[1]) == pytest.approx(boosted(language, topics, batch), rel=1e-5)
+    expected = boosted(by_steps(model), topics, two_sentences)
+    assert float(own[1]) == pytest.approx(expected, rel=1e-5)
     assert float(own[1]) != pytest.approx(float(other[1]))
+
+
+def test_frequencies_boosted_are_the_topics_shares_alone(two_sentences):
+    topics = tiny.make_model("tcnlm", seed=5)
+    language = topic_boost.frequencies(topics.vocabulary)
+    own, _, _ = topic_boost.scorer(language, topics, (0.0, 0.5))(two_sentences)
+    shares = topics.vocabulary.counts / topics.vocabulary.counts.sum()
+    targets = two_sentences["targets"].numpy()
+    expected = -np.log(shares[targets[targets > 0]]).sum()
+    assert float(own[0]) == pytest.approx(expected, rel=1e-5)
+    expected = boosted(lambda _: itertools.repeat(shares), topics, two_sentences)
+    assert float(own[1]) == pytest.approx(expected, rel=1e-5)
+
+
+def by_steps(model):
+    """Words -> the probabilities [V] after each of them, one step at a time."""
+
+    def probabilities(words):
+        state = model.initial_state(1)
+        for word in words:
+            log_probs, state = model.step(tf.constant([word]), state, ())
+            yield np.exp(log_probs.numpy()[0].astype(float))
+
+    return probabilities
 
 
 def boosted(language, topics, batch):
@@ -251,10 +282,7 @@ def boosted(language, topics, batch):
     for row, targets in enumerate(batch["targets"].numpy()):
         t = topics.infer_context(batch["context"][row : row + 1]).numpy()[0]
         share = t @ topics.topics().numpy() / (counts / counts.sum())
-        state = language.initial_state(1)
-        for word, target in zip(batch["inputs"].numpy()[row], targets):
-            log_probs, state = language.step(tf.constant([word]), state, ())
-            p = np.exp(log_probs.numpy()[0].astype(float))
+        for p, target in zip(language(batch["inputs"].numpy()[row]), targets):
             p = [x * share[i] ** 0.5 if i >= 0 else x for x, i in zip(p, ids)]
             total -= np.log(p[target] / sum(p)) if target else 0.0
     return total

@@ -12,10 +12,17 @@ from tcnlm.files import write_json
 from tcnlm.runs import provenance
 
 
-def add_option(parser: argparse.ArgumentParser) -> None:
-    """Give an experiment's command line its --record."""
-    text = "keep command, data and figures: results/NAME.json"
-    parser.add_argument("--record", metavar="FILE", type=Path, help=text)
+def new_parser(experiment: str, text: str) -> argparse.ArgumentParser:
+    """Return the parser of an experiment's command line, with what all of them take.
+
+    text: the module's docstring, whose first paragraph says what is measured.
+    """
+    parser = argparse.ArgumentParser(f"python -m experiments.{experiment}")
+    parser.description = text.split("\n\n")[0]
+    add, kept = parser.add_argument, "keep command, data and figures: results/NAME.json"
+    add("--threads", type=int, default=0, help="cores to use (default: 0, all)")
+    add("--record", metavar="FILE", type=Path, help=kept)
+    return parser
 
 
 def command(parser: argparse.ArgumentParser) -> str:

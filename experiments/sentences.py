@@ -85,8 +85,7 @@ def main(options: argparse.Namespace) -> None:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parsed = argparse.ArgumentParser("python -m experiments.sentences")
-    parsed.description = __doc__.split("\n\n")[0]
+    parsed = record.new_parser("sentences", __doc__)
     add = parsed.add_argument
     add("run", metavar="RUN", type=Path, help="that has topics and writes sentences")
     name = "topics to write from and what a reader calls them"
@@ -96,8 +95,6 @@ def parser() -> argparse.ArgumentParser:
     add("--number", type=int, default=3, help="sampled sentences each (default: 3)")
     add("--temperature", type=float, default=0.7, help="of sampling (default: 0.7)")
     add("--seed", type=int, default=1, help="of the sampling (default: 1)")
-    add("--threads", type=int, default=0, help="cores to use (default: 0, all)")
-    record.add_option(parsed)
     return parsed
 
 

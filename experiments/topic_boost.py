@@ -26,7 +26,7 @@ import tensorflow as tf
 from tqdm import tqdm
 
 from experiments import record
-from preprocessing.errors import errors_reported
+from preprocessing.errors import InputError, errors_reported
 from preprocessing.vocabulary import PAD, Vocabulary
 from tcnlm import runs
 from tcnlm.allocator import keep_memory
@@ -51,6 +51,15 @@ def predictions(model: Any) -> Alone:
         return model.softmax.log_probs(inputs)
 
     return alone
+
+
+def beside(topics: Path, run: Path) -> Any:
+    """Return a language run's model; an error if its words are not the topic run's."""
+    data = [runs.read_config(folder)["data"] for folder in (topics, run)]
+    if data[0]["fingerprint"] != data[1]["fingerprint"]:
+        made = " and ".join(f"`{d['command']}`" for d in data)
+        raise InputError(f"{topics} and {run} were trained on different data: {made}")
+    return runs.load(run)
 
 
 def frequencies(vocabulary: Vocabulary) -> Alone:
@@ -101,7 +110,7 @@ def main(options: argparse.Namespace) -> None:
     topics, config = runs.load(options.topics), runs.read_config(options.topics)
     reader, language = topics, frequencies(topics.vocabulary)
     if options.run != FREQUENCIES:
-        reader = runs.load(Path(options.run))
+        reader = beside(options.topics, Path(options.run))
         language = predictions(reader)
     split = Dataset(config["data"]["path"]).split("valid", reader.preceding_sentences)
     arrays = [signature(reader)]
@@ -123,15 +132,12 @@ def main(options: argparse.Namespace) -> None:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parsed = argparse.ArgumentParser("python -m experiments.topic_boost")
-    parsed.description = __doc__.split("\n\n")[0]
+    parsed = record.new_parser("topic_boost", __doc__)
     add = parsed.add_argument
     language = f'with an adaptive softmax, or "{FREQUENCIES}"'
     add("run", metavar="LANGUAGE_RUN", help=language)
     add("topics", metavar="TOPIC_RUN", type=Path, help="with topics; on the same data")
     add("--batches", type=int, default=100, help="of 16 sequences (default: 100)")
-    add("--threads", type=int, default=0, help="cores to use (default: 0, all)")
-    record.add_option(parsed)
     return parsed
 
 

@@ -74,14 +74,11 @@ def main(options: argparse.Namespace) -> None:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parsed = argparse.ArgumentParser("python -m experiments.topic_recovery")
-    parsed.description = __doc__.split("\n\n")[0]
+    parsed = record.new_parser("topic_recovery", __doc__)
     add = parsed.add_argument
     add("run", metavar="RUN", type=Path, help="that has topics and writes sentences")
     add("--number", type=int, default=200, help="sentences a topic (default: 200)")
     add("--seed", type=int, default=1, help="of the sentences (default: 1)")
-    add("--threads", type=int, default=0, help="cores to use (default: 0, all)")
-    record.add_option(parsed)
     return parsed
 
 

@@ -70,12 +70,9 @@ def main(options: argparse.Namespace) -> None:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parsed = argparse.ArgumentParser("python -m experiments.topic_worth")
-    parsed.description = __doc__.split("\n\n")[0]
+    parsed = record.new_parser("topic_worth", __doc__)
     parsed.add_argument("run", metavar="RUN", type=Path, help="with topics")
     parsed.add_argument("--data", metavar="DATA", type=Path, help="if it was moved")
-    parsed.add_argument("--threads", type=int, default=0, help="default: 0, all")
-    record.add_option(parsed)
     return parsed
 
 

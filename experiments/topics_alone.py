@@ -98,16 +98,13 @@ def main(options: argparse.Namespace) -> None:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parsed = argparse.ArgumentParser("python -m experiments.topics_alone")
-    parsed.description = __doc__.split("\n\n")[0]
+    parsed = record.new_parser("topics_alone", __doc__)
     add = parsed.add_argument
     add("data", metavar="DATA", type=Path, help="made by python -m preprocessing")
     counts = "window counts made with python -m tcnlm.coherence --save-counts"
     add("--counts", metavar="FILE", type=Path, required=True, help=counts)
     add("--set", metavar="NAME=VALUE", nargs="+", default=[], help="as of train.py")
     add("--seed", type=int, default=1, help="default: 1")
-    add("--threads", type=int, default=0, help="cores to use (default: 0, all)")
-    record.add_option(parsed)
     return parsed
 
 

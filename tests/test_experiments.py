@@ -263,6 +263,18 @@ def test_frequencies_boosted_are_the_topics_shares_alone(two_sentences):
     assert float(own[1]) == pytest.approx(expected, rel=1e-5)
 
 
+def test_a_boost_across_different_data_names_both_runs_and_their_data(monkeypatch):
+    made = {"a": "preprocessing --seed 0", "b": "preprocessing --seed 1"}
+    config = {k: {"data": {"fingerprint": k, "command": made[k]}} for k in made}
+    monkeypatch.setattr(topic_boost.runs, "read_config", config.get)
+    with pytest.raises(InputError) as error:
+        topic_boost.beside("a", "b")
+    assert str(error.value) == (
+        "a and b were trained on different data: "
+        "`preprocessing --seed 0` and `preprocessing --seed 1`"
+    )
+
+
 def by_steps(model):
     """Words -> the probabilities [V] after each of them, one step at a time."""
 

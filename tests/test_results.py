@@ -106,15 +106,25 @@ def test_a_published_table_shows_ours_where_there_is_one(monkeypatch):
     assert "| lstm | 1x100 | – | perplexity | 105.29 | – | – |" in table
 
 
-def test_a_history_table_shows_runs_of_different_lengths():
-    def of(model, *values):
-        history = [{"valid_perplexity": value} for value in values]
-        return {"run": {"model": model}, "history": history}
+def history(model, *values):
+    rows = [{"epoch": i, "valid_perplexity": v} for i, v in enumerate(values, 1)]
+    return {"run": {"model": model}, "history": rows}
 
+
+def test_a_history_table_puts_runs_of_different_lengths_beside_the_lstm():
     topics_alone = {"run": {"model": "lda"}, "history": [{"valid_loss": 8.0}]}
-    runs = [of("lstm", 20.0, 10.126), of("tcnlm", 15.0), topics_alone]
-    table = results.history_table(runs)
-    assert table.split("\n")[2:] == ["| 1 | 20.00 | 15.00 |", "| 2 | 10.13 |  |"]
+    runs = [history("ntm", 16.0, 11.0, 9.0), history("lstm", 20.0, 10.126)]
+    table = results.history_table([*runs, history("tcnlm", 15.0), topics_alone])
+    assert table.split("\n")[::2] == [
+        "| epoch | lstm | ntm | tcnlm |",
+        "| 1 | 20.00 | 16.00 (0.800) | 15.00 (0.750) |",
+        "| 3 |  | 9.00 |  |",
+    ]
+
+
+def test_a_history_table_without_an_lstm_has_no_ratios():
+    rows = results.history_table([history("tcnlm", 15.0), history("tdlm", 9.0)])
+    assert rows.split("\n")[2:] == ["| 1 | 15.00 | 9.00 |"]
 
 
 def test_a_table_of_changes_names_them_and_gives_the_ratio(tmp_path):

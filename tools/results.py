@@ -6,7 +6,8 @@ A table stands between `<!-- table NAME -->` and `<!-- end -->`. NAME is one of
                               there are none those in the folder results/DATA
     systems FOLDER            the runs in results/FOLDER, a system each, beside the
                               paper's figures for them on IMDB
-    history DATA              their validation perplexities, epoch by epoch
+    history DATA              their validation perplexities, epoch by epoch, and the
+                              ratio to that of the LSTM
     changes FOLDER FOLDER...  LSTM and TCNLM (lstm.json, tcnlm.json) of each folder in
                               results/, named by the settings and the data in which
                               TCNLM differs from that of the first; a folder without
@@ -147,13 +148,25 @@ def systems_table(folder: Path) -> str:
 
 
 def history_table(chosen: list[dict]) -> str:
-    """Return the validation perplexity of every language model after every epoch."""
-    chosen = [record for record in chosen if _best(record)]
+    """Return the validation perplexity of every language model after every epoch.
+
+    In brackets its ratio to that of the LSTM, the first of them if it is there.
+    """
+    chosen = sorted(filter(_best, chosen), key=lambda r: r["run"]["model"] != PAIR[0])
     rows = [["epoch", *map(_title, chosen)]]
     histories = [[row["valid_perplexity"] for row in r["history"]] for r in chosen]
-    for epoch, values in enumerate(zip_longest(*histories), 1):
-        rows.append([str(epoch), *("" if v is None else f"{v:.2f}" for v in values)])
+    compared = chosen[0]["run"]["model"] == PAIR[0]
+    for epoch, (first, *others) in enumerate(zip_longest(*histories), 1):
+        base = first if compared else None
+        beside = (_beside(value, base) for value in others)
+        rows.append([str(epoch), _beside(first, None), *beside])
     return _markdown(rows)
+
+
+def _beside(value: float | None, base: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:.2f}" + (f" ({value / base:.3f})" if base else "")
 
 
 def _title(record: dict) -> str:

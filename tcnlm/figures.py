@@ -121,7 +121,11 @@ def _judged_curves(axes: Axes, history: History, measure: str) -> None:
 
 def _logarithmic(axes: Axes) -> None:
     axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
+    low, high = axes.get_ylim()
+    # Within a factor of three a LogLocator may mark only two values.
+    few = MaxNLocator(6, steps=[1, 2, 5, 10])
+    many = LogLocator(subs=(1, 1.5, 2, 3, 5, 7))
+    axes.yaxis.set_major_locator(many if high > 3 * low else few)
     axes.yaxis.set_major_formatter(ScalarFormatter())
     axes.yaxis.set_minor_locator(NullLocator())
     axes.grid(axis="y", color=LIGHT, lw=0.8)

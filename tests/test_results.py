@@ -127,6 +127,21 @@ def test_a_history_table_without_an_lstm_has_no_ratios():
     assert rows.split("\n")[2:] == ["| 1 | 15.00 | 9.00 |"]
 
 
+def test_curves_close_together_have_an_axis_to_read_them_by(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(results, "save", lambda figure, path: drawn.append(figure))
+    topics_alone = {"run": {"model": "lda"}, "history": [{"valid_loss": 8.0}]}
+    runs = [history("lstm", 152.0, 97.0), history("tcnlm", 149.0, 91.6), topics_alone]
+    results.draw_curves(runs, tmp_path / "curves.png")
+    (axes,) = drawn[0].axes
+    assert [list(line.get_ydata()) for line in axes.lines] == [
+        [152.0, 97.0],
+        [149.0, 91.6],
+    ]
+    low, high = axes.get_ylim()
+    assert sum(low <= tick <= high for tick in axes.get_yticks()) >= 3
+
+
 def test_a_table_of_changes_names_them_and_gives_the_ratio(tmp_path):
     def keep(folder, model, valid, test, data="tenth", lazy_adam=False, **settings):
         run = {"model": model, "settings": {"dropout": 0.4, **settings}}

@@ -1,5 +1,7 @@
 """Rebuild the README's tables from results/*.json and results/published.csv.
 
+And draw the runs on all of IMDB by epoch: results/imdb/curves.png.
+
 A table stands between `<!-- table NAME -->` and `<!-- end -->`. NAME is one of
 
     runs DATA                 all runs recorded on a DATA folder of that name, or where
@@ -36,6 +38,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from tcnlm.figures import compared_curves, save  # noqa: E402
 from tcnlm.published import beside, figures  # noqa: E402
 from tcnlm.settings import Training  # noqa: E402
 
@@ -45,6 +48,7 @@ PAGES = (ROOT / "README.md", RESULTS / "README.md")
 RATES = "rates.csv"  # written by python -m benchmarks.rates
 MISSING = "–"
 SHOWN_TOPICS = 5
+LARGEST = "imdb"  # the data whose runs are drawn
 PAIR = ("lstm", "tcnlm")
 SPLITS = {
     "validation": lambda record: _best(record)["valid_perplexity"],
@@ -281,8 +285,22 @@ def _markdown(rows: list[list[str]]) -> str:
     return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
 
 
+def draw_curves(chosen: list[dict], path: Path) -> None:
+    """Draw the validation perplexity of every language model by epoch."""
+    columns = ("epoch", "valid_perplexity")
+    histories = {
+        _title(record): {
+            name: [row[name] for row in record["history"]] for name in columns
+        }
+        for record in filter(_best, chosen)
+    }
+    save(compared_curves(histories), path)
+
+
 def main() -> None:
-    """Write the pages anew, each whole or not at all."""
+    """Write the pages anew, each whole or not at all, and draw the largest runs."""
+    largest = [record for record in records() if record["data"]["name"] == LARGEST]
+    draw_curves(largest, RESULTS / LARGEST / "curves.png")
     for page in PAGES:
         aside = page.with_name(f".{os.getpid()}.{page.name}")
         aside.write_text(rebuilt(page.read_text()))

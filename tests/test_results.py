@@ -131,7 +131,8 @@ def test_curves_close_together_have_an_axis_to_read_them_by(tmp_path, monkeypatc
     drawn = []
     monkeypatch.setattr(results, "save", lambda figure, path: drawn.append(figure))
     topics_alone = {"run": {"model": "lda"}, "history": [{"valid_loss": 8.0}]}
-    runs = [history("lstm", 152.0, 97.0), history("tcnlm", 149.0, 91.6), topics_alone]
+    begun = [topics_alone, history("tdlm", 120.0)]
+    runs = [history("lstm", 152.0, 97.0), history("tcnlm", 149.0, 91.6), *begun]
     results.draw_curves(runs, tmp_path / "curves.png")
     (axes,) = drawn[0].axes
     assert [list(line.get_ydata()) for line in axes.lines] == [

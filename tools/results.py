@@ -286,13 +286,14 @@ def _markdown(rows: list[list[str]]) -> str:
 
 
 def draw_curves(chosen: list[dict], path: Path) -> None:
-    """Draw the validation perplexity of every language model by epoch."""
+    """Draw by epoch the validation perplexity of every run that had more than one."""
     columns = ("epoch", "valid_perplexity")
     histories = {
         _title(record): {
             name: [row[name] for row in record["history"]] for name in columns
         }
         for record in filter(_best, chosen)
+        if len(record["history"]) > 1
     }
     save(compared_curves(histories), path)
 

@@ -157,7 +157,8 @@ def test_a_table_of_changes_names_them_and_gives_the_ratio(tmp_path):
     keep("base", "tcnlm", 90.0, 220.0, num_topics=2)
     keep("none", "tcnlm", 80.0, 160.0, num_topics=2, dropout=0.0)
     keep("other", "lstm", 70.0, 150.0, data="fifth", lazy_adam=True)
-    keep("other", "tcnlm", 77.0, 120.0, data="fifth", lazy_adam=True, num_topics=2)
+    later = {"num_topics": 2, "mean_deviation": 0.0}  # which the first could not set
+    keep("other", "tcnlm", 77.0, 120.0, data="fifth", lazy_adam=True, **later)
     folders = [tmp_path / name for name in ("base", "none", "other")]
     other = "`lazy_adam=True` `data=fifth`"
     table = results.changes_table(folders)

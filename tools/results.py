@@ -39,6 +39,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tcnlm.figures import compared_curves, save  # noqa: E402
+from tcnlm.models import model_class  # noqa: E402
 from tcnlm.published import beside, figures  # noqa: E402
 from tcnlm.settings import Training  # noqa: E402
 
@@ -204,8 +205,9 @@ def _varied(record: dict) -> dict:
     """Return all that two runs of one model may differ in, the data's name among it."""
     run = record["run"]
     # An older record lacks what could be set only later, and went by the default.
+    settings = {**asdict(model_class(run["model"]).Config()), **run["settings"]}
     training = {**asdict(Training()), **run["training"]}
-    return {**run["settings"], **training, "data": record["data"]["name"]}
+    return {**settings, **training, "data": record["data"]["name"]}
 
 
 def _change(lstm: dict, tcnlm: dict, base: dict) -> list[str]:

@@ -173,18 +173,15 @@ def parser() -> argparse.ArgumentParser:
     parsed = record.new_parser("context_gain", __doc__)
     add = parsed.add_argument
     add("run", metavar="RUN", type=Path, help="of a plain LSTM")
-    add("data", metavar="DATA", type=Path, help="made with --min-count 1")
+    data = "a larger part of RUN's corpus, same seed, made with --min-count 1"
+    add("data", metavar="DATA", type=Path, help=data)
     documents = "that the encoder learns from, a trial each (default: 7500)"
     add("--documents", metavar="N", type=int, nargs="+", default=[7500], help=documents)
     add("--size", metavar="K", type=int, default=50, help="of c (default: 50)")
     add("--blind", action="store_true", help="with the same bag for all")
     add("--steps", type=int, default=2280, help="of 256 sequences (default: 2280)")
-    add(
-        "--every",
-        type=int,
-        default=456,
-        help="steps between validations (default: 456)",
-    )
+    every = "steps between validations (default: 456)"
+    add("--every", type=int, default=456, help=every)
     add("--seed", type=int, default=1, help="default: 1")
     return parsed
 

@@ -163,12 +163,12 @@ def history_table(chosen: list[dict]) -> str:
     compared = chosen[0]["run"]["model"] == PAIR[0]
     for epoch, (first, *others) in enumerate(zip_longest(*histories), 1):
         base = first if compared else None
-        beside = (_beside(value, base) for value in others)
-        rows.append([str(epoch), _beside(first, None), *beside])
+        cells = (_with_ratio(value, base) for value in others)
+        rows.append([str(epoch), _with_ratio(first, None), *cells])
     return _markdown(rows)
 
 
-def _beside(value: float | None, base: float | None) -> str:
+def _with_ratio(value: float | None, base: float | None) -> str:
     if value is None:
         return ""
     return f"{value:.2f}" + (f" ({value / base:.3f})" if base else "")

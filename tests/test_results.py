@@ -111,10 +111,15 @@ def history(model, *values):
     return {"run": {"model": model}, "history": rows}
 
 
+def by_model(*runs):
+    return {run["run"]["model"]: run for run in runs}
+
+
 def test_a_history_table_puts_runs_of_different_lengths_beside_the_lstm():
     topics_alone = {"run": {"model": "lda"}, "history": [{"valid_loss": 8.0}]}
     runs = [history("ntm", 16.0, 11.0, 9.0), history("lstm", 20.0, 10.126)]
-    table = results.history_table([*runs, history("tcnlm", 15.0), topics_alone])
+    runs += [history("tcnlm", 15.0), topics_alone]
+    table = results.history_table(by_model(*runs))
     assert table.split("\n")[::2] == [
         "| epoch | lstm | ntm | tcnlm |",
         "| 1 | 20.00 | 16.00 (0.800) | 15.00 (0.750) |",
@@ -123,16 +128,31 @@ def test_a_history_table_puts_runs_of_different_lengths_beside_the_lstm():
 
 
 def test_a_history_table_without_an_lstm_has_no_ratios():
-    rows = results.history_table([history("tcnlm", 15.0), history("tdlm", 9.0)])
+    runs = by_model(history("tcnlm", 15.0), history("tdlm", 9.0))
+    rows = results.history_table(runs)
     assert rows.split("\n")[2:] == ["| 1 | 15.00 | 9.00 |"]
+
+
+def test_a_table_of_named_runs_calls_them_by_their_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "RESULTS", tmp_path)
+    for file, run in {
+        "plain": history("lstm", 20.0),
+        "controls/one": history("tcnlm", 15.0),
+        "controls/two": history("tcnlm", 10.0),
+    }.items():
+        path = tmp_path / f"{file}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(run))
+    page = "<!-- table beside plain controls/one controls/two -->\n<!-- end -->"
+    table = results.rebuilt(page)
+    assert "| epoch | plain | one | two |" in table
+    assert "| 1 | 20.00 | 15.00 (0.750) | 10.00 (0.500) |" in table
 
 
 def test_curves_close_together_have_an_axis_to_read_them_by(tmp_path, monkeypatch):
     drawn = []
     monkeypatch.setattr(results, "save", lambda figure, path: drawn.append(figure))
-    topics_alone = {"run": {"model": "lda"}, "history": [{"valid_loss": 8.0}]}
-    begun = [topics_alone, history("tdlm", 120.0)]
-    runs = [history("lstm", 152.0, 97.0), history("tcnlm", 149.0, 91.6), *begun]
+    runs = by_model(history("lstm", 152.0, 97.0), history("tcnlm", 149.0, 91.6))
     results.draw_curves(runs, tmp_path / "curves.png")
     (axes,) = drawn[0].axes
     assert [list(line.get_ydata()) for line in axes.lines] == [

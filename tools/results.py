@@ -1,6 +1,6 @@
 """Rebuild the README's tables from results/*.json and results/published.csv.
 
-And draw the runs on all of IMDB by epoch: results/imdb/curves.png.
+And draw runs on all of IMDB by epoch: results/imdb/curves.png.
 
 A table stands between `<!-- table NAME -->` and `<!-- end -->`. NAME is one of
 
@@ -10,6 +10,8 @@ A table stands between `<!-- table NAME -->` and `<!-- end -->`. NAME is one of
                               paper's figures for them on IMDB
     history DATA              their validation perplexities, epoch by epoch, and the
                               ratio to that of the LSTM
+    beside FILE FILE...       the same of the runs in results/FILE.json, named by their
+                              files
     changes FOLDER FOLDER...  LSTM and TCNLM (lstm.json, tcnlm.json) of each folder in
                               results/, named by the settings and the data in which
                               TCNLM differs from that of the first; a folder without
@@ -49,8 +51,9 @@ PAGES = (ROOT / "README.md", RESULTS / "README.md")
 RATES = "rates.csv"  # written by python -m benchmarks.rates
 MISSING = "–"
 SHOWN_TOPICS = 5
-LARGEST = "imdb"  # the data whose runs are drawn
 PAIR = ("lstm", "tcnlm")
+DRAWN = ("imdb-lstm", "imdb-tcnlm", "imdb-controls/tcnlm-one-topic")
+CURVES = RESULTS / "imdb" / "curves.png"
 SPLITS = {
     "validation": lambda record: _best(record)["valid_perplexity"],
     "test": lambda record: record["evaluation"]["perplexity"],
@@ -60,6 +63,11 @@ SPLITS = {
 def records(folder: Path = RESULTS) -> list[dict]:
     """Return all recorded runs in a folder, by file name."""
     return [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+
+
+def named(files: Sequence[str]) -> dict[str, dict]:
+    """Return the runs in results/FILE.json by the names of their files."""
+    return {Path(file).name: _read(RESULTS / f"{file}.json") for file in files}
 
 
 def rebuilt(page: str) -> str:
@@ -78,11 +86,15 @@ def _table(name: str) -> str:
         return alone_table(records(RESULTS / rest))
     if kind == "systems":
         return systems_table(RESULTS / rest)
+    if kind == "beside":
+        return history_table(named(rest.split()))
     if kind == "changes":
         return changes_table([RESULTS / folder for folder in rest.split()])
     chosen = [r for r in records() if r["data"]["name"] == rest]
     chosen = chosen or [r for r in records(RESULTS / rest) if "evaluation" in r]
-    return {"runs": runs_table, "history": history_table}[kind](chosen)
+    if kind == "history":
+        return history_table({_title(record): record for record in chosen})
+    return runs_table(chosen)
 
 
 COLUMNS = (  # title, form, value of a record
@@ -152,15 +164,17 @@ def systems_table(folder: Path) -> str:
     return runs_table(records(folder), columns)
 
 
-def history_table(chosen: list[dict]) -> str:
+def history_table(chosen: dict[str, dict]) -> str:
     """Return the validation perplexity of every language model after every epoch.
 
     In brackets its ratio to that of the LSTM, the first of them if it is there.
     """
-    chosen = sorted(filter(_best, chosen), key=lambda r: r["run"]["model"] != PAIR[0])
-    rows = [["epoch", *map(_title, chosen)]]
-    histories = [[row["valid_perplexity"] for row in r["history"]] for r in chosen]
-    compared = chosen[0]["run"]["model"] == PAIR[0]
+    scored = {title: record for title, record in chosen.items() if _best(record)}
+    titles = sorted(scored, key=lambda title: scored[title]["run"]["model"] != PAIR[0])
+    runs = [scored[title] for title in titles]
+    histories = [[row["valid_perplexity"] for row in r["history"]] for r in runs]
+    compared = runs[0]["run"]["model"] == PAIR[0]
+    rows = [["epoch", *titles]]
     for epoch, (first, *others) in enumerate(zip_longest(*histories), 1):
         base = first if compared else None
         cells = (_with_ratio(value, base) for value in others)
@@ -287,23 +301,19 @@ def _markdown(rows: list[list[str]]) -> str:
     return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
 
 
-def draw_curves(chosen: list[dict], path: Path) -> None:
-    """Draw by epoch the validation perplexity of every run that had more than one."""
+def draw_curves(chosen: dict[str, dict], path: Path) -> None:
+    """Draw the validation perplexity of runs by epoch."""
     columns = ("epoch", "valid_perplexity")
     histories = {
-        _title(record): {
-            name: [row[name] for row in record["history"]] for name in columns
-        }
-        for record in filter(_best, chosen)
-        if len(record["history"]) > 1
+        title: {name: [row[name] for row in record["history"]] for name in columns}
+        for title, record in chosen.items()
     }
     save(compared_curves(histories), path)
 
 
 def main() -> None:
-    """Write the pages anew, each whole or not at all, and draw the largest runs."""
-    largest = [record for record in records() if record["data"]["name"] == LARGEST]
-    draw_curves(largest, RESULTS / LARGEST / "curves.png")
+    """Write the pages anew, each whole or not at all, and draw the curves."""
+    draw_curves(named(DRAWN), CURVES)
     for page in PAGES:
         aside = page.with_name(f".{os.getpid()}.{page.name}")
         aside.write_text(rebuilt(page.read_text()))

@@ -276,6 +276,8 @@ def _check_finite(taken: pd.DataFrame, first: int) -> None:
 def collapse(used: topics.DocumentTopics) -> str:
     """Return what is wrong with the topics that documents use, or nothing."""
     count = used.proportions.shape[1]
+    if count == 1:  # the cell without topics, a baseline: nothing that could collapse
+        return ""
     if used.in_use <= COLLAPSE * count:
         return f"only {used.in_use} of {count} topics are the largest of any document"
     if used.largest_proportion < EVEN / count:

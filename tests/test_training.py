@@ -205,3 +205,4 @@ def test_collapse_is_said():
     assert "only 1 of 20" in training.collapse(used(one))
     assert "alike" in training.collapse(used(even))
     assert training.collapse(used(alive)) == ""
+    assert training.collapse(used(np.ones([50, 1]))) == ""

@@ -149,6 +149,23 @@ def test_a_table_of_named_runs_calls_them_by_their_files(tmp_path, monkeypatch):
     assert "| 1 | 20.00 | 15.00 (0.750) | 10.00 (0.500) |" in table
 
 
+def test_a_table_of_seeds_has_the_systems_that_every_seed_was_given_to():
+    def of(seed, model, perplexity, **settings):
+        run = {"model": model, "seed": seed, "settings": settings}
+        return {"run": run, "history": history(model, 99.0, perplexity)["history"]}
+
+    runs = [of(1, "tcnlm", 18.0, num_topics=30), of(1, "lstm", 20.0)]
+    runs += [of(2, "tcnlm", 7.0, num_topics=30), of(2, "lstm", 10.0)]
+    runs += [of(1, "naive_moe", 19.0, num_topics=30)]
+    assert results.seeds_table(runs).split("\n") == [
+        "| seed | lstm | tcnlm, 30 topics |",
+        "|---|---|---|",
+        "| 1 | 20.00 | 18.00 (0.900) |",
+        "| 2 | 10.00 | 7.00 (0.700) |",
+        "| mean ratio |  | 0.800 |",
+    ]
+
+
 def test_curves_close_together_have_an_axis_to_read_them_by(tmp_path, monkeypatch):
     drawn = []
     monkeypatch.setattr(results, "save", lambda figure, path: drawn.append(figure))

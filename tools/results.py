@@ -12,6 +12,9 @@ A table stands between `<!-- table NAME -->` and `<!-- end -->`. NAME is one of
                               ratio to that of the LSTM
     beside FILE FILE...       the same of the runs in results/FILE.json, named by their
                               files
+    seeds FOLDER FOLDER...    the best validation perplexities of the systems in
+                              results/ that were trained from every seed that is there,
+                              a row a seed, and their ratios to the LSTM's
     changes FOLDER FOLDER...  LSTM and TCNLM (lstm.json, tcnlm.json) of each folder in
                               results/, named by the settings and the data in which
                               TCNLM differs from that of the first; a folder without
@@ -36,6 +39,7 @@ from csv import DictReader
 from dataclasses import asdict
 from itertools import zip_longest
 from pathlib import Path
+from statistics import mean
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -77,24 +81,12 @@ def rebuilt(page: str) -> str:
 
 def _table(name: str) -> str:
     kind, _, rest = name.partition(" ")
-    if kind == "published":
-        return published_table(*rest.split(" ", 1))
-    if kind in ("topics", "sentences"):
-        make = {"topics": topics_table, "sentences": sentences_table}[kind]
-        return make(json.loads((RESULTS / f"{rest}.json").read_text()))
-    if kind == "alone":
-        return alone_table(records(RESULTS / rest))
-    if kind == "systems":
-        return systems_table(RESULTS / rest)
-    if kind == "beside":
-        return history_table(named(rest.split()))
-    if kind == "changes":
-        return changes_table([RESULTS / folder for folder in rest.split()])
-    chosen = [r for r in records() if r["data"]["name"] == rest]
-    chosen = chosen or [r for r in records(RESULTS / rest) if "evaluation" in r]
-    if kind == "history":
-        return history_table({_title(record): record for record in chosen})
-    return runs_table(chosen)
+    return TABLES[kind](rest)
+
+
+def _of_data(name: str) -> list[dict]:
+    chosen = [r for r in records() if r["data"]["name"] == name]
+    return chosen or [r for r in records(RESULTS / name) if "evaluation" in r]
 
 
 COLUMNS = (  # title, form, value of a record
@@ -182,6 +174,25 @@ def history_table(chosen: dict[str, dict]) -> str:
     return _markdown(rows)
 
 
+def seeds_table(chosen: list[dict]) -> str:
+    """Return the best validation perplexity of systems that share their seeds.
+
+    The LSTM comes first; in brackets the ratio to it, and in the last row its mean.
+    """
+    systems: dict[str, dict[int, float]] = {}
+    for record in filter(_best, chosen):
+        by_seed = systems.setdefault(_title(record), {})
+        by_seed[record["run"]["seed"]] = SPLITS["validation"](record)
+    base = systems.pop(PAIR[0])
+    shared = {title: s for title, s in systems.items() if s.keys() == base.keys()}
+    rows = [["seed", PAIR[0], *shared]]
+    for seed in sorted(base):
+        cells = (_with_ratio(s[seed], base[seed]) for s in shared.values())
+        rows.append([str(seed), _with_ratio(base[seed], None), *cells])
+    means = (mean(s[seed] / base[seed] for seed in base) for s in shared.values())
+    return _markdown([*rows, ["mean ratio", "", *(f"{m:.3f}" for m in means)]])
+
+
 def _with_ratio(value: float | None, base: float | None) -> str:
     if value is None:
         return ""
@@ -190,7 +201,8 @@ def _with_ratio(value: float | None, base: float | None) -> str:
 
 def _title(record: dict) -> str:
     topics = record["run"].get("settings", {}).get("num_topics")
-    return record["run"]["model"] + (f", {topics} topics" if topics else "")
+    noun = "topic" if topics == 1 else "topics"
+    return record["run"]["model"] + (f", {topics} {noun}" if topics else "")
 
 
 def topics_table(record: dict) -> str:
@@ -294,6 +306,22 @@ def published_table(corpus: str, table: str) -> str:
             cells += [f"{epochs:.0f}" if epochs else MISSING]
             rows.append([cell or MISSING for cell in cells])
     return _markdown(rows)
+
+
+TABLES: dict[str, Callable[[str], str]] = {
+    "runs": lambda data: runs_table(_of_data(data)),
+    "systems": lambda folder: systems_table(RESULTS / folder),
+    "history": lambda data: history_table({_title(r): r for r in _of_data(data)}),
+    "beside": lambda files: history_table(named(files.split())),
+    "seeds": lambda folders: seeds_table(
+        [record for folder in folders.split() for record in records(RESULTS / folder)]
+    ),
+    "changes": lambda folders: changes_table([RESULTS / f for f in folders.split()]),
+    "topics": lambda file: topics_table(_read(RESULTS / f"{file}.json")),
+    "alone": lambda folder: alone_table(records(RESULTS / folder)),
+    "sentences": lambda file: sentences_table(_read(RESULTS / f"{file}.json")),
+    "published": lambda rest: published_table(*rest.split(" ", 1)),
+}
 
 
 def _markdown(rows: list[list[str]]) -> str:

@@ -85,8 +85,11 @@ def _table(name: str) -> str:
 
 
 def _of_data(name: str) -> list[dict]:
-    chosen = [r for r in records() if r["data"]["name"] == name]
-    return chosen or [r for r in records(RESULTS / name) if "evaluation" in r]
+    return [r for r in records() if r["data"]["name"] == name] or _runs_in(name)
+
+
+def _runs_in(folder: str) -> list[dict]:
+    return [r for r in records(RESULTS / folder) if "evaluation" in r]
 
 
 COLUMNS = (  # title, form, value of a record
@@ -314,7 +317,7 @@ TABLES: dict[str, Callable[[str], str]] = {
     "history": lambda data: history_table({_title(r): r for r in _of_data(data)}),
     "beside": lambda files: history_table(named(files.split())),
     "seeds": lambda folders: seeds_table(
-        [record for folder in folders.split() for record in records(RESULTS / folder)]
+        [record for folder in folders.split() for record in _runs_in(folder)]
     ),
     "changes": lambda folders: changes_table([RESULTS / f for f in folders.split()]),
     "topics": lambda file: topics_table(_read(RESULTS / f"{file}.json")),

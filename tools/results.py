@@ -56,7 +56,7 @@ RATES = "rates.csv"  # written by python -m benchmarks.rates
 MISSING = "–"
 SHOWN_TOPICS = 5
 PAIR = ("lstm", "tcnlm")
-DRAWN = ("imdb-lstm", "imdb-tcnlm")
+DRAWN = ("imdb-lstm", "imdb-tcnlm", "imdb-controls/tcnlm-one-topic")
 CURVES = RESULTS / "imdb" / "curves.png"
 SPLITS = {
     "validation": lambda record: _best(record)["valid_perplexity"],

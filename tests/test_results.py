@@ -112,7 +112,7 @@ def history(model, *values):
 
 
 def by_model(*runs):
-    return {run["run"]["model"]: run for run in runs}
+    return [(run["run"]["model"], run) for run in runs]
 
 
 def test_a_history_table_puts_runs_of_different_lengths_beside_the_lstm():
@@ -147,6 +147,17 @@ def test_a_table_of_named_runs_calls_them_by_their_files(tmp_path, monkeypatch):
     table = results.rebuilt(page)
     assert "| epoch | plain | one | two |" in table
     assert "| 1 | 20.00 | 15.00 (0.750) | 10.00 (0.500) |" in table
+
+
+def test_two_runs_of_one_name_both_stay_in_a_history_table():
+    runs = by_model(history("tcnlm", 15.0), history("tcnlm", 9.0))
+    assert "| 1 | 15.00 | 9.00 |" in results.history_table(runs)
+
+
+def test_two_runs_of_one_system_and_seed_are_refused_in_a_table_of_seeds():
+    twice = {**history("lstm", 20.0), "run": {"model": "lstm", "seed": 3}}
+    with pytest.raises(ValueError, match="lstm: two runs of seed 3"):
+        results.seeds_table([twice, twice])
 
 
 def test_a_table_of_seeds_has_the_systems_that_every_seed_was_given_to():

@@ -69,9 +69,13 @@ def records(folder: Path = RESULTS) -> list[dict]:
     return [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
 
 
-def named(files: Sequence[str]) -> dict[str, dict]:
-    """Return the runs in results/FILE.json by the names of their files."""
-    return {Path(file).name: _read(RESULTS / f"{file}.json") for file in files}
+def named(files: Sequence[str]) -> list[tuple[str, dict]]:
+    """Return the runs in results/FILE.json with the names of their files."""
+    return [(Path(file).name, _record(file)) for file in files]
+
+
+def _record(file: str) -> dict:
+    return json.loads((RESULTS / f"{file}.json").read_text())
 
 
 def rebuilt(page: str) -> str:
@@ -159,14 +163,13 @@ def systems_table(folder: Path) -> str:
     return runs_table(records(folder), columns)
 
 
-def history_table(chosen: dict[str, dict]) -> str:
+def history_table(chosen: list[tuple[str, dict]]) -> str:
     """Return the validation perplexity of every language model after every epoch.
 
     In brackets its ratio to that of the LSTM, the first of them if it is there.
     """
-    scored = {title: record for title, record in chosen.items() if _best(record)}
-    titles = sorted(scored, key=lambda title: scored[title]["run"]["model"] != PAIR[0])
-    runs = [scored[title] for title in titles]
+    scored = [(title, record) for title, record in chosen if _best(record)]
+    titles, runs = zip(*sorted(scored, key=lambda s: s[1]["run"]["model"] != PAIR[0]))
     histories = [[row["valid_perplexity"] for row in r["history"]] for r in runs]
     compared = runs[0]["run"]["model"] == PAIR[0]
     rows = [["epoch", *titles]]
@@ -184,8 +187,11 @@ def seeds_table(chosen: list[dict]) -> str:
     """
     systems: dict[str, dict[int, float]] = {}
     for record in filter(_best, chosen):
-        by_seed = systems.setdefault(_title(record), {})
-        by_seed[record["run"]["seed"]] = SPLITS["validation"](record)
+        title, seed = _title(record), record["run"]["seed"]
+        by_seed = systems.setdefault(title, {})
+        if seed in by_seed:
+            raise ValueError(f"{title}: two runs of seed {seed}; keep them apart")
+        by_seed[seed] = SPLITS["validation"](record)
     base = systems.pop(PAIR[0])
     shared = {title: s for title, s in systems.items() if s.keys() == base.keys()}
     rows = [["seed", PAIR[0], *shared]]
@@ -314,15 +320,15 @@ def published_table(corpus: str, table: str) -> str:
 TABLES: dict[str, Callable[[str], str]] = {
     "runs": lambda data: runs_table(_of_data(data)),
     "systems": lambda folder: systems_table(RESULTS / folder),
-    "history": lambda data: history_table({_title(r): r for r in _of_data(data)}),
+    "history": lambda data: history_table([(_title(r), r) for r in _of_data(data)]),
     "beside": lambda files: history_table(named(files.split())),
     "seeds": lambda folders: seeds_table(
         [record for folder in folders.split() for record in _runs_in(folder)]
     ),
     "changes": lambda folders: changes_table([RESULTS / f for f in folders.split()]),
-    "topics": lambda file: topics_table(_read(RESULTS / f"{file}.json")),
+    "topics": lambda file: topics_table(_record(file)),
     "alone": lambda folder: alone_table(records(RESULTS / folder)),
-    "sentences": lambda file: sentences_table(_read(RESULTS / f"{file}.json")),
+    "sentences": lambda file: sentences_table(_record(file)),
     "published": lambda rest: published_table(*rest.split(" ", 1)),
 }
 
@@ -332,12 +338,12 @@ def _markdown(rows: list[list[str]]) -> str:
     return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
 
 
-def draw_curves(chosen: dict[str, dict], path: Path) -> None:
+def draw_curves(chosen: list[tuple[str, dict]], path: Path) -> None:
     """Draw the validation perplexity of runs by epoch."""
     columns = ("epoch", "valid_perplexity")
     histories = {
         title: {name: [row[name] for row in record["history"]] for name in columns}
-        for title, record in chosen.items()
+        for title, record in chosen
     }
     save(compared_curves(histories), path)
 

@@ -141,7 +141,7 @@ def compared_curves(histories: Mapping[str, History]) -> Figure:
             values = history["valid_perplexity"]
             axes.plot(history["epoch"], values, "o-", ms=3, lw=1.5, label=name)
     _logarithmic(axes)
-    axes.xaxis.set_major_locator(_whole_numbers())
+    axes.xaxis.set_major_locator(_whole_numbers(12))
     if axes.lines:
         axes.legend(fontsize=8, frameon=False, labelcolor=INK)
     return figure

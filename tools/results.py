@@ -12,9 +12,6 @@ A table stands between `<!-- table NAME -->` and `<!-- end -->`. NAME is one of
                               ratio to that of the LSTM
     beside FILE FILE...       the same of the runs in results/FILE.json, named by their
                               files
-    seeds FOLDER FOLDER...    the best validation perplexities of the systems in
-                              results/ that were trained from every seed that is there,
-                              a row a seed, and their ratios to the LSTM's
     changes FOLDER FOLDER...  LSTM and TCNLM (lstm.json, tcnlm.json) of each folder in
                               results/, named by the settings and the data in which
                               TCNLM differs from that of the first; a folder without
@@ -39,7 +36,6 @@ from csv import DictReader
 from dataclasses import asdict
 from itertools import zip_longest
 from pathlib import Path
-from statistics import mean
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -56,7 +52,12 @@ RATES = "rates.csv"  # written by python -m benchmarks.rates
 MISSING = "–"
 SHOWN_TOPICS = 5
 PAIR = ("lstm", "tcnlm")
-DRAWN = ("imdb-lstm", "imdb-tcnlm", "imdb-controls/tcnlm-one-topic")
+DRAWN = (
+    "imdb-lstm",
+    "imdb-tcnlm",
+    "imdb-controls/tcnlm-one-topic",
+    "imdb-controls/lstm-multiplied-out",
+)
 CURVES = RESULTS / "imdb" / "curves.png"
 SPLITS = {
     "validation": lambda record: _best(record)["valid_perplexity"],
@@ -180,28 +181,6 @@ def history_table(chosen: list[tuple[str, dict]]) -> str:
     return _markdown(rows)
 
 
-def seeds_table(chosen: list[dict]) -> str:
-    """Return the best validation perplexity of systems that share their seeds.
-
-    The LSTM comes first; in brackets the ratio to it, and in the last row its mean.
-    """
-    systems: dict[str, dict[int, float]] = {}
-    for record in filter(_best, chosen):
-        title, seed = _title(record), record["run"]["seed"]
-        by_seed = systems.setdefault(title, {})
-        if seed in by_seed:
-            raise ValueError(f"{title}: two runs of seed {seed}; keep them apart")
-        by_seed[seed] = SPLITS["validation"](record)
-    base = systems.pop(PAIR[0])
-    shared = {title: s for title, s in systems.items() if s.keys() == base.keys()}
-    rows = [["seed", PAIR[0], *shared]]
-    for seed in sorted(base):
-        cells = (_with_ratio(s[seed], base[seed]) for s in shared.values())
-        rows.append([str(seed), _with_ratio(base[seed], None), *cells])
-    means = (mean(s[seed] / base[seed] for seed in base) for s in shared.values())
-    return _markdown([*rows, ["mean ratio", "", *(f"{m:.3f}" for m in means)]])
-
-
 def _with_ratio(value: float | None, base: float | None) -> str:
     if value is None:
         return ""
@@ -322,9 +301,6 @@ TABLES: dict[str, Callable[[str], str]] = {
     "systems": lambda folder: systems_table(RESULTS / folder),
     "history": lambda data: history_table([(_title(r), r) for r in _of_data(data)]),
     "beside": lambda files: history_table(named(files.split())),
-    "seeds": lambda folders: seeds_table(
-        [record for folder in folders.split() for record in _runs_in(folder)]
-    ),
     "changes": lambda folders: changes_table([RESULTS / f for f in folders.split()]),
     "topics": lambda file: topics_table(_record(file)),
     "alone": lambda folder: alone_table(records(RESULTS / folder)),

@@ -1,9 +1,10 @@
 """Whether TCNLM's cell without topics leads by its product, or by its start and steps.
 
 With one topic W = Wa diag(Wb) Wc is the same for every document, so that the cell is an
-LSTM whose weights are learned as a product. Here an ordinary LSTM starts at that very
-product, multiplied out, and its weights take the share of the learning rate that the
-factors take. What it lacks of the cell's lead is the product's.
+LSTM whose weights are learned as a product. Here an ordinary LSTM starts at such a
+product, drawn afresh and multiplied out (with --keras-start as Keras does), and its
+weights take the share of the learning rate that the factors take; their gradient is
+clipped apart from the other weights', as the factors' is.
 
     python -m experiments.multiplied_out DATA --out RUN --set units=100 ...
 
@@ -34,15 +35,22 @@ KERAS_ORDER = (0, 1, 3, 2)  # of the gates i, f, o, c: Keras has i, f, c, o
 
 
 class MultipliedOut(LSTM):
-    """An LSTM with the start and the steps of TCNLM's cell with one topic."""
+    """An LSTM with the start and the learning rate of TCNLM's cell with one topic."""
 
-    def __init__(self, *arguments: Any, factor_rate: float, **kwargs: Any):
+    def __init__(
+        self, *arguments: Any, factor_rate: float, keras_start: bool, **kwargs: Any
+    ):
         super().__init__(*arguments, **kwargs)
         self.factor_rate = factor_rate
+        self.keras_start = keras_start
 
     def prepare(self, dataset: Any) -> None:
         """Start the embeddings, and each layer at a fresh cell's product."""
         super().prepare(dataset)
+        if not self.keras_start:
+            self._start_at_products()
+
+    def _start_at_products(self) -> None:
         for layer in self.recurrent:
             cell = TopicCompositionalLSTMCell(self.config.units, 1)
             cell.build(tf.TensorShape([None, layer.cell.kernel.shape[0]]))
@@ -74,15 +82,18 @@ def main(options: argparse.Namespace) -> None:
     data, run = Dataset(options.data), Path(options.out)
     settings, loop = override((LSTM.Config(), Training()), options.set)
     made = settings, loop, data, options.seed, record.command(parser())
-    config = new_config("lstm", *made)
-    config["training"]["factor_rate"] = options.factor_rate
+    config, started = new_config("lstm", *made), chosen(options)
+    config["training"].update(started)
     open_run(run, config, data.vocabulary)
-    model = MultipliedOut(
-        settings, data.vocabulary, seed=options.seed, factor_rate=options.factor_rate
-    )
+    model = MultipliedOut(settings, data.vocabulary, seed=options.seed, **started)
     model.build_weights()
     state = training.Trainer(model, data, run, loop, options.seed).train()
     print(f"{run}: validation perplexity {state.best:.2f} after {state.epoch} epochs")
+
+
+def chosen(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what sets this LSTM apart, for config.json and the model."""
+    return {name: getattr(options, name) for name in ("factor_rate", "keras_start")}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -92,9 +103,11 @@ def parser() -> argparse.ArgumentParser:
     add, rate = parsed.add_argument, tcnlm.Config.factor_rate
     add("data", metavar="DATA", help="made by python -m preprocessing")
     add("--out", metavar="RUN", required=True, help="folder for all that comes of it")
-    add("--set", metavar="NAME=VALUE", nargs="+", default=[], help="as for an lstm")
+    settings = {"nargs": "+", "action": "extend", "default": []}
+    add("--set", metavar="NAME=VALUE", **settings, help="as of train.py --model lstm")
     share = f"share of learning_rate of the LSTM's weights (default: {rate}, TCNLM's)"
     add("--factor-rate", type=float, default=rate, metavar="SHARE", help=share)
+    add("--keras-start", action="store_true", help="start as Keras's LSTM does")
     add("--seed", type=int, default=1, help="default: 1")
     add("--threads", type=int, default=0, help="cores to use (default: 0, all)")
     return parsed

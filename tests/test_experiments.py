@@ -214,8 +214,8 @@ def multiply_out(data, run, monkeypatch, *more):
     multiplied_out.main(multiplied_out.parser().parse_args(given))
 
 
-def test_the_multiplied_out_lstm_makes_a_run_that_goes_by_its_share(
-    toy_data, tmp_path, monkeypatch, capsys
+def test_the_multiplied_out_lstm_makes_a_run_of_its_share_and_refuses_another(
+    toy_data, tmp_path, monkeypatch
 ):
     multiply_out(toy_data, tmp_path / "run", monkeypatch, "--factor-rate", "0.25")
     config = runs.read_config(tmp_path / "run")
@@ -226,16 +226,36 @@ def test_the_multiplied_out_lstm_makes_a_run_that_goes_by_its_share(
         multiply_out(toy_data, tmp_path / "run", monkeypatch)
 
 
-def test_the_multiplied_out_lstm_starts_at_a_product_with_steps_of_its_own(data):
-    settings = multiplied_out.LSTM.Config(**SIZES, embeddings="random")
-    model = multiplied_out.MultipliedOut(settings, data.vocabulary, factor_rate=0.25)
+def test_the_multiplied_out_lstm_learns_by_its_share(toy_data, tmp_path, monkeypatch):
+    changes = {}
+    for share in ("0", "1"):
+        run = tmp_path / share
+        tf.keras.utils.set_random_seed(1)
+        more = ("--keras-start", "--factor-rate", share)
+        multiply_out(toy_data, run, monkeypatch, *more)
+        kernel = runs.load(run).recurrent[0].cell.recurrent_kernel.numpy()
+        changes[share] = np.abs(kernel @ kernel.T - np.eye(6)).max()
+    assert changes["0"] < 1e-5 < 1e-3 < changes["1"]  # Keras starts orthogonally
+
+
+def test_the_multiplied_out_lstm_starts_at_a_cells_product(data):
+    settings = multiplied_out.LSTM.Config(**SIZES)
+    options = {"factor_rate": 0.25, "keras_start": False}
+    model = multiplied_out.MultipliedOut(settings, data.vocabulary, **options)
     model.build_weights()
-    recurrent = model.recurrent[0].cell.recurrent_kernel
-    np.testing.assert_allclose(
-        recurrent @ tf.transpose(recurrent), np.eye(6), atol=1e-5
-    )
-    model.prepare(data)  # from Keras's orthogonal start to another
-    assert not np.allclose(recurrent @ tf.transpose(recurrent), np.eye(6), atol=0.1)
+    tf.keras.utils.set_random_seed(4)
+    model.prepare(data)
+    tf.keras.utils.set_random_seed(4)
+    cell = TopicCompositionalLSTM(6, 1).cell
+    cell.build(tf.TensorShape([None, 5]))
+    kernel, recurrent, bias = (weight.numpy() for weight in model.recurrent[0].weights)
+    for ours, theirs in ((kernel, "W"), (recurrent, "U")):
+        a, b, c = (getattr(cell, theirs + x).numpy() for x in "abc")
+        forget = c[:, 6:12] @ np.diag(b[0, 6:12]) @ a[1]
+        output = c[:, 12:18] @ np.diag(b[0, 12:18]) @ a[2]
+        np.testing.assert_allclose(ours[:, 6:12], forget, atol=1e-5)
+        np.testing.assert_allclose(ours[:, 18:], output, atol=1e-5)  # Keras: i f c o
+    np.testing.assert_array_equal(bias, np.repeat([0.0, 1.0, 0.0, 0.0], 6))
     (rest, rate), (layer, own) = model.parameter_groups()
     assert own == 0.25 * rate == 0.25 * settings.learning_rate
     assert {id(w) for w in layer} == {id(w) for w in model.recurrent[0].weights}

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -127,21 +128,16 @@ class Split:
 
         And, where the split is to have them, the word ids of the preceding sentences.
         """
-        starts = self.sequence_start[rows]
-        words = [self._piece(row, start) for row, start in zip(rows, starts)]
-        inputs = _pad([piece[:-1] for piece in words], PAD)
-        targets = _pad([piece[1:] for piece in words], PAD)
-        context = [
-            self.contexts.of(self.sequence_sentence[row], start, self.length)
-            for row, start in zip(rows, starts)
-        ]
+        sentences, starts = self.sequence_sentence[rows], self.sequence_start[rows]
+        words = self._words(sentences, starts)
+        targets = words[:, 1:]
         batch = {
-            "inputs": inputs,
+            "inputs": np.where(targets == PAD, PAD, words[:, :-1]),
             "targets": targets,
-            "context": _pad(context, NO_WORD, self.contexts.size),
+            "context": self.contexts.of(sentences, starts, self.length),
         }
         if self.preceding:
-            batch["preceding"] = self._preceding(self.sequence_sentence[rows])
+            batch["preceding"] = self._preceding(sentences)
         return batch
 
     def _preceding(self, sentences: np.ndarray) -> np.ndarray:
@@ -157,11 +153,20 @@ class Split:
             words += [self.tokens[:0]] * (self.preceding - len(before))
         return _pad(words, NO_WORD, 1).reshape(len(sentences), self.preceding, -1)
 
-    def _piece(self, row: int, start: int) -> np.ndarray:
-        """Return at most 31 tokens of `<go> w1 .. wn <eos>` from `start` on."""
-        low, high = self.sentences[self.sequence_sentence[row] :][:2]
-        sentence = np.concatenate(([GO], self.tokens[low:high], [EOS]))
-        return sentence[start : start + self.length + 1]
+    def _words(self, sentences: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """Return at most 31 tokens of each `<go> w1 .. wn <eos>` from its start on."""
+        low, high = self.sentences[sentences], self.sentences[sentences + 1]
+        low, end = (
+            low[:, None] - 1,
+            (high - low + 1)[:, None],
+        )  # <go> at 0, <eos> at end
+        width = min(self.length, (end[:, 0] - starts).max()) + 1
+        places = starts[:, None] + np.arange(width)
+        inside = (places > 0) & (places < end)
+        words = np.full(places.shape, PAD, np.int32)
+        words[inside] = self.tokens[(low + places)[inside]]
+        words[places == 0], words[places == end] = GO, EOS
+        return words
 
     def document_contexts(self, batch_size: int) -> Iterator[np.ndarray]:
         """Yield the contexts [B, 300] of whole documents, in order."""
@@ -186,32 +191,38 @@ class Contexts:
         self.words = ids[ids >= 0]
         self.before = np.zeros(len(ids) + 1, np.int64)  # content words before a token
         np.cumsum(ids >= 0, out=self.before[1:])
+        self.first = self.before[split.sentences[split.documents]]  # each document's
         sizes = np.diff(split.documents)
         self.document_of = np.repeat(np.arange(len(sizes)), sizes)
 
-    def _document_bounds(self, document: int) -> tuple[int, int]:
-        sentences = self.split.documents[document : document + 2]
-        return tuple(self.before[self.split.sentences[sentences]])
+    def _document_bounds(self, documents: Any) -> tuple[Any, Any]:
+        return self.first[documents], self.first[documents + 1]
 
-    def _removed_bounds(self, sentence: int, start: int, length: int):
-        low, high = self.split.sentences[sentence : sentence + 2]
+    def _removed_bounds(self, sentences: Any, starts: Any, length: int):
+        low, high = self.split.sentences[sentences], self.split.sentences[sentences + 1]
         if self.rule == "leak":
-            low, high = low + start, min(low + start + length, high)
+            low, high = low + starts, np.minimum(low + starts + length, high)
         if self.rule == "all":
             high = low
-        return tuple(self.before[[low, high]])
+        return self.before[low], self.before[high]
 
     def document(self, index: int) -> np.ndarray:
         """Return all content words of a document."""
         low, high = self._document_bounds(index)
         return self.words[low:high]
 
-    def of(self, sentence: int, start: int, length: int) -> np.ndarray:
-        """Return the context of the targets start .. start + length of a sentence."""
-        low, high = self._document_bounds(self.document_of[sentence])
-        left, right = self._removed_bounds(sentence, start, length)
-        after = self.words[right:high] if self.rule != "preceding" else ()
-        return np.concatenate((self.words[low:left], after))[: self.size]
+    def of(self, sentences: np.ndarray, starts: np.ndarray, length: int) -> np.ndarray:
+        """Return the contexts [B, size] of the targets start .. start + length each."""
+        low, high = self._document_bounds(self.document_of[sentences])
+        left, right = self._removed_bounds(sentences, starts, length)
+        if self.rule == "preceding":
+            high = left
+        places = low[:, None] + np.arange(self.size)
+        places += np.where(places < left[:, None], 0, (right - left)[:, None])
+        inside = places < high[:, None]
+        words = np.full(places.shape, NO_WORD, np.int32)
+        words[inside] = self.words[places[inside]]
+        return words
 
 
 def _cut(rows: np.ndarray, size: int) -> list[np.ndarray]:

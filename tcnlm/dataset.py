@@ -156,15 +156,12 @@ class Split:
     def _words(self, sentences: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """Return at most 31 tokens of each `<go> w1 .. wn <eos>` from its start on."""
         low, high = self.sentences[sentences], self.sentences[sentences + 1]
-        low, end = (
-            low[:, None] - 1,
-            (high - low + 1)[:, None],
-        )  # <go> at 0, <eos> at end
-        width = min(self.length, (end[:, 0] - starts).max()) + 1
-        places = starts[:, None] + np.arange(width)
+        end = high - low + 1  # the place of <eos>; that of <go> is 0
+        width = min(self.length, (end - starts).max()) + 1
+        places, end = starts[:, None] + np.arange(width), end[:, None]
         inside = (places > 0) & (places < end)
         words = np.full(places.shape, PAD, np.int32)
-        words[inside] = self.tokens[(low + places)[inside]]
+        words[inside] = self.tokens[(low[:, None] + places - 1)[inside]]
         words[places == 0], words[places == end] = GO, EOS
         return words
 
@@ -195,10 +192,10 @@ class Contexts:
         sizes = np.diff(split.documents)
         self.document_of = np.repeat(np.arange(len(sizes)), sizes)
 
-    def _document_bounds(self, documents: Any) -> tuple[Any, Any]:
+    def _document_bounds(self, documents: Any) -> tuple:
         return self.first[documents], self.first[documents + 1]
 
-    def _removed_bounds(self, sentences: Any, starts: Any, length: int):
+    def _removed_bounds(self, sentences: Any, starts: Any, length: int) -> tuple:
         low, high = self.split.sentences[sentences], self.split.sentences[sentences + 1]
         if self.rule == "leak":
             low, high = low + starts, np.minimum(low + starts + length, high)

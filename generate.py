@@ -18,9 +18,9 @@ def main(options: argparse.Namespace) -> None:
     size = read_config(options.run)["data"]["settings"]["context_words"]
     model = load(options.run)
     topics = generation.requested_topics(model, options.topic, options.document, size)
-    written = generation.write_sentences(
-        model, topics, decoding, options.number, options.prompt, options.seed
-    )
+    before = generation.document_before(model, options.document)
+    asked = decoding, options.number, options.prompt, options.seed
+    written = generation.write_sentences(model, topics, *asked, before)
     show = generation.as_json if options.json else generation.as_text
     for row in zip(generation.largest_topics(model, topics), written):
         print(show(*row))
@@ -29,7 +29,8 @@ def main(options: argparse.Namespace) -> None:
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line; what is not given is left out."""
     topic = "topic to write from; several are mixed (default: each topic in turn)"
-    document = "write from the topics inferred from this text; - is standard input"
+    document = "write from the topics inferred from this text, or, with a model that "
+    document += "reads the sentences before (lclm), go on with it; - is standard input"
     top_p = "sample from the fewest words that have this probability together"
     unset = {"default": argparse.SUPPRESS}
     parsed = argparse.ArgumentParser(description=__doc__)

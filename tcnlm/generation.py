@@ -6,7 +6,7 @@ import dataclasses
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import tensorflow as tf
 
 from preprocessing.errors import InputError
 from preprocessing.text import sentences, tokenize
+from tcnlm.dataset import NO_WORD
 from tcnlm.decoding import Decoding, Sentence, SentenceDecoder
 from tcnlm.models.base import LanguageModel, TopicModel
 from tcnlm.topics import top_words
@@ -31,15 +32,17 @@ def requested_topics(
     """Return the topics [N, K] to write from; None for a model that has none.
 
     chosen: values of --topic, which make one mixture; document: a file, "-" for
-    standard input; with neither, every topic by itself.
+    standard input; with neither, every topic by itself. A document that is to be gone
+    on with instead is `document_before`'s.
     """
     if not isinstance(model, LanguageModel):
         raise InputError(f"model {type(model).__name__} writes no sentences")
     if not isinstance(model, TopicModel):
-        if chosen or document:
+        reads_documents = model.preceding_sentences > 0
+        if chosen or (document and not reads_documents):
+            options = "--topic" if reads_documents else "--topic and --document"
             raise InputError(
-                f"model {type(model).__name__} has no topics: "
-                "leave out --topic and --document"
+                f"model {type(model).__name__} has no topics: leave out {options}"
             )
         return None
     if document:
@@ -90,6 +93,22 @@ def document_topics(model: Any, path: str, context_words: int) -> np.ndarray:
     return model.infer_context(context).numpy()
 
 
+def document_before(model: Any, path: str | None) -> dict[str, tf.Tensor]:
+    """Return a document's last sentences, of a batch, for a model that reads them.
+
+    {"preceding": word ids [1, n, W]}, as in training; nothing for another model, or
+    without a document.
+    """
+    if not (path and model.preceding_sentences):
+        return {}
+    words = [model.vocabulary.ids(s) for s in sentences(_read(path))]
+    if not any(words):
+        raise InputError(f"--document {path}: has no word")
+    last = words[-model.preceding_sentences :]
+    last += [[]] * (model.preceding_sentences - len(last))
+    return {"preceding": tf.ragged.constant([last], tf.int32).to_tensor(NO_WORD)}
+
+
 def _read(path: str) -> str:
     try:
         if path == "-":
@@ -114,10 +133,14 @@ def write_sentences(
     number: int = 1,
     prompt: str = "",
     seed: int = 0,
+    before: Mapping[str, tf.Tensor] | None = None,
 ) -> list[list[Sentence]]:
-    """Return `number` sentences for each row of topics, or for no topics at all."""
+    """Return `number` sentences for each row of topics, or for no topics at all.
+
+    before: what `document_before` made of a document to go on with.
+    """
     if topics is None:
-        context = model.context(model.no_document(1))
+        context = model.context({**model.no_document(1), **(before or {})})
     else:
         context = model.context_from_topics(tf.constant(topics, tf.float32))
     rows = 1 if topics is None else len(topics)

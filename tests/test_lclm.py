@@ -10,7 +10,8 @@ import tiny
 from helpers import assert_close, assert_weight_gradients, randomise
 from reference import sigmoid
 
-from preprocessing.text import tokenize
+from preprocessing.errors import InputError
+from preprocessing.text import sentences, tokenize
 from preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm import generation
 from tcnlm.dataset import Dataset
@@ -338,6 +339,39 @@ def test_sentences_are_written_without_a_document(method):
     empty = model.context({"preceding": padded([[]], model.preceding_sentences)})
     expected = tiny.log_prob(model, ids, empty)
     assert written[0].log_probability == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("text", ["A court. The trial of a judge!", "Sea. " * 6])
+def test_sentences_go_on_with_a_document(tmp_path, text):
+    model, path = tiny.make_model("lclm"), tmp_path / "document.txt"
+    path.write_text(text, encoding="utf-8")
+    assert generation.requested_topics(model, [], str(path), 300) is None
+    before = generation.document_before(model, str(path))
+    n, split = model.preceding_sentences, sentences(text)
+    expected = padded([[model.vocabulary.ids(s) for s in split][-n:]], n)
+    context = model.context({"preceding": expected})
+    assert before["preceding"].shape[:2] == (1, n)
+    greedy = Decoding(method="greedy", max_length=12)
+    [[written]] = generation.write_sentences(model, None, greedy, before=before)
+    ids = [*map(tiny.WORDS.index, written.words), *[2] * written.ended]
+    log_prob = tiny.log_prob(model, ids, context)
+    assert written.log_probability == pytest.approx(log_prob, abs=1e-4)
+    assert log_prob != pytest.approx(
+        tiny.log_prob(model, ids, model.context(model.no_document(1))), abs=1e-3
+    )
+
+
+def test_a_document_to_go_on_with_must_have_words(tmp_path):
+    path = tmp_path / "document.txt"
+    path.write_text(" \n", encoding="utf-8")
+    with pytest.raises(InputError, match="document.txt: has no word"):
+        generation.document_before(tiny.make_model("lclm"), str(path))
+
+
+def test_a_model_that_reads_documents_refuses_topics():
+    message = "model LCLM has no topics: leave out --topic$"
+    with pytest.raises(InputError, match=message):
+        generation.requested_topics(tiny.make_model("lclm"), ["1"], None, 300)
 
 
 CONTEXTS = [

@@ -37,8 +37,8 @@ class LCLM(lstm.LSTM):
     first does, with weights of its own; the sizes of what reads the context.
 
     Neither a sentence without words nor one before the document's first is attended
-    to; with none left the model is the plain LSTM. So it is when it writes, having no
-    document.
+    to; with none left the model is the plain LSTM. So it is when it writes without a
+    document to go on with.
     """
 
     Config = Config

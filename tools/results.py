@@ -55,6 +55,7 @@ PAIR = ("lstm", "tcnlm")
 DRAWN = (
     "imdb-lstm",
     "imdb-tcnlm",
+    "imdb-held/tcnlm-held",
     "imdb-controls/tcnlm-one-topic",
     "imdb-controls/lstm-multiplied-out",
 )

@@ -74,10 +74,11 @@ class AdaptiveSoftmax(tf.keras.layers.Layer):
         head_targets = self._head_targets(targets)
         log_prob = -cross_entropy(head_targets, hidden @ self.head)
         for i, (low, high) in enumerate(self._tail_ranges):
-            rows = tf.where((targets >= low) & (targets < high))[:, 0]
-            logits = (tf.gather(hidden, rows) @ self.projections[i]) @ self.tails[i]
-            tail = -cross_entropy(tf.gather(targets, rows) - low, logits)
-            log_prob += tf.math.unsorted_segment_sum(tail, rows, tf.size(targets))
+            rows = tf.where((targets >= low) & (targets < high))
+            inside = tf.gather_nd(hidden, rows)
+            logits = (inside @ self.projections[i]) @ self.tails[i]
+            tail = -cross_entropy(tf.gather_nd(targets, rows) - low, logits)
+            log_prob = tf.tensor_scatter_nd_add(log_prob, rows, tail)
         return log_prob
 
     def _head_targets(self, targets: tf.Tensor) -> tf.Tensor:

@@ -18,12 +18,11 @@ INPUT_TRANSFORMS = {
 
 def bag_of_words(context: tf.Tensor, size: int) -> tf.Tensor:
     """Return the counts d [B, D] of topic-word ids [B, C], where -1 is padding."""
-    rows = tf.range(tf.shape(context)[0])[:, None]
-    context = tf.cast(context, rows.dtype)
-    cells = tf.where(context >= 0, rows * size + context, -1)  # none counts below 0
-    ones = tf.ones_like(cells, tf.float32)
-    counts = tf.math.unsorted_segment_sum(ones, cells, tf.size(rows) * size)
-    return tf.reshape(counts, [-1, size])
+    real = context >= 0
+    rows = tf.where(real)[:, 0]
+    entries = tf.stack([rows, tf.cast(context[real], tf.int64)], axis=1)
+    shape = tf.cast([tf.shape(context)[0], size], tf.int64)
+    return tf.scatter_nd(entries, tf.ones_like(rows, tf.float32), shape)
 
 
 class TopicEncoder(tf.keras.layers.Layer):

@@ -170,7 +170,7 @@ def main(options: argparse.Namespace) -> None:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parsed = record.new_parser("context_gain", __doc__)
+    parsed = record.recording_parser("context_gain", __doc__)
     add = parsed.add_argument
     add("run", metavar="RUN", type=Path, help="of a plain LSTM")
     data = "a larger part of RUN's corpus, same seed, made with --min-count 1"

@@ -98,8 +98,7 @@ def chosen(options: argparse.Namespace) -> dict[str, Any]:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parsed = argparse.ArgumentParser("python -m experiments.multiplied_out")
-    parsed.description = __doc__.split("\n\n")[0]
+    parsed = record.new_parser("multiplied_out", __doc__)
     add, rate = parsed.add_argument, tcnlm.Config.factor_rate
     add("data", metavar="DATA", help="made by python -m preprocessing")
     add("--out", metavar="RUN", required=True, help="folder for all that comes of it")
@@ -109,7 +108,6 @@ def parser() -> argparse.ArgumentParser:
     add("--factor-rate", type=float, default=rate, metavar="SHARE", help=share)
     add("--keras-start", action="store_true", help="start as Keras's LSTM does")
     add("--seed", type=int, default=1, help="default: 1")
-    add("--threads", type=int, default=0, help="cores to use (default: 0, all)")
     return parsed
 
 

@@ -19,9 +19,16 @@ def new_parser(experiment: str, text: str) -> argparse.ArgumentParser:
     """
     parser = argparse.ArgumentParser(f"python -m experiments.{experiment}")
     parser.description = text.split("\n\n")[0]
-    add, kept = parser.add_argument, "keep command, data and figures: results/NAME.json"
-    add("--threads", type=int, default=0, help="cores to use (default: 0, all)")
-    add("--record", metavar="FILE", type=Path, help=kept)
+    threads = "cores to use (default: 0, all)"
+    parser.add_argument("--threads", type=int, default=0, help=threads)
+    return parser
+
+
+def recording_parser(experiment: str, text: str) -> argparse.ArgumentParser:
+    """Return the parser of an experiment that keeps its figures in a file."""
+    kept = "keep command, data and figures: results/NAME.json"
+    parser = new_parser(experiment, text)
+    parser.add_argument("--record", metavar="FILE", type=Path, help=kept)
     return parser
 
 

@@ -85,7 +85,7 @@ def main(options: argparse.Namespace) -> None:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parsed = record.new_parser("sentences", __doc__)
+    parsed = record.recording_parser("sentences", __doc__)
     add = parsed.add_argument
     add("run", metavar="RUN", type=Path, help="that has topics and writes sentences")
     name = "topics to write from and what a reader calls them"

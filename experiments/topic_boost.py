@@ -132,7 +132,7 @@ def main(options: argparse.Namespace) -> None:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parsed = record.new_parser("topic_boost", __doc__)
+    parsed = record.recording_parser("topic_boost", __doc__)
     add = parsed.add_argument
     language = f'with an adaptive softmax, or "{FREQUENCIES}"'
     add("run", metavar="LANGUAGE_RUN", help=language)

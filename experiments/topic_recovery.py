@@ -74,7 +74,7 @@ def main(options: argparse.Namespace) -> None:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parsed = record.new_parser("topic_recovery", __doc__)
+    parsed = record.recording_parser("topic_recovery", __doc__)
     add = parsed.add_argument
     add("run", metavar="RUN", type=Path, help="that has topics and writes sentences")
     add("--number", type=int, default=200, help="sentences a topic (default: 200)")

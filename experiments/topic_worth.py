@@ -70,7 +70,7 @@ def main(options: argparse.Namespace) -> None:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parsed = record.new_parser("topic_worth", __doc__)
+    parsed = record.recording_parser("topic_worth", __doc__)
     parsed.add_argument("run", metavar="RUN", type=Path, help="with topics")
     parsed.add_argument("--data", metavar="DATA", type=Path, help="if it was moved")
     return parsed

@@ -98,7 +98,7 @@ def main(options: argparse.Namespace) -> None:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parsed = record.new_parser("topics_alone", __doc__)
+    parsed = record.recording_parser("topics_alone", __doc__)
     add = parsed.add_argument
     add("data", metavar="DATA", type=Path, help="made by python -m preprocessing")
     counts = "window counts made with python -m tcnlm.coherence --save-counts"

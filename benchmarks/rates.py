@@ -58,8 +58,8 @@ def write(rates: dict[str, float], file: Path) -> None:
             writer.writerow([name, round(rate)])
 
 
-def main() -> None:
-    """Measure as the command line says."""
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parsed = argparse.ArgumentParser("python -m benchmarks.rates", description=__doc__)
     add = parsed.add_argument
     add("run", metavar="RUN", nargs="+", type=Path)
@@ -67,7 +67,12 @@ def main() -> None:
     add("--csv", metavar="FILE", type=Path, required=True, help="to write")
     add("--rounds", type=int, default=8, help="of four steps each (default: 8)")
     add("--threads", type=int, default=0, help="cores to use (default: 0, all)")
-    options = parsed.parse_args()
+    return parsed
+
+
+def main() -> None:
+    """Measure as the command line says."""
+    options = parser().parse_args()
     keep_memory()
     make_reproducible(SEED, options.threads)
     made = {runs.read_config(r)["model"]: prepare(r, options.data) for r in options.run}

@@ -65,6 +65,7 @@ def main(options: argparse.Namespace) -> None:
         print(f"{topic:5} {own:10.3f} {average:8.3f} {found:>10}  {' '.join(words)}")
     figures = {"recovered": int(recovered.sum()), "topics": len(shares)}
     figures |= {"sentences": options.number, "seed": options.seed}
+    figures |= {"inferred": shares.argmax(axis=1).tolist()}
     record.write(options.record, parser(), config["data"], {"figures": figures})
     print(
         f"{recovered.sum()} of {len(shares)} topics recovered from {options.number} "

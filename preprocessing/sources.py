@@ -158,8 +158,14 @@ def _aclimdb_files(path: Path, part: str) -> Iterator[tuple[str, bytes]]:
 
 def _from_folder(path: Path, part: str) -> Iterator[tuple[str, bytes]]:
     for label in ACLIMDB_LABELS[part]:
-        for file in sorted((path / part / label).glob("*.txt")):
+        for file in sorted((path / part / label).glob("*.txt"), key=_by_number):
             yield f"{part}/{label}/{file.name}", file.read_bytes()
+
+
+def _by_number(file: Path) -> tuple[int, str]:
+    """Order reviews NUMBER_RATING.txt by their numbers: 2 before 10."""
+    number, _, _ = file.name.partition("_")
+    return len(number), file.name
 
 
 def _from_tar(path: Path, part: str) -> Iterator[tuple[str, bytes]]:

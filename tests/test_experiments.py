@@ -119,6 +119,8 @@ def test_a_topic_is_recovered_where_the_encoder_finds_it_again(
     monkeypatch.setattr(topic_recovery, "make_reproducible", lambda *_: None)
     tiny.make_run(tmp_path / "run")
     asked = topic_recovery.parser().parse_args([str(tmp_path / "run"), "--number", "4"])
+    kept = []
+    monkeypatch.setattr(record, "write", lambda *given: kept.append(given[-1]))
     finds = np.eye(4)[[0, 1, 3, 3]]
     monkeypatch.setattr(topic_recovery, "inferred", lambda *_: finds)
     topic_recovery.main(asked)
@@ -127,6 +129,7 @@ def test_a_topic_is_recovered_where_the_encoder_finds_it_again(
         printed
     )
     assert [line.split()[3:5] for line in printed.splitlines()[3:4]] == [["as", "3"]]
+    assert kept[0]["figures"]["inferred"] == [0, 1, 3, 3]
 
 
 def test_what_topics_wrote_is_read_as_a_document_of_the_training_s_size():

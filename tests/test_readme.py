@@ -1,5 +1,7 @@
-"""The commands and settings that the README names exist."""
+"""The commands, settings and links of the README and of results/ exist."""
 
+import argparse
+import importlib
 import re
 import shlex
 import subprocess
@@ -15,10 +17,9 @@ from preprocessing.arguments import parser as preprocessing_parser
 from tcnlm.coherence.__main__ import parser as coherence_parser
 from tcnlm.models import MODELS, model_class
 from tcnlm.settings import Training, override
+from tools.results import PAGES
 
 README = (toy.ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"^```\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
-LINES = [line.split("  #")[0].strip() for block in BLOCKS for line in block.split("\n")]
 PARSERS = {
     "-m preprocessing": preprocessing_parser,
     "train.py": train.parser,
@@ -26,21 +27,58 @@ PARSERS = {
     "generate.py": generate.parser,
     "-m tcnlm.coherence": coherence_parser,
 }
-COMMANDS = [line for line in LINES if line.startswith("python ")]
+
+
+BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def commands(page):
+    blocks = BLOCK.findall(page)
+    lines = [line.split("  #")[0].strip() for b in blocks for line in b.split("\n")]
+    return [line for line in lines if line.startswith("python ")]
+
+
+COMMANDS = commands(README)
+OTHERS = [c for page in PAGES[1:] for c in commands(page.read_text())]
 
 
 def configs():
     return [model_class(name).Config() for name in MODELS]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_of_the_readme_is_understood(command):
-    program = next(name for name in PARSERS if command.startswith(f"python {name}"))
-    arguments = shlex.split(command)[1 + len(program.split()) :]
-    options = PARSERS[program]().parse_args(arguments)
-    assert options
-    if program == "train.py":
+def parser_of(words):
+    """Return the parser of the program that a command line starts, and the rest."""
+    size = 2 if words[0] == "-m" else 1
+    program = " ".join(words[:size])
+    if program in PARSERS:
+        return PARSERS[program](), words[size:]
+    return importlib.import_module(words[1]).parser(), words[size:]
+
+
+@pytest.mark.parametrize("command", dict.fromkeys([*COMMANDS, *OTHERS]))
+def test_every_command_of_the_pages_is_understood(command):
+    parser, arguments = parser_of(shlex.split(command)[1:])
+    options = parser.parse_args(arguments)
+    assert isinstance(options, argparse.Namespace)
+    if command.startswith("python train.py"):
         assert override((model_class(options.model).Config(), Training()), options.set)
+
+
+def anchors(page):
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", h).lower().replace(" ", "-") for h in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_link_of_a_page_leads_somewhere(page):
+    links = re.findall(r"\]\(([^)\s]+)\)", BLOCK.sub("", page.read_text()))
+    assert links
+    for link in (link for link in links if not link.startswith("http")):
+        file, _, anchor = link.partition("#")
+        target = (page.parent / file).resolve() if file else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
 
 
 def test_the_readme_shows_the_whole_way():

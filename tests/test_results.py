@@ -150,6 +150,39 @@ def test_a_table_of_named_runs_calls_them_by_their_files(tmp_path, monkeypatch):
     assert "| 1 | 20.00 | 15.00 (0.750) | 10.00 (0.500) |" in table
 
 
+def topic_models(folder):
+    topics = [
+        {"topic": i, "documents": n, "npmi": 0.1, "words": ["w"] * 9 + [word, "no"]}
+        for i, (n, word) in enumerate([(3, "seldom"), (90, "often")])
+    ]
+    figures = {"npmi": 0.0861, "diversity": 0.72, "topics_in_use": 2, "topics": topics}
+    run = {**history("tcnlm", 9.0), "evaluation": figures}
+    (folder / "held.json").write_text(json.dumps(run))
+
+
+def test_a_table_of_coherence_stands_beside_the_paper_s(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "RESULTS", tmp_path)
+    topic_models(tmp_path)
+    table = results.rebuilt("<!-- table coherence held -->\n<!-- end -->")
+    assert "| held | 0.086 | 0.106 | 0.72 | 2 | 3 | 1 |" in table
+
+
+def test_a_table_of_words_begins_with_the_most_used_topic(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "RESULTS", tmp_path)
+    topic_models(tmp_path)
+    table = results.rebuilt("<!-- table words held -->\n<!-- end -->")
+    rows = table.split("\n")[4:6]
+    assert [row.split()[-2] for row in rows] == ["often", "seldom"]
+
+
+def test_a_table_of_words_has_the_topics_that_it_names(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "RESULTS", tmp_path)
+    topic_models(tmp_path)
+    table = results.rebuilt("<!-- table words held 0 -->\n<!-- end -->")
+    assert "seldom" in table
+    assert "often" not in table
+
+
 def test_two_runs_of_one_name_both_stay_in_a_history_table():
     runs = by_model(history("tcnlm", 15.0), history("tcnlm", 9.0))
     assert "| 1 | 15.00 | 9.00 |" in results.history_table(runs)

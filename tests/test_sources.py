@@ -140,6 +140,13 @@ def test_aclimdb_trains_on_all_but_the_test_reviews(aclimdb, form):
     }
 
 
+def test_reviews_of_a_folder_come_by_their_numbers(aclimdb):
+    (aclimdb / "test/neg/10_7.txt").write_text("test/neg 10")
+    (aclimdb / "test/neg/2_9.txt").write_text("test/neg 2")
+    order = [text.split()[1] for text in read_aclimdb(aclimdb, "test")]
+    assert order == ["0", "1", "2", "10", "0", "1"]
+
+
 def test_a_folder_that_is_not_aclimdb_is_refused(tmp_path):
     with pytest.raises(InputError, match="no train/pos/.*give the folder aclImdb"):
         list(read_aclimdb(tmp_path, "train"))

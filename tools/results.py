@@ -6,20 +6,23 @@ A table stands between `<!-- table NAME -->` and `<!-- end -->`. NAME is one of
 
     runs DATA                 all runs recorded on a DATA folder of that name, or where
                               there are none those in the folder results/DATA
+    named FILE FILE...        the same of the runs in results/FILE.json, named by their
+                              files
     systems FOLDER            the runs in results/FOLDER, a system each, beside the
                               paper's figures for them on IMDB
     history DATA              their validation perplexities, epoch by epoch, and the
                               ratio to that of the LSTM
-    beside FILE FILE...       the same of the runs in results/FILE.json, named by their
-                              files
+    beside FILE FILE...       the same of named runs
     changes FOLDER FOLDER...  LSTM and TCNLM (lstm.json, tcnlm.json) of each folder in
                               results/, named by the settings and the data in which
                               TCNLM differs from that of the first; a folder without
                               an LSTM goes by the first's
+    coherence FILE FILE...    the topics of named runs, beside the paper's Table 4
     topics FILE               the most used topics of the run in results/FILE.json
+    words FILE [NUMBER...]    topics of the run in results/FILE.json
     alone FOLDER              what the topic model learned alone, a row for every
                               record of experiments.topics_alone in results/FOLDER
-    sentences FILE            what named topics and their mixtures wrote: the record of
+    sentences FILE [NAME...]  what named topics and their mixtures wrote: the record of
                               experiments.sentences in results/FILE.json
     published CORPUS TABLE    the paper's figures, and ours where a recorded run has the
                               same corpus, size and topics
@@ -47,18 +50,20 @@ from tcnlm.settings import Training  # noqa: E402
 
 RESULTS = ROOT / "results"
 PLACE = re.compile(r"(<!-- table (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
-PAGES = (ROOT / "README.md", RESULTS / "README.md")
+PAGES = (ROOT / "README.md", *sorted(RESULTS.glob("*.md")))
 RATES = "rates.csv"  # written by python -m benchmarks.rates
 MISSING = "–"
 SHOWN_TOPICS = 5
 PAIR = ("lstm", "tcnlm")
-DRAWN = (
-    "imdb-lstm",
-    "imdb-tcnlm",
-    "imdb-held/tcnlm-held",
-    "imdb-controls/tcnlm-one-topic",
-    "imdb-controls/lstm-multiplied-out",
-)
+DRAWN = {
+    "LSTM": "imdb-lstm",
+    "TCNLM": "imdb-tcnlm",
+    "TCNLM, spread of μ held": "imdb-held/tcnlm-held",
+    "TCNLM with one topic": "imdb-controls/tcnlm-one-topic",
+    "LSTM with TCNLM's start and half of the rate": (
+        "imdb-controls/lstm-multiplied-out"
+    ),
+}
 CURVES = RESULTS / "imdb" / "curves.png"
 SPLITS = {
     "validation": lambda record: _best(record)["valid_perplexity"],
@@ -122,28 +127,37 @@ def _best(record: dict) -> dict:
 def runs_table(chosen: list[dict], columns: Sequence[tuple] = COLUMNS) -> str:
     """Return a row for every recorded run, the best perplexity last."""
     chosen = sorted(chosen, key=lambda r: -(r["evaluation"]["perplexity"] or 0))
-    rows = [[title for title, *_ in columns]]
-    for record in chosen:
+    return named_table([(r["run"]["model"], r) for r in chosen], columns)
+
+
+def named_table(
+    chosen: list[tuple[str, dict]], columns: Sequence[tuple] = COLUMNS
+) -> str:
+    """Return a row for every recorded run, by the name that it is given."""
+    rows = [["model", *(title for title, *_ in columns)]]
+    for name, record in chosen:
         values = [(form, value(record)) for _, form, value in columns]
-        rows.append([MISSING if v is None else form.format(v) for form, v in values])
-    names = ["model", *(r["run"]["model"] for r in chosen)]
-    return _markdown([[name, *row] for name, row in zip(names, rows)])
+        cells = [MISSING if v is None else form.format(v) for form, v in values]
+        rows.append([name, *cells])
+    return _markdown(rows)
+
+
+def paper(table: str, size: str, topics: str) -> Callable[[dict], str | None]:
+    """Return what a table of the paper has for a recorded run's model on IMDB."""
+    found = {
+        figure.model: figure.value
+        for figure in figures()
+        if (figure.table, figure.corpus) == (table, "imdb")
+        and figure.size in ("", size)
+        and figure.topics in ("", topics)
+    }
+    return lambda record: found.get(record["run"]["model"])
 
 
 def systems_table(folder: Path) -> str:
     """Return a row for every system, with the paper's figures and measured rates."""
     with (folder / RATES).open(newline="") as file:
         rates = {r["model"]: float(r["tokens_per_second"]) for r in DictReader(file)}
-
-    def paper(table: str, size: str, topics: str) -> Callable[[dict], str | None]:
-        found = {
-            figure.model: figure.value
-            for figure in figures()
-            if (figure.table, figure.corpus) == (table, "imdb")
-            and figure.size in ("", size)
-            and figure.topics in ("", topics)
-        }
-        return lambda record: found.get(record["run"]["model"])
 
     def minutes(record: dict) -> float | None:
         tokens = record["data"]["splits"]["train"]["targets"]
@@ -163,6 +177,21 @@ def systems_table(folder: Path) -> str:
         ("minutes at that rate", "{:.1f}", minutes),
     )
     return runs_table(records(folder), columns)
+
+
+COHERENCE = (  # title, form, value of a record
+    ("NPMI", "{:.3f}", lambda r: r["evaluation"]["npmi"]),
+    ("Table 4", "{}", paper("Table 4", "1x600", "50")),
+    ("diversity", "{:.2f}", lambda r: r["evaluation"]["diversity"]),
+    ("topics in use", "{}", lambda r: r["evaluation"]["topics_in_use"]),
+    ("documents of the rarest", "{}", lambda r: _rarest(r)),
+    ("joint epochs", "{:.0f}", lambda r: _best(r).get("epoch")),
+)
+
+
+def _rarest(record: dict) -> int:
+    """Return how many documents the topic leads that leads the fewest."""
+    return min(topic["documents"] for topic in record["evaluation"]["topics"])
 
 
 def history_table(chosen: list[tuple[str, dict]]) -> str:
@@ -203,6 +232,20 @@ def topics_table(record: dict) -> str:
         words = " ".join(topic["words"][:10])
         rows.append([str(topic["topic"]), *figures, words, topic["sentence"] or ""])
     return _markdown(rows)
+
+
+def words_table(record: dict, *numbers: str) -> str:
+    """Return the words of these topics, or of all, the most used first."""
+    rows = [["topic", "documents that it leads", "NPMI", "ten most probable words"]]
+    kept = [t for t in record["evaluation"]["topics"] if _asked(t["topic"], numbers)]
+    for topic in sorted(kept, key=lambda t: -t["documents"]):
+        figures = str(topic["documents"]), f"{topic['npmi']:.3f}"
+        rows.append([str(topic["topic"]), *figures, " ".join(topic["words"][:10])])
+    return _markdown(rows)
+
+
+def _asked(name: object, names: Sequence[str]) -> bool:
+    return not names or str(name) in names
 
 
 def changes_table(folders: Sequence[Path]) -> str:
@@ -263,10 +306,10 @@ def alone_table(kept: list[dict]) -> str:
     return _markdown(rows)
 
 
-def sentences_table(record: dict) -> str:
-    """Return a row for every topic or mixture, with what it wrote."""
+def sentences_table(record: dict, *names: str) -> str:
+    """Return a row for these topics and mixtures, or for all, with what each wrote."""
     rows = [["topic", "its words", "greedy", "sampled"]]
-    for row in record["sentences"]:
+    for row in (row for row in record["sentences"] if _asked(row["name"], names)):
         words = " ".join(record["words"][str(row["topics"][0])])
         written = [
             "<br>".join(row[how]).replace("|", "/") for how in ("greedy", "sampled")
@@ -297,15 +340,22 @@ def published_table(corpus: str, table: str) -> str:
     return _markdown(rows)
 
 
+def _of_record(table: Callable[..., str], file: str, *names: str) -> str:
+    return table(_record(file), *names)
+
+
 TABLES: dict[str, Callable[[str], str]] = {
     "runs": lambda data: runs_table(_of_data(data)),
+    "named": lambda files: named_table(named(files.split())),
     "systems": lambda folder: systems_table(RESULTS / folder),
     "history": lambda data: history_table([(_title(r), r) for r in _of_data(data)]),
     "beside": lambda files: history_table(named(files.split())),
     "changes": lambda folders: changes_table([RESULTS / f for f in folders.split()]),
     "topics": lambda file: topics_table(_record(file)),
+    "coherence": lambda files: named_table(named(files.split()), COHERENCE),
+    "words": lambda rest: _of_record(words_table, *rest.split()),
     "alone": lambda folder: alone_table(records(RESULTS / folder)),
-    "sentences": lambda file: sentences_table(_record(file)),
+    "sentences": lambda rest: _of_record(sentences_table, *rest.split()),
     "published": lambda rest: published_table(*rest.split(" ", 1)),
 }
 
@@ -327,7 +377,7 @@ def draw_curves(chosen: list[tuple[str, dict]], path: Path) -> None:
 
 def main() -> None:
     """Write the pages anew, each whole or not at all, and draw the curves."""
-    draw_curves(named(DRAWN), CURVES)
+    draw_curves([(name, _record(file)) for name, file in DRAWN.items()], CURVES)
     for page in PAGES:
         aside = page.with_name(f".{os.getpid()}.{page.name}")
         aside.write_text(rebuilt(page.read_text()))

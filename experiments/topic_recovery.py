@@ -1,9 +1,10 @@
 """How often the topic that sentences were written from is inferred from them again.
 
 From every topic by itself a number of sentences is sampled; together they are a
-document whose topics the model's own encoder infers, from as many of its content words
-as in training. Recovered is a topic that has the largest share of its document. A
-topic's share is also set beside its average over the documents of all topics.
+document whose topics the model's own encoder infers, from at most as many of its
+content words as in training. Recovered is a topic that has the largest share of its
+document. A topic's share is also set beside its average over the documents of all
+topics.
 
     python -m experiments.topic_recovery RUN
 """

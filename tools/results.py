@@ -50,7 +50,7 @@ from tcnlm.settings import Training  # noqa: E402
 
 RESULTS = ROOT / "results"
 PLACE = re.compile(r"(<!-- table (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
-PAGES = (ROOT / "README.md", *sorted(RESULTS.glob("*.md")))
+PAGES = (ROOT / "README.md", *sorted(RESULTS.glob("[!.]*.md")))
 RATES = "rates.csv"  # written by python -m benchmarks.rates
 MISSING = "–"
 SHOWN_TOPICS = 5
@@ -185,7 +185,7 @@ COHERENCE = (  # title, form, value of a record
     ("diversity", "{:.2f}", lambda r: r["evaluation"]["diversity"]),
     ("topics in use", "{}", lambda r: r["evaluation"]["topics_in_use"]),
     ("documents of the rarest", "{}", lambda r: _rarest(r)),
-    ("joint epochs", "{:.0f}", lambda r: _best(r).get("epoch")),
+    ("best joint epoch", "{:.0f}", lambda r: _best(r).get("epoch")),
 )
 
 
@@ -237,15 +237,12 @@ def topics_table(record: dict) -> str:
 def words_table(record: dict, *numbers: str) -> str:
     """Return the words of these topics, or of all, the most used first."""
     rows = [["topic", "documents that it leads", "NPMI", "ten most probable words"]]
-    kept = [t for t in record["evaluation"]["topics"] if _asked(t["topic"], numbers)]
+    topics = {str(topic["topic"]): topic for topic in record["evaluation"]["topics"]}
+    kept = [topics[number] for number in numbers or topics]
     for topic in sorted(kept, key=lambda t: -t["documents"]):
         figures = str(topic["documents"]), f"{topic['npmi']:.3f}"
         rows.append([str(topic["topic"]), *figures, " ".join(topic["words"][:10])])
     return _markdown(rows)
-
-
-def _asked(name: object, names: Sequence[str]) -> bool:
-    return not names or str(name) in names
 
 
 def changes_table(folders: Sequence[Path]) -> str:
@@ -309,12 +306,12 @@ def alone_table(kept: list[dict]) -> str:
 def sentences_table(record: dict, *names: str) -> str:
     """Return a row for these topics and mixtures, or for all, with what each wrote."""
     rows = [["topic", "its words", "greedy", "sampled"]]
-    for row in (row for row in record["sentences"] if _asked(row["name"], names)):
+    written = {row["name"]: row for row in record["sentences"]}
+    for row in (written[name] for name in names or written):
         words = " ".join(record["words"][str(row["topics"][0])])
-        written = [
-            "<br>".join(row[how]).replace("|", "/") for how in ("greedy", "sampled")
-        ]
-        rows.append([row["name"], MISSING if row["topics"][1:] else words, *written])
+        lists = row["greedy"], row["sampled"]
+        cells = ["<br>".join(listed).replace("|", "/") for listed in lists]
+        rows.append([row["name"], MISSING if row["topics"][1:] else words, *cells])
     return _markdown(rows)
 
 

@@ -9,9 +9,9 @@ import toy
 
 from tcnlm import published
 from tcnlm.records import record
-from tools import results
+from tools import results, tables
 
-FILES = sorted(results.RESULTS.rglob("*.json"))
+FILES = sorted(tables.RESULTS.rglob("*.json"))
 EXPERIMENTS = [f for f in FILES if "experiment" in json.loads(f.read_text())]
 RECORDS = [file for file in FILES if file not in EXPERIMENTS]
 
@@ -101,8 +101,8 @@ def test_a_published_table_shows_ours_where_there_is_one(monkeypatch):
         return {"run": run, "evaluation": evaluation, "history": history}
 
     runs = [of("tcnlm", 100, 95.126), of("lstm", 200, 50.0)]
-    monkeypatch.setattr(results, "records", lambda: runs)
-    table = results.published_table("imdb", "Table 6")
+    monkeypatch.setattr(tables, "records", lambda: runs)
+    table = tables.published_table("imdb", "Table 6")
     assert "| tcnlm | 1x100 | 30 | perplexity | 94.64 | 95.13 | 3 |" in table
     assert "| lstm | 1x100 | – | perplexity | 105.29 | – | – |" in table
 
@@ -120,7 +120,7 @@ def test_a_history_table_puts_runs_of_different_lengths_beside_the_lstm():
     topics_alone = {"run": {"model": "lda"}, "history": [{"valid_loss": 8.0}]}
     runs = [history("ntm", 16.0, 11.0, 9.0), history("lstm", 20.0, 10.126)]
     runs += [history("tcnlm", 15.0), topics_alone]
-    table = results.history_table(by_model(*runs))
+    table = tables.history_table(by_model(*runs))
     assert table.split("\n")[::2] == [
         "| epoch | lstm | ntm | tcnlm |",
         "| 1 | 20.00 | 16.00 (0.800) | 15.00 (0.750) |",
@@ -130,12 +130,12 @@ def test_a_history_table_puts_runs_of_different_lengths_beside_the_lstm():
 
 def test_a_history_table_without_an_lstm_has_no_ratios():
     runs = by_model(history("tcnlm", 15.0), history("tdlm", 9.0))
-    rows = results.history_table(runs)
+    rows = tables.history_table(runs)
     assert rows.split("\n")[2:] == ["| 1 | 15.00 | 9.00 |"]
 
 
 def test_a_table_of_named_runs_calls_them_by_their_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(results, "RESULTS", tmp_path)
+    monkeypatch.setattr(tables, "RESULTS", tmp_path)
     for file, run in {
         "plain": history("lstm", 20.0),
         "controls/one": history("tcnlm", 15.0),
@@ -161,14 +161,14 @@ def topic_models(folder):
 
 
 def test_a_table_of_coherence_stands_beside_the_paper_s(tmp_path, monkeypatch):
-    monkeypatch.setattr(results, "RESULTS", tmp_path)
+    monkeypatch.setattr(tables, "RESULTS", tmp_path)
     topic_models(tmp_path)
     table = results.rebuilt("<!-- table coherence held -->\n<!-- end -->")
     assert "| held | 0.086 | 0.106 | 0.72 | 2 | 3 | 1 |" in table
 
 
 def test_a_table_of_words_begins_with_the_most_used_topic(tmp_path, monkeypatch):
-    monkeypatch.setattr(results, "RESULTS", tmp_path)
+    monkeypatch.setattr(tables, "RESULTS", tmp_path)
     topic_models(tmp_path)
     table = results.rebuilt("<!-- table words held -->\n<!-- end -->")
     rows = table.split("\n")[4:6]
@@ -176,7 +176,7 @@ def test_a_table_of_words_begins_with_the_most_used_topic(tmp_path, monkeypatch)
 
 
 def test_a_table_of_words_has_the_topics_that_it_names(tmp_path, monkeypatch):
-    monkeypatch.setattr(results, "RESULTS", tmp_path)
+    monkeypatch.setattr(tables, "RESULTS", tmp_path)
     topic_models(tmp_path)
     table = results.rebuilt("<!-- table words held 0 -->\n<!-- end -->")
     assert "seldom" in table
@@ -185,7 +185,7 @@ def test_a_table_of_words_has_the_topics_that_it_names(tmp_path, monkeypatch):
 
 def test_two_runs_of_one_name_both_stay_in_a_history_table():
     runs = by_model(history("tcnlm", 15.0), history("tcnlm", 9.0))
-    assert "| 1 | 15.00 | 9.00 |" in results.history_table(runs)
+    assert "| 1 | 15.00 | 9.00 |" in tables.history_table(runs)
 
 
 def test_curves_close_together_have_an_axis_to_read_them_by(tmp_path, monkeypatch):
@@ -220,7 +220,7 @@ def test_a_table_of_changes_names_them_and_gives_the_ratio(tmp_path):
     keep("other", "tcnlm", 77.0, 120.0, data="fifth", lazy_adam=True, **later)
     folders = [tmp_path / name for name in ("base", "none", "other")]
     other = "`lazy_adam=True` `data=fifth`"
-    table = results.changes_table(folders)
+    table = tables.changes_table(folders)
     assert table.splitlines()[2:] == [
         "| as they were | 1 | 100.00 | 90.00 | 0.900 | 200.00 | 220.00 | 1.100 |",
         "| `dropout=0.0` | 1 | 100.00 | 80.00 | 0.800 | 200.00 | 160.00 | 0.800 |",
@@ -240,8 +240,8 @@ def test_a_table_of_systems_shows_the_paper_s_figures_and_the_rates(tmp_path):
     keep("tcnlm", 99.123, 0.0501, num_topics=30)
     keep("lstm", 101.5, None)
     keep("lda", None, 0.08, num_topics=30)
-    (tmp_path / results.RATES).write_text("model,tokens_per_second\nlstm,25000\n")
-    header, _, *rows = results.systems_table(tmp_path).split("\n")
+    (tmp_path / tables.RATES).write_text("model,tokens_per_second\nlstm,25000\n")
+    header, _, *rows = tables.systems_table(tmp_path).split("\n")
     assert header.startswith("| model | topics | test perplexity | Table 2 | Table 6 |")
     assert rows == [
         "| lstm | – | 101.50 | 72.14 | 105.29 | – | – | – | 1,234 | 25,000 | 1.2 |",
@@ -257,18 +257,18 @@ def test_a_table_of_topics_shows_the_most_used_first():
         return {**figures, "words": words, "sentence": sentence}
 
     topics = [topic(i, share) for i, share in enumerate((0.1, 0.5, 0.4))]
-    rows = results.topics_table({"evaluation": {"topics": topics}}).split("\n")[2:]
+    rows = tables.topics_table({"evaluation": {"topics": topics}}).split("\n")[2:]
     assert [row.split(" | ")[0] for row in rows] == ["| 1", "| 2", "| 0"]
     assert rows[0].endswith("| w0 w1 w2 w3 w4 w5 w6 w7 w8 w9 | a sentence . |")
 
 
 def test_a_table_of_topic_models_alone_ends_with_the_best_bound():
     def of(perplexity, *settings):
-        names = [name for _, _, name in results.ALONE]
+        names = [name for _, _, name in tables.ALONE]
         figures = {**dict.fromkeys(names, 2), "perplexity": perplexity}
         return {"settings": list(settings), "figures": figures}
 
-    table = results.alone_table([of(3438.2, "head_start=6000"), of(3650, "a=1", "b=2")])
+    table = tables.alone_table([of(3438.2, "head_start=6000"), of(3650, "a=1", "b=2")])
     assert [row.split(" | ")[:2] for row in table.split("\n")[2:]] == [
         ["| `a=1 b=2`", "3,650"],
         ["| `head_start=6000`", "3,438"],
@@ -282,7 +282,7 @@ def test_a_table_of_sentences_gives_a_row_to_each_topic_and_mixture():
 
     words = {"3": ["ship", "sea"], "7": ["law"]}
     kept = {"words": words, "sentences": [of("sea", 3), of("sea+law", 3, 7)]}
-    assert results.sentences_table(kept).split("\n")[2:] == [
+    assert tables.sentences_table(kept).split("\n")[2:] == [
         "| sea | ship sea | a .<br>b / c | d . |",
         "| sea+law | – | a .<br>b / c | d . |",
     ]

@@ -1,6 +1,7 @@
 """What several test files need: comparisons, finite differences, random weights."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import tensorflow as tf
 
@@ -81,3 +82,8 @@ def jacobian(function, x):
         tape.watch(x)
         value = function(x)
     return tape.jacobian(value, x, experimental_use_pfor=False).numpy()
+
+
+def read_history(run):
+    """Return RUN/history.csv to the last digit, which pandas by default does not."""
+    return pd.read_csv(run / "history.csv", float_precision="round_trip")

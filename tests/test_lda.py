@@ -1,13 +1,12 @@
 """LDA: the E-step by loops and by gensim, the fit, and topics that are all there is."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import reference
 import tensorflow as tf
 import toy
 from gensim.models import LdaModel
-from helpers import assert_close, eager_and_graph
+from helpers import assert_close, eager_and_graph, read_history
 
 from preprocessing.errors import InputError
 from tcnlm.dataset import Dataset
@@ -108,7 +107,7 @@ def test_a_run_is_a_fit_a_validation_and_the_weights(toy_data, tmp_path):
     trainer = make_trainer(toy_data, tmp_path / "RUN", passes=2)
     state = trainer.train()
     assert (state.epoch, int(trainer.model.steps)) == (1, 0)
-    history = pd.read_csv(tmp_path / "RUN" / "history.csv")
+    history = read_history(tmp_path / "RUN")
     assert history.valid_loss.tolist() == [state.best]
     assert "valid_perplexity" not in history
     bags = trainer.model.bag(np.concatenate([

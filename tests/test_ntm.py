@@ -3,12 +3,11 @@
 from collections import Counter
 
 import numpy as np
-import pandas as pd
 import pytest
 import reference
 import tensorflow as tf
 import toy
-from helpers import assert_close, eager_and_graph, randomise
+from helpers import assert_close, eager_and_graph, randomise, read_history
 
 from preprocessing.errors import InputError
 from preprocessing.vocabulary import SPECIALS, Vocabulary
@@ -136,7 +135,7 @@ def test_training_learns_the_themes_of_the_toy_corpus(toy_data, tmp_path):
     loop = Training(batch_size=16, epochs=18, patience=18)
     trainer = Trainer(model, dataset, run, loop, seed=1)
     state = trainer.train()
-    history = pd.read_csv(run / "history.csv")
+    history = read_history(run)
     assert history.train_loss.iloc[-1] < 0.8 * history.train_loss[0]
     assert history.valid_loss.min() < 0.8 * history.valid_loss[0]
     assert state.best == pytest.approx(history.valid_loss.min())

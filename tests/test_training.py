@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 import tensorflow as tf
 import toy
+from helpers import read_history
 
 from preprocessing.vocabulary import Vocabulary
 from tcnlm import training
@@ -90,7 +91,7 @@ def test_a_killed_run_ends_with_the_very_same_weights(toy_data, tmp_path, whole_
     result = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT)
     assert "going on from step" in result.stdout
     assert_same_weights(run, whole_run)
-    ours, theirs = (pd.read_csv(r / "history.csv") for r in (run, whole_run))
+    ours, theirs = (read_history(r) for r in (run, whole_run))
     pd.testing.assert_frame_equal(
         ours.drop(columns="seconds"), theirs.drop(columns="seconds")
     )

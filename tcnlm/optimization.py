@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
@@ -15,6 +16,8 @@ class GroupedAdam(tf.Module):
     over hundreds of words does not shorten the language model's steps. (Lau et al.
     2017, too, give the two parts an Adam each.)
 
+    schedule: makes of a group's rate what Adam is to use, by default the rate itself.
+
     lazy: leave the rows of an embedding that a batch does not touch as they are, their
     moments too. Adam proper lets those decay and moves the rows by what is left of
     them: a sweep over the whole table in every step.
@@ -25,6 +28,7 @@ class GroupedAdam(tf.Module):
         groups: list[tuple[list[tf.Variable], float]],
         clip_norm: float,
         lazy: bool = False,
+        schedule: Callable[[float], Any] = float,
     ):
         super().__init__()
         self.clip_norm = clip_norm
@@ -33,7 +37,7 @@ class GroupedAdam(tf.Module):
         adam = _lazy_adam() if lazy else tf.keras.optimizers.legacy.Adam
         # The legacy class updates each weight by one fused kernel (five times faster
         # on a CPU than the newer one's many operations); the arithmetic is the same.
-        self.adams = [adam(rate) for _, rate in groups]
+        self.adams = [adam(schedule(rate)) for _, rate in groups]
         for adam, weights in zip(self.adams, self.weights):
             adam._create_all_weights(weights)
 
@@ -52,6 +56,19 @@ class GroupedAdam(tf.Module):
             adam.apply_gradients(zip(clipped, weights))
             norms[f"gradient_norm_{i}"] = norm
         return norms
+
+
+def decay(kind: str, steps: int) -> Callable[[float], Any]:
+    """Return what makes a schedule of a rate: "constant", or to zero after `steps`.
+
+    It goes by Adam's own count of its steps, which checkpoints keep.
+    """
+    schedules = tf.keras.optimizers.schedules
+    return {
+        "constant": float,
+        "linear": lambda rate: schedules.PolynomialDecay(rate, steps, 0.0),
+        "cosine": lambda rate: schedules.CosineDecay(rate, steps),
+    }[kind]
 
 
 def _lazy_adam() -> type:

@@ -18,7 +18,7 @@ from preprocessing.errors import InputError
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.files import write_json
 from tcnlm.models import model_class
-from tcnlm.settings import from_json
+from tcnlm.settings import Training, from_json
 
 FORMAT_VERSION = 1
 WEIGHTS = "model.weights.h5"
@@ -108,7 +108,9 @@ def _check_same(run: Path, old: dict[str, Any], new: dict[str, Any]) -> None:
     def flat(config: dict[str, Any]) -> dict[str, Any]:
         chosen = {key: config[key] for key in ("model", "seed")}
         data = {"data": config["data"]["fingerprint"]}
-        return {**chosen, **data, **config["settings"], **config["training"]}
+        settings = from_json(model_class(config["model"]).Config, config["settings"])
+        loop = from_json(Training, config["training"])
+        return {**chosen, **data, **_plain(settings), **_plain(loop)}
 
     was, now = flat(old), flat(new)
     names = sorted(n for n in {*was, *now} if was.get(n) != now.get(n))

@@ -19,6 +19,7 @@ CHOICES = {
     "candidate_activation": ("tanh", "sigmoid"),
     "cell": ("lstm", "gru", "rnn"),
     "encoder_input": ("counts", "log", "frequencies"),
+    "decay": ("constant", "linear", "cosine"),
     "topic_start": ("frequencies", "random"),
 }
 _WANTED = {bool: "true or false", int: "a whole number", float: "a number"}
@@ -36,6 +37,7 @@ class Training:
     epochs: int = 20  # at most; TCNLM's are not stated
     patience: int = 2  # epochs without a better validation perplexity before the end
     clip_norm: float = 5.0  # of each group's gradient; Lau et al. 2017
+    decay: str = "constant"  # of the rates; or "linear", "cosine" to 0 at `epochs`' end
     lazy_adam: bool = False  # leave embeddings that a batch does not touch as they are
     checkpoint_minutes: float = 10.0  # between checkpoints; one after every epoch too
     checkpoint_steps: int = 0  # batches between checkpoints; 0 goes by minutes alone

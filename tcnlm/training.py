@@ -18,7 +18,7 @@ from tcnlm.checkpoints import Checkpoints
 from tcnlm.dataset import Dataset
 from tcnlm.files import replacing
 from tcnlm.models.base import LanguageModel, TopicModel
-from tcnlm.optimization import GroupedAdam
+from tcnlm.optimization import GroupedAdam, decay
 from tcnlm.perplexity import score, signature
 from tcnlm.runs import WEIGHTS
 from tcnlm.settings import Training
@@ -68,7 +68,10 @@ class Trainer:
             for name in ("train", "valid")
         }
         self.optimizer = GroupedAdam(
-            model.parameter_groups(), settings.clip_norm, settings.lazy_adam
+            model.parameter_groups(),
+            settings.clip_norm,
+            settings.lazy_adam,
+            decay(settings.decay, settings.epochs * self._epoch_steps()),
         )
         self.checkpoints = Checkpoints(
             run / "checkpoints", model=model, optimizer=self.optimizer
@@ -105,10 +108,12 @@ class Trainer:
             self._save()
         return self.state
 
+    def _epoch_steps(self) -> int:
+        return self.splits["train"].num_batches(self.settings.batch_size)
+
     def _epoch(self) -> None:
         """Take the rest of this epoch's batches."""
-        split, settings = self.splits["train"], self.settings
-        total = split.num_batches(settings.batch_size)
+        settings, total = self.settings, self._epoch_steps()
         label = f"epoch {self.state.epoch + 1}/{settings.epochs}"
         self.clock = time.monotonic()
         bar = tqdm(

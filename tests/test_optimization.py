@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 from helpers import assert_close
 
-from tcnlm.optimization import GroupedAdam
+from tcnlm.optimization import GroupedAdam, decay
 
 V, E, RATE, CLIP, STEPS = 9, 4, 0.05, 0.7, 6
 
@@ -67,3 +67,24 @@ def test_a_word_seen_once_moves_on_under_adam_and_stays_when_lazy():
     assert np.abs(ends[False][0] - start[0]).min() > 2 * RATE
     assert_close(ends[True][2:], start[2:])
     assert_close(ends[False][2:], start[2:])
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "shares"),
+    [
+        ("constant", [1, 1, 1, 1]),
+        ("linear", [1, 0.75, 0.5, 0.25]),
+        ("cosine", [(1 + np.cos(np.pi * n / 4)) / 2 for n in range(4)]),
+    ],
+)
+def test_the_rate_decays_step_by_step_to_zero(kind, shares, lazy):
+    """A constant gradient moves a weight by the rate, whatever its size is."""
+    weight = tf.Variable([0.0])
+    optimizer = GroupedAdam([([weight], RATE)], CLIP, lazy, decay(kind, 4))
+    for share in shares:
+        before = weight.numpy()
+        with tf.GradientTape() as tape:
+            loss = 3.0 * tf.reduce_sum(weight)
+        optimizer.minimize(loss, tape)
+        np.testing.assert_allclose(before - weight.numpy(), [share * RATE], rtol=1e-4)

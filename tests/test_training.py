@@ -101,12 +101,13 @@ def test_a_killed_run_ends_with_the_very_same_weights(toy_data, tmp_path, whole_
 def test_every_model_goes_on_from_a_checkpoint_to_the_very_same_end(
     model, toy_data, tmp_path
 ):
-    whole = make_trainer(toy_data, tmp_path, model, epochs=1, checkpoint_steps=8)
+    loop = {"epochs": 1, "checkpoint_steps": 8, "decay": "cosine"}
+    whole = make_trainer(toy_data, tmp_path, model, **loop)
     end = whole.train()
     if whole.model.trainable_variables:
         shutil.rmtree(last_checkpoint(tmp_path))
         assert last_checkpoint(tmp_path).name == "00000008"
-    resumed = make_trainer(toy_data, tmp_path, model, epochs=1, checkpoint_steps=8)
+    resumed = make_trainer(toy_data, tmp_path, model, **loop)
     again = resumed.train()
     for ours, theirs in zip(resumed.model.weights, whole.model.weights):
         np.testing.assert_array_equal(ours, theirs, err_msg=ours.name)

@@ -12,7 +12,7 @@ from preprocessing.errors import InputError
 POSITIVE = {"units", "layers", "embedding_size", "num_topics", "batch_size", "epochs"}
 POSITIVE |= {"patience", "document_sequences", "filters", "filter_width", "topic_size"}
 POSITIVE |= {"context_sentences", "context_units", "passes", "chunk_size", "iterations"}
-ABOVE_ZERO = {"alpha", "eta"}
+ABOVE_ZERO = {"alpha", "eta", "recurrent_rate"}
 SHARES = {"dropout", "encoder_dropout", "topic_dropout"}
 ANY_SIGN = {"forget_bias", "prior_mean", "log_variance"}
 CHOICES = {
@@ -20,6 +20,7 @@ CHOICES = {
     "cell": ("lstm", "gru", "rnn"),
     "encoder_input": ("counts", "log", "frequencies"),
     "decay": ("constant", "linear", "cosine"),
+    "recurrent_start": ("keras", "product"),
     "topic_start": ("frequencies", "random"),
 }
 _WANTED = {bool: "true or false", int: "a whole number", float: "a number"}

@@ -12,7 +12,6 @@ import tiny
 
 from experiments import (
     context_gain,
-    multiplied_out,
     other_tokens,
     record,
     sentences,
@@ -23,8 +22,7 @@ from experiments import (
 )
 from preprocessing.errors import InputError
 from preprocessing.sources import read_lines, split_tdlm
-from tcnlm import losses, runs
-from tcnlm.cells import TopicCompositionalLSTM
+from tcnlm import losses
 from tcnlm.coherence.__main__ import main as coherence
 from tcnlm.dataset import Dataset
 from tcnlm.models import model_class
@@ -193,76 +191,6 @@ def test_topics_alone_trains_measures_and_keeps_a_record(
     assert 1 <= kept["figures"]["topics_in_use"] <= 3
     assert len(kept["figures"]["words"]) == 3
     assert f"{kept['figures']['perplexity']:.4g}" in capsys.readouterr().out
-
-
-def test_a_product_multiplied_out_is_the_same_lstm():
-    factored = TopicCompositionalLSTM(6, 1)
-    inputs = tf.random.stateless_normal([2, 7, 5], [1, 2])
-    expected, _ = factored(inputs, tf.ones([2, 1]))
-    for seed, weight in enumerate(factored.trainable_variables):
-        weight.assign(tf.random.stateless_normal(weight.shape, [3, seed]))
-    different, _ = factored(inputs, tf.ones([2, 1]))
-    plain = tf.keras.layers.LSTM(6, return_sequences=True)
-    plain.build(inputs.shape)
-    multiplied_out.multiply_out(factored.cell, plain)
-    np.testing.assert_allclose(plain(inputs), different, rtol=1e-4, atol=1e-5)
-    assert not np.allclose(expected, different, atol=1e-2)
-
-
-def multiply_out(data, run, monkeypatch, *more):
-    monkeypatch.setattr(multiplied_out.training, "make_reproducible", lambda *_: None)
-    settings = ["units=6", "embedding_size=5", "cutoffs=9", "epochs=1"]
-    given = [str(data), "--out", str(run), "--set", *settings, *more]
-    monkeypatch.setattr(sys, "argv", ["multiplied_out.py", *given])
-    multiplied_out.main(multiplied_out.parser().parse_args(given))
-
-
-def test_the_multiplied_out_lstm_makes_a_run_of_its_share_and_refuses_another(
-    toy_data, tmp_path, monkeypatch
-):
-    multiply_out(toy_data, tmp_path / "run", monkeypatch, "--factor-rate", "0.25")
-    config = runs.read_config(tmp_path / "run")
-    assert config["training"]["factor_rate"] == 0.25
-    assert config["command"].startswith("python -m experiments.multiplied_out ")
-    assert type(runs.load(tmp_path / "run")) is model_class("lstm")
-    with pytest.raises(InputError, match="factor_rate 0.25 -> 0.5"):
-        multiply_out(toy_data, tmp_path / "run", monkeypatch)
-
-
-def test_the_multiplied_out_lstm_learns_by_its_share(toy_data, tmp_path, monkeypatch):
-    changes = {}
-    for share in ("0", "1"):
-        run = tmp_path / share
-        tf.keras.utils.set_random_seed(1)
-        more = ("--keras-start", "--factor-rate", share)
-        multiply_out(toy_data, run, monkeypatch, *more)
-        kernel = runs.load(run).recurrent[0].cell.recurrent_kernel.numpy()
-        changes[share] = np.abs(kernel @ kernel.T - np.eye(6)).max()
-    assert changes["0"] < 1e-5 < 1e-3 < changes["1"]  # Keras starts orthogonally
-
-
-def test_the_multiplied_out_lstm_starts_at_a_cells_product(data):
-    settings = multiplied_out.LSTM.Config(**SIZES)
-    options = {"factor_rate": 0.25, "keras_start": False}
-    model = multiplied_out.MultipliedOut(settings, data.vocabulary, **options)
-    model.build_weights()
-    tf.keras.utils.set_random_seed(4)
-    model.prepare(data)
-    tf.keras.utils.set_random_seed(4)
-    cell = TopicCompositionalLSTM(6, 1).cell
-    cell.build(tf.TensorShape([None, 5]))
-    kernel, recurrent, bias = (weight.numpy() for weight in model.recurrent[0].weights)
-    for ours, theirs in ((kernel, "W"), (recurrent, "U")):
-        a, b, c = (getattr(cell, theirs + x).numpy() for x in "abc")
-        forget = c[:, 6:12] @ np.diag(b[0, 6:12]) @ a[1]
-        output = c[:, 12:18] @ np.diag(b[0, 12:18]) @ a[2]
-        np.testing.assert_allclose(ours[:, 6:12], forget, atol=1e-5)
-        np.testing.assert_allclose(ours[:, 18:], output, atol=1e-5)  # Keras: i f c o
-    np.testing.assert_array_equal(bias, np.repeat([0.0, 1.0, 0.0, 0.0], 6))
-    (rest, rate), (layer, own) = model.parameter_groups()
-    assert own == 0.25 * rate == 0.25 * settings.learning_rate
-    assert {id(w) for w in layer} == {id(w) for w in model.recurrent[0].weights}
-    assert len(rest) + len(layer) == len(model.trainable_variables)
 
 
 def test_named_topics_and_their_mixtures_write_both_ways(tmp_path, monkeypatch, capsys):

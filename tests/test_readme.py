@@ -57,8 +57,8 @@ def parser_of(words):
 
 def configs_of(command, options):
     """Return the settings that a command's --set must fit: none where it has none."""
-    lstm, ntm = "experiments.multiplied_out", "experiments.topics_alone"
-    kinds = {lstm: "lstm", ntm: "tcnlm", "train.py": getattr(options, "model", "")}
+    kinds = {"experiments.topics_alone": "tcnlm"}
+    kinds["train.py"] = getattr(options, "model", "")
     return [model_class(k).Config() for name, k in kinds.items() if name in command]
 
 

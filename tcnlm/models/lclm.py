@@ -13,14 +13,14 @@ from tcnlm.models import lstm
 
 
 @dataclass(frozen=True)
-class Config(lstm.Config):
+class Config(lstm.RecurrentConfig):
     """Settings of LCLM; "small" is units=600 layers=1, "large" units=900 layers=2."""
 
     context_sentences: int = 4  # n; what Lau et al. 2017 chose for it, from memory
     context_units: int = 300  # open: of each direction, and of the attention
 
 
-class LCLM(lstm.LSTM):
+class LCLM(lstm.LSTMLanguageModel):
     """p(y_m | y_<m, s_1 .. s_n), s the up to n sentences before, by late fusion.
 
     Each of them is a bag of words. An LSTM in each direction goes over the sequence of

@@ -7,12 +7,20 @@ from typing import Any
 
 import tensorflow as tf
 
-from tcnlm.models.base import RecurrentLanguageModel, Terms, language_terms
+from tcnlm.cells import TopicCompositionalLSTMCell
+from tcnlm.models.base import (
+    RecurrentLanguageModel,
+    Terms,
+    language_terms,
+    without,
+)
+
+KERAS_ORDER = (0, 1, 3, 2)  # of the gates i, f, o, c: Keras has i, f, c, o
 
 
 @dataclass(frozen=True)
-class Config:
-    """Settings of the LSTM: "small" units=600 layers=1, "large" units=900 layers=2."""
+class RecurrentConfig:
+    """Settings of every LSTM; "small" has units=600 layers=1, "large" 900 and 2."""
 
     units: int = 600  # paper, section 5: small
     layers: int = 1  # paper, section 5: small
@@ -25,10 +33,16 @@ class Config:
     learning_rate: float = 1e-3  # Adam; Lau et al. 2017
 
 
-class LSTM(RecurrentLanguageModel):
-    """p(y_m | y_<m) by an LSTM (eq. 2 and 3) that sees its own sentence only."""
+@dataclass(frozen=True)
+class Config(RecurrentConfig):
+    """Settings of the LSTM."""
 
-    Config = Config
+    recurrent_rate: float = 1.0  # share of learning_rate of the LSTM's own weights
+    recurrent_start: str = "keras"  # or "product": of TCNLM's factors, multiplied out
+
+
+class LSTMLanguageModel(RecurrentLanguageModel):
+    """What all models with Keras's LSTM share; a subclass may bring a context."""
 
     def make_layer(self, index: int) -> tf.keras.layers.Layer:
         """Return a Keras LSTM; its forget bias starts at one."""
@@ -54,3 +68,43 @@ class LSTM(RecurrentLanguageModel):
         log_probs = self.log_probs(batch["inputs"], targets, context, training)
         loss, terms = language_terms(log_probs, targets)
         return {"loss": loss, **terms}
+
+
+class LSTM(LSTMLanguageModel):
+    """p(y_m | y_<m) by an LSTM (eq. 2 and 3) that sees its own sentence only.
+
+    With `recurrent_start="product"` and `recurrent_rate=0.5` its layers have the start
+    and the steps of TCNLM's cell with one topic: a control for what topics are worth.
+    """
+
+    Config = Config
+
+    def prepare(self, dataset: Any) -> None:
+        """Start the embeddings, and each layer at a fresh cell's product if asked."""
+        super().prepare(dataset)
+        if self.config.recurrent_start == "product":
+            for layer in self.recurrent:
+                cell = TopicCompositionalLSTMCell(self.config.units, 1)
+                cell.build(tf.TensorShape([None, layer.cell.kernel.shape[0]]))
+                multiply_out(cell, layer)
+
+    def parameter_groups(self) -> list[tuple[list[tf.Variable], float]]:
+        """Return the layers' weights in a group of their own if their rate differs."""
+        ((weights, rate),) = super().parameter_groups()
+        share = self.config.recurrent_rate
+        if share == 1:
+            return [(weights, rate)]
+        layers = [w for layer in self.recurrent for w in layer.trainable_variables]
+        return [(without(weights, layers), rate), (layers, share * rate)]
+
+
+def multiply_out(cell: TopicCompositionalLSTMCell, layer: Any) -> None:
+    """Give a Keras LSTM the W, U (eq. 12) and bias of a cell with one topic."""
+    kernels = [_side_by_side(k[0]) for k in cell.effective_kernels(tf.ones([1, 1]))]
+    bias = tf.reshape(cell.bias, [len(KERAS_ORDER), 1, -1])
+    layer.set_weights([*kernels, _side_by_side(bias)[0]])
+
+
+def _side_by_side(gates: tf.Tensor) -> tf.Tensor:
+    """Return [4, N, H], gates i, f, o, c, as Keras has them: [N, 4H]."""
+    return tf.concat([gates[gate] for gate in KERAS_ORDER], axis=1)

@@ -30,7 +30,7 @@ HEAD_START_CLIP = 5.0
 
 
 @dataclass(frozen=True)
-class TopicConfig(lstm.Config):
+class TopicConfig(lstm.RecurrentConfig):
     """Settings of a language model with the neural topic model of section 3.1."""
 
     num_topics: int = 100  # paper, Tables 2 to 4: 50, 100 and 150

@@ -14,7 +14,7 @@ from tcnlm.models.base import Terms, TopicModel, language_terms, without
 
 
 @dataclass(frozen=True)
-class Config(lstm.Config):
+class Config(lstm.RecurrentConfig):
     """Settings of TDLM; "small" is units=600 layers=1, "large" units=900 layers=2."""
 
     num_topics: int = 100  # k, Lau et al. 2017: 50, 100 and 150
@@ -24,7 +24,7 @@ class Config(lstm.Config):
     topic_dropout: float = 0.6  # of document embeddings and topic vector; released code
 
 
-class TDLM(lstm.LSTM, TopicModel):
+class TDLM(lstm.LSTMLanguageModel, TopicModel):
     """An LSTM language model gated with the topic vector of a convolved document.
 
     A document's content words, in order, are embedded and convolved; d [a] is each

@@ -15,7 +15,7 @@ from tcnlm import losses
 from tcnlm.adaptive_softmax import cross_entropy
 from tcnlm.layers import TopicEncoder
 from tcnlm.models.base import Terms, TopicModel, language_terms
-from tcnlm.models.lstm import LSTM
+from tcnlm.models.lstm import LSTMLanguageModel
 
 CELLS = {
     "lstm": tf.keras.layers.LSTM,
@@ -44,7 +44,7 @@ class Config:
     document_sequences: float = 10.0  # that share a KL; sentences of a PTB document
 
 
-class TopicRNN(LSTM, TopicModel):
+class TopicRNN(LSTMLanguageModel, TopicModel):
     """An RNN whose content words, but not its stop words, lean to the topics of theta.
 
     theta ~ N(0, I) [K]; at every word, h_t [H] being the RNN's state,

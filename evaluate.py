@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 from preprocessing.errors import InputError, errors_reported
-from tcnlm.allocator import keep_memory
-from tcnlm.published import corpora
+from tcnlm.process import keep_memory
+from tcnlm.report.published import corpora
 
 CHOSEN = ("corpus", "split", "samples", "batch_size")
 
@@ -18,9 +18,9 @@ CHOSEN = ("corpus", "split", "samples", "batch_size")
 def main(options: argparse.Namespace, command: str) -> None:
     """Evaluate as the options say, write into every RUN and print a summary."""
     # Here, or each process that tokenizes the reference would load TensorFlow too.
-    from tcnlm.evaluation import Reference, evaluate_run, scored_words, summary
-    from tcnlm.records import write_record
-    from tcnlm.report import write_report
+    from tcnlm.evaluation.evaluate import Reference, evaluate_run, scored_words, summary
+    from tcnlm.report.page import write_report
+    from tcnlm.report.records import write_record
 
     keep_memory()
     if options.record and len(options.run) > 1:

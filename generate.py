@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 
 from preprocessing.errors import errors_reported
-from tcnlm import generation
-from tcnlm.allocator import keep_memory
-from tcnlm.decoding import METHODS
-from tcnlm.runs import load, read_config
+from tcnlm.generation import requests as generation
+from tcnlm.generation.decoding import METHODS
+from tcnlm.process import keep_memory
+from tcnlm.training.runs import load, read_config
 
 
 def main(options: argparse.Namespace) -> None:

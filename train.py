@@ -8,26 +8,26 @@ import sys
 from pathlib import Path
 
 from preprocessing.errors import errors_reported
-from tcnlm import training
-from tcnlm.allocator import keep_memory
-from tcnlm.dataset import Dataset
-from tcnlm.export import export
+from tcnlm.data.dataset import Dataset
+from tcnlm.generation.saved_model import export
 from tcnlm.models import MODELS, model_class
-from tcnlm.runs import WEIGHTS, make_model, new_config, open_run
-from tcnlm.settings import Training, describe, override
+from tcnlm.process import keep_memory, make_reproducible
+from tcnlm.training.runs import WEIGHTS, make_model, new_config, open_run
+from tcnlm.training.settings import Training, describe, override
+from tcnlm.training.trainer import NotFiniteError, Trainer
 
 
 def main(options: argparse.Namespace, command: str) -> None:
     """Train as the options say, then write the SavedModel."""
     keep_memory()
-    training.make_reproducible(options.seed, options.threads)
+    make_reproducible(options.seed, options.threads)
     dataset, run = Dataset(options.data), Path(options.out)
     defaults = model_class(options.model).Config(), Training()
     settings, loop = override(defaults, options.set)
     config = new_config(options.model, settings, loop, dataset, options.seed, command)
     open_run(run, config, dataset.vocabulary)
     model = make_model(config, dataset.vocabulary)
-    trainer = training.Trainer(model, dataset, run, loop, options.seed)
+    trainer = Trainer(model, dataset, run, loop, options.seed)
     state = trainer.train()
     model.load_weights(run / WEIGHTS)
     made = dataset.meta["settings"]
@@ -72,5 +72,5 @@ if __name__ == "__main__":
     chosen = parser().parse_args()
     if chosen.embeddings:
         chosen.set.append(f"embeddings={chosen.embeddings}")
-    with errors_reported(training.NotFiniteError):
+    with errors_reported(NotFiniteError):
         main(chosen, shlex.join(["python", *sys.argv]))

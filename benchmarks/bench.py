@@ -25,9 +25,9 @@ from benchmarks.systems import (
     configure,
     make_model,
 )
-from tcnlm.dataset import Batch, Dataset
-from tcnlm.settings import Training
-from tcnlm.training import Trainer
+from tcnlm.data.dataset import Batch, Dataset
+from tcnlm.training.settings import Training
+from tcnlm.training.trainer import Trainer
 
 QUARTERS = 4
 EPOCH_BATCHES = 400  # drawn from all over an epoch, they stand for it

@@ -29,7 +29,7 @@ from gensim.corpora import Dictionary
 from gensim.topic_coherence.probability_estimation import p_boolean_sliding_window
 from gensim.topic_coherence.segmentation import s_one_one
 
-from preprocessing.reference import read_reference
+from preprocessing.reference_text import read_reference
 from preprocessing.vocabulary import is_content, read_stop_words
 from tcnlm.coherence import WINDOW, count_windows
 

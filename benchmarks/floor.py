@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Union
 import numpy as np
 
 from preprocessing.vocabulary import PAD, Vocabulary
-from tcnlm.recurrence import GATES
+from tcnlm.layers.recurrence import GATES
 
 FLOAT = 4  # bytes
 SWEEP_OPERATIONS = 15  # a weight: 2 of its norm, 1 of the clipping, 12 of Adam

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.systems import make_model
-from tcnlm.allocator import keep_memory
-from tcnlm.dataset import Dataset
-from tcnlm.perplexity import score
-from tcnlm.settings import Training
-from tcnlm.training import Trainer, make_reproducible
+from tcnlm.data.dataset import Dataset
+from tcnlm.evaluation.perplexity import score
+from tcnlm.process import keep_memory, make_reproducible
+from tcnlm.training.settings import Training
+from tcnlm.training.trainer import Trainer
 
 STATUS = Path("/proc/self/status")
 

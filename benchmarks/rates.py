@@ -16,11 +16,10 @@ from tqdm import tqdm
 
 from benchmarks.bench import QUARTERS, SEED
 from benchmarks.systems import Ours
-from tcnlm import runs
-from tcnlm.allocator import keep_memory
-from tcnlm.dataset import Dataset
+from tcnlm.data.dataset import Dataset
 from tcnlm.files import replacing
-from tcnlm.training import make_reproducible
+from tcnlm.process import keep_memory, make_reproducible
+from tcnlm.training import runs
 
 
 def prepare(run: Path, data: Path) -> Ours | None:

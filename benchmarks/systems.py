@@ -18,13 +18,13 @@ from tensorflow.python.framework.config import disable_op_determinism
 
 from benchmarks.floor import Product
 from preprocessing.vocabulary import Vocabulary
-from tcnlm.dataset import Batch
-from tcnlm.decoding import Decoding, SentenceDecoder
+from tcnlm.data.dataset import Batch
+from tcnlm.evaluation.perplexity import signature
+from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.models import model_class
-from tcnlm.optimization import GroupedAdam
-from tcnlm.perplexity import signature
-from tcnlm.settings import Training
-from tcnlm.training import Trainer
+from tcnlm.training.optimization import GroupedAdam
+from tcnlm.training.settings import Training
+from tcnlm.training.trainer import Trainer
 
 TRIES = 3  # of a product, the fastest counts: a ceiling is what the machine can do
 SWEPT = 25_000_000  # weights, more than any cache holds

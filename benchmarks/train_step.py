@@ -29,8 +29,7 @@ from benchmarks import floor
 from benchmarks.bench import QUARTERS, SEED, Bench, Scale
 from benchmarks.synthetic import write_data
 from benchmarks.systems import Products, count_targets, sweep_rate
-from tcnlm.allocator import keep_memory
-from tcnlm.training import make_reproducible
+from tcnlm.process import keep_memory, make_reproducible
 
 
 class Row(NamedTuple):

@@ -20,7 +20,7 @@ from typing import Any
 
 
 def load(run: str) -> Any:
-    """Return the trained model of a RUN folder; see `tcnlm.runs.load`."""
-    from tcnlm.runs import load as load_run
+    """Return the trained model of a RUN folder; see `tcnlm.training.runs.load`."""
+    from tcnlm.training.runs import load as load_run
 
     return load_run(run)

@@ -1,8 +1,8 @@
 """Adaptive softmax: exact probabilities, against the oracle and the full softmax."""
 
 import numpy as np
+import oracle
 import pytest
-import reference
 import tensorflow as tf
 from helpers import (
     assert_close,
@@ -14,7 +14,7 @@ from helpers import (
     randomise,
 )
 
-from tcnlm.adaptive_softmax import AdaptiveSoftmax, cross_entropy
+from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, cross_entropy
 
 V, H = 23, 9
 CUTOFFS = [(), (5,), (5, 11), (1, 2, 22)]
@@ -28,12 +28,12 @@ def make(rng, cutoffs, dtype="float64", **options):
     return softmax
 
 
-def oracle(softmax, hidden):
+def loops(softmax, hidden):
     head, *rest = (
         [w.numpy().astype(float) for w in group]
         for group in ([softmax.head], softmax.projections, softmax.tails)
     )
-    return [reference.adaptive_log_probs(h, head[0], *rest) for h in hidden]
+    return [oracle.adaptive_log_probs(h, head[0], *rest) for h in hidden]
 
 
 def every_word(rng):
@@ -46,7 +46,7 @@ def every_word(rng):
 def test_log_probs_are_the_oracle_s(rng, wrap, dtype, cutoffs):
     softmax, hidden = make(rng, cutoffs, dtype), rng.normal(size=[6, H])
     actual = wrap(softmax.log_probs)(tf.constant(hidden, dtype))
-    assert_close(actual, np.array(oracle(softmax, hidden)))
+    assert_close(actual, np.array(loops(softmax, hidden)))
 
 
 @every_way
@@ -54,7 +54,7 @@ def test_log_probs_are_the_oracle_s(rng, wrap, dtype, cutoffs):
 def test_log_prob_of_every_word_is_the_oracle_s(rng, wrap, dtype, cutoffs):
     softmax, (hidden, targets) = make(rng, cutoffs, dtype), every_word(rng)
     actual = wrap(softmax)(tf.constant(hidden, dtype), tf.constant(targets, tf.int32))
-    rows = oracle(softmax, hidden)
+    rows = loops(softmax, hidden)
     assert_close(actual, np.array([row[w] for row, w in zip(rows, targets)]))
 
 
@@ -115,7 +115,7 @@ def test_uniform_logits_have_the_perplexity_of_the_vocabulary(rng, vocabulary):
     softmax.build((None, H))
     softmax.head.assign(np.zeros([H, vocabulary]))
     log_p = softmax(tf.constant(hidden), targets).numpy()
-    assert_close(reference.perplexity([log_p]), np.float64(vocabulary))
+    assert_close(oracle.perplexity([log_p]), np.float64(vocabulary))
 
 
 def test_uniform_clusters_share_out_the_head_s_entries(rng):
@@ -132,8 +132,8 @@ def test_uniform_clusters_share_out_the_head_s_entries(rng):
 @pytest.mark.parametrize("div", [1, 2, 4])
 def test_weights_have_the_shapes_of_grave_et_al(rng, cutoffs, div):
     softmax = make(rng, cutoffs, div_value=div)
-    bounds = reference.cluster_bounds(V, cutoffs)
-    dimensions = reference.tail_dimensions(H, len(bounds) - 1, div)
+    bounds = oracle.cluster_bounds(V, cutoffs)
+    dimensions = oracle.tail_dimensions(H, len(bounds) - 1, div)
     assert softmax.head.shape == [H, bounds[0] + len(bounds) - 1]
     assert [p.shape.as_list() for p in softmax.projections] == [
         [H, d] for d in dimensions
@@ -170,7 +170,7 @@ def test_a_batch_without_a_cluster_s_words_is_exact_and_finite(rng, wrap, words)
         return value, tape.gradient(value, softmax.trainable_weights)
 
     value, gradients = wrap(values_and_gradients)()
-    rows = oracle(softmax, hidden.numpy())
+    rows = loops(softmax, hidden.numpy())
     assert_close(value, np.array([row[w] for row, w in zip(rows, words)]))
     for gradient in gradients:
         assert np.isfinite(tf.convert_to_tensor(gradient)).all()

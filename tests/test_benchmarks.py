@@ -13,11 +13,11 @@ from benchmarks import bench, floor, rates, train_step
 from benchmarks.memory import Peak
 from benchmarks.synthetic import Corpus, write_data
 from benchmarks.systems import Products, fastest
-from tcnlm import runs
-from tcnlm.dataset import Dataset
+from tcnlm.data.dataset import Dataset
 from tcnlm.models import model_class
-from tcnlm.optimization import GroupedAdam
-from tcnlm.settings import Training
+from tcnlm.training import runs
+from tcnlm.training.optimization import GroupedAdam
+from tcnlm.training.settings import Training
 
 SHARED = {"embedding_size": 6, "cutoffs": (20, 60), "encoder_units": (7, 7)}
 TOY = bench.Scale(

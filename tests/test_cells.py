@@ -1,8 +1,8 @@
 """The topic compositional LSTM against the paper's equations and its reductions."""
 
 import numpy as np
+import oracle
 import pytest
-import reference
 import tensorflow as tf
 from helpers import (
     assert_close,
@@ -13,7 +13,7 @@ from helpers import (
     randomise,
 )
 
-from tcnlm.cells import TopicCompositionalLSTM, TopicCompositionalLSTMCell
+from tcnlm.layers.topic_lstm import TopicCompositionalLSTM, TopicCompositionalLSTMCell
 
 B, M, E, H, F, K = 2, 5, 3, 4, 6, 7  # all different: no transposition goes unseen
 WEIGHTS = ("Wa", "Wb", "Wc", "Ua", "Ub", "Uc", "bias")
@@ -59,14 +59,14 @@ def tensors(dtype, *arrays):
 
 @every_way
 @pytest.mark.parametrize(
-    ("name", "function"), [("tanh", np.tanh), ("sigmoid", reference.sigmoid)]
+    ("name", "function"), [("tanh", np.tanh), ("sigmoid", oracle.sigmoid)]
 )
 def test_cell_is_equations_13_to_15(rng, wrap, dtype, name, function):
     cell = make_cell(rng, dtype, candidate_activation=name)
     x, h, c, t = draw(rng, B, E), draw(rng, B, H), draw(rng, B, H), draw_topics(rng)
     step = wrap(lambda *values: call_cell(cell, *values))
     output, (new_h, new_c) = step(*tensors(dtype, x, h, c, t))
-    expected = reference.topic_compositional_cell(
+    expected = oracle.topic_compositional_cell(
         weights(cell), x, h, c, t, candidate=function
     )
     assert_close([new_h, new_c], expected)
@@ -81,7 +81,7 @@ def test_layer_is_the_equations_over_a_sequence(rng, wrap, dtype, given_state):
     state = (draw(rng, B, H), draw(rng, B, H)) if given_state else None
     start = tensors(dtype, *state) if given_state else None
     result = wrap(lambda x, t: layer(x, t, initial_state=start))(*tensors(dtype, x, t))
-    expected = reference.topic_compositional_lstm(weights(layer.cell), x, t, state)
+    expected = oracle.topic_compositional_lstm(weights(layer.cell), x, t, state)
     assert_close(result, expected)
 
 
@@ -90,15 +90,15 @@ def test_without_bias_the_equations_are_the_printed_ones(rng):
     x, t = draw(rng, B, M, E), draw_topics(rng)
     stored = {name: getattr(layer.cell, name).numpy() for name in WEIGHTS[:-1]}
     stored["bias"] = np.zeros(4 * H)
-    assert_close(layer(x, t), reference.topic_compositional_lstm(stored, x, t))
+    assert_close(layer(x, t), oracle.topic_compositional_lstm(stored, x, t))
 
 
 def test_effective_kernels_are_equation_12(rng):
     cell, t = make_cell(rng), draw_topics(rng)
     W, U = cell.effective_kernels(tf.constant(t))
     for b in range(B):
-        for g, gate in enumerate(reference.GATES):
-            expected = reference.gate_matrices(weights(cell), gate, t[b])
+        for g, gate in enumerate(oracle.GATES):
+            expected = oracle.gate_matrices(weights(cell), gate, t[b])
             assert_close([W[b, g], U[b, g]], [matrix.T for matrix in expected])
 
 
@@ -110,7 +110,7 @@ def test_any_batch_and_length_in_one_traced_graph(rng, batch, steps):
     signature = [tf.TensorSpec(shape, tf.float64) for shape in shapes]
     graph = tf.function(layer, input_signature=signature)
     x, t = draw(rng, batch, steps, E), draw_topics(rng, batch)
-    expected = reference.topic_compositional_lstm(weights(layer.cell), x, t)
+    expected = oracle.topic_compositional_lstm(weights(layer.cell), x, t)
     assert_close(graph(tf.constant(x), tf.constant(t)), expected)
 
 
@@ -267,7 +267,7 @@ def test_keras_rnn_builds_an_unbuilt_cell(rng):
     rnn = tf.keras.layers.RNN(cell, return_sequences=True, dtype="float64")
     x, t = draw(rng, B, M, E), draw_topics(rng)
     outputs = rnn(tf.constant(x), constants=[tf.constant(t)])
-    expected, _ = reference.topic_compositional_lstm(weights(cell), x, t)
+    expected, _ = oracle.topic_compositional_lstm(weights(cell), x, t)
     assert_close(outputs, expected)
 
 
@@ -375,7 +375,7 @@ def parameters(n_x, n_h, n_f, T, **options):
 
 @pytest.mark.parametrize("sizes", [(3, 4, 6, 7), (5, 2, 1, 1), (8, 8, 8, 2)])
 def test_parameters_are_4_n_f_times_n_x_2T_3n_h_and_a_bias_a_gate(sizes):
-    expected = reference.topic_compositional_parameters(*sizes)
+    expected = oracle.topic_compositional_parameters(*sizes)
     assert parameters(*sizes, use_bias=False) == expected
     assert parameters(*sizes) == expected + 4 * sizes[1]
 
@@ -404,7 +404,7 @@ def test_bias_starts_at_zero_but_for_the_forget_gate(forget_bias):
     cell = TopicCompositionalLSTMCell(H, K, forget_bias=forget_bias)
     cell.build((None, E))
     start = np.zeros([4, H])
-    start[reference.GATES.index("f")] = forget_bias
+    start[oracle.GATES.index("f")] = forget_bias
     np.testing.assert_array_equal(cell.bias.numpy().reshape(4, H), start)
 
 

@@ -14,7 +14,6 @@ import toy
 
 from preprocessing.errors import InputError
 from preprocessing.vocabulary import SPECIALS, Vocabulary
-from tcnlm import evaluation, runs
 from tcnlm.coherence import __main__ as command
 from tcnlm.coherence import (
     count_windows,
@@ -23,12 +22,14 @@ from tcnlm.coherence import (
     topic_coherence,
     topic_scores,
 )
-from tcnlm.dataset import Dataset
+from tcnlm.coherence.reference import Reference
+from tcnlm.data.dataset import Dataset
+from tcnlm.evaluation import evaluate as evaluation
+from tcnlm.evaluation.topics import infer_documents, top_words
 from tcnlm.files import write_json
 from tcnlm.models import model_class
-from tcnlm.reference import Reference
-from tcnlm.settings import Training
-from tcnlm.topics import infer_documents, top_words
+from tcnlm.training import runs
+from tcnlm.training.settings import Training
 
 DOCUMENTS = ["the ship and the sea", "bread in the oven", "sea and ship", "oven ship"]
 TOKENS = [document.split() for document in DOCUMENTS]

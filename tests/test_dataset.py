@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from preprocessing.errors import InputError
 from preprocessing.vocabulary import EOS, GO, PAD, Vocabulary
-from tcnlm.dataset import Dataset, Split
+from tcnlm.data.dataset import Dataset, Split
 
 WORDS = ["<pad>", "<go>", "<eos>", "<unk>", "a", "b", "c", "the", "of"]
 TOPIC_WORDS = ["a", "b", "c"]

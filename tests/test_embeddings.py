@@ -6,7 +6,8 @@ import tensorflow as tf
 
 from preprocessing.errors import InputError
 from tcnlm import embeddings
-from tcnlm.dataset import Dataset
+from tcnlm.data import word_vectors
+from tcnlm.data.dataset import Dataset
 from tcnlm.models import model_class
 
 
@@ -62,7 +63,7 @@ def test_a_file_of_made_vectors_starts_a_run_like_vectors_of_its_own(
 def test_vectors_of_another_size_are_refused_saying_what_to_set(tmp_path):
     path = write_word2vec(tmp_path / "vectors.txt", {"ship": [1.0, 2.0]})
     with pytest.raises(InputError, match="--set embedding_size=2"):
-        embeddings.read_vectors(path, 3)
+        word_vectors.read_vectors(path, 3)
 
 
 @pytest.mark.parametrize("content", [None, "", "not word2vec\n"])
@@ -71,4 +72,4 @@ def test_a_file_that_is_no_word2vec_is_refused_by_name(tmp_path, content):
     if content is not None:
         path.write_text(content)
     with pytest.raises(InputError, match="vectors.txt: not a word2vec file"):
-        embeddings.read_vectors(path, 3)
+        word_vectors.read_vectors(path, 3)

@@ -16,15 +16,17 @@ import pytest
 import toy
 
 from preprocessing.errors import InputError
-from tcnlm import report, runs
 from tcnlm.coherence import count_windows, topic_coherence
-from tcnlm.dataset import Dataset
-from tcnlm.evaluation import evaluate_run, open_data
+from tcnlm.coherence.reference import Reference
+from tcnlm.data.dataset import Dataset
+from tcnlm.evaluation.evaluate import evaluate_run
 from tcnlm.files import write_json
 from tcnlm.models import model_class
-from tcnlm.reference import Reference
-from tcnlm.run_report import Measured
-from tcnlm.settings import Training
+from tcnlm.report import page as report
+from tcnlm.report.sections import Measured
+from tcnlm.training import runs
+from tcnlm.training.runs import open_data
+from tcnlm.training.settings import Training
 
 ROOT = Path(__file__).parents[1]
 SIZES = {"units": 6, "embedding_size": 5, "cutoffs": (15,)}

@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from preprocessing.errors import InputError
 from preprocessing.text import tokenize
 from preprocessing.vocabulary import EOS
-from tcnlm.decoding import Decoding, SentenceDecoder
-from tcnlm.export import Texts, export, main
-from tcnlm.layers import bag_of_words
+from tcnlm.evaluation.topics import top_words
+from tcnlm.export import main
+from tcnlm.generation.decoding import Decoding, SentenceDecoder
+from tcnlm.generation.saved_model import Texts, export
+from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.models import MODELS, model_class
 from tcnlm.models.base import LanguageModel, TopicModel
-from tcnlm.topics import top_words
 
 AWKWARD = [
     "",

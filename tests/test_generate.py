@@ -15,9 +15,9 @@ import generate
 from preprocessing.errors import InputError
 from preprocessing.text import sentences
 from preprocessing.vocabulary import EOS
-from tcnlm import generation
-from tcnlm.decoding import Decoding, SentenceDecoder
-from tcnlm.layers import bag_of_words
+from tcnlm.generation import requests as generation
+from tcnlm.generation.decoding import Decoding, SentenceDecoder
+from tcnlm.layers.neural_topics import bag_of_words
 
 ROOT = Path(__file__).parents[1]
 REVIEW = "A ship, a SEA<br /><br />The court of the oven doesn't sail. Naïve sea!"

@@ -3,26 +3,25 @@
 import dataclasses
 
 import numpy as np
+import oracle
 import pytest
-import reference
 import tensorflow as tf
 import tiny
 from helpers import assert_close, assert_weight_gradients, randomise
-from reference import sigmoid
+from oracle import sigmoid
 
 from preprocessing.errors import InputError
 from preprocessing.text import sentences, tokenize
 from preprocessing.vocabulary import SPECIALS, Vocabulary
-from tcnlm import generation
-from tcnlm.dataset import Dataset
-from tcnlm.decoding import Decoding, SentenceDecoder
-from tcnlm.evaluation import evaluate
-from tcnlm.export import export
-from tcnlm.late_fusion import LateFusionLSTM, LateFusionLSTMCell
-from tcnlm.models.lclm import LCLM, Config
-from tcnlm.models.lstm import LSTM
-from tcnlm.perplexity import score, signature
-from tcnlm.reference import Reference
+from tcnlm.coherence.reference import Reference
+from tcnlm.data.dataset import Dataset
+from tcnlm.evaluation.evaluate import evaluate
+from tcnlm.evaluation.perplexity import score, signature
+from tcnlm.generation import requests as generation
+from tcnlm.generation.decoding import Decoding, SentenceDecoder
+from tcnlm.generation.saved_model import export
+from tcnlm.models.lclm import LCLM, Config, LateFusionLSTM, LateFusionLSTMCell
+from tcnlm.models.lstm import LSTM, RecurrentConfig
 
 B, M, V, N = 4, 5, 13, 3
 LENGTHS = (5, 2, 4, 3)  # targets of each sequence; the rest is padding
@@ -82,7 +81,7 @@ def keras_lstm(layer, x):
     W, U, bias = (np.split(array(w), 4, axis=-1) for w in layer.weights)
     order = (0, 1, 3, 2)
     W, U = (np.stack([matrices[g].T for g in order]) for matrices in (W, U))
-    return reference.lstm(W, U, np.stack([bias[g] for g in order]), x[None])[0][0]
+    return oracle.lstm(W, U, np.stack([bias[g] for g in order]), x[None])[0][0]
 
 
 def sentence_states(model, sentences):
@@ -114,7 +113,7 @@ def late_fusion_step(cell, x, h, c, z):
         for z_j in z:
             inside = array(cell.Wa).T @ z_j + array(cell.Ua).T @ h
             scores.append(array(cell.v) @ np.tanh(inside))
-        for a_j, z_j in zip(reference.softmax(np.array(scores)), z):
+        for a_j, z_j in zip(oracle.softmax(np.array(scores)), z):
             q += a_j * (array(cell.Wp).T @ z_j)
     r = sigmoid(array(cell.Wr).T @ q + array(cell.Ur).T @ c + array(cell.br))
     return o * np.tanh(c + r * q), c
@@ -137,7 +136,7 @@ def log_word_probabilities(model, words, sentences):
     softmax = model.softmax
     tails = [[array(w) for w in part] for part in (softmax.projections, softmax.tails)]
     head = array(softmax.head)
-    return [reference.adaptive_log_probs(state, head, *tails) for state in h]
+    return [oracle.adaptive_log_probs(state, head, *tails) for state in h]
 
 
 def test_the_loss_is_the_oracles(rng):
@@ -151,7 +150,7 @@ def test_the_loss_is_the_oracles(rng):
         np.testing.assert_allclose(found, values, rtol=1e-4)
     terms = tf.function(model.objective)(batch, training=False)
     np.testing.assert_allclose(terms["loss"], -sum(map(sum, expected)) / B, rtol=2e-5)
-    nll = np.log(reference.perplexity(expected))
+    nll = np.log(oracle.perplexity(expected))
     np.testing.assert_allclose(terms["nll"], nll, rtol=2e-5)
 
 
@@ -193,7 +192,7 @@ def test_the_layer_and_its_cell_come_back_from_their_configuration():
 def plain_twin(model):
     """The LSTM with the same weights, where it has them."""
     shared = {f.name: getattr(model.config, f.name) for f in
-              dataclasses.fields(LSTM.Config)}  # fmt: skip
+              dataclasses.fields(RecurrentConfig)}  # fmt: skip
     twin = LSTM(LSTM.Config(**shared), model.vocabulary)
     twin.build_weights()
     twin.embedding.set_weights(model.embedding.get_weights())

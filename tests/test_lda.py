@@ -1,24 +1,23 @@
 """LDA: the E-step by loops and by gensim, the fit, and topics that are all there is."""
 
 import numpy as np
+import oracle
 import pytest
-import reference
 import tensorflow as tf
 import toy
 from gensim.models import LdaModel
 from helpers import assert_close, eager_and_graph, read_history
 
 from preprocessing.errors import InputError
-from tcnlm.dataset import Dataset
-from tcnlm.evaluation import evaluate
-from tcnlm.export import export
-from tcnlm.generation import requested_topics
-from tcnlm.lda import LatentDirichletAllocation
-from tcnlm.models.lda import LDA, Config
-from tcnlm.reference import Reference
-from tcnlm.settings import Training
-from tcnlm.topics import top_words
-from tcnlm.training import Trainer
+from tcnlm.coherence.reference import Reference
+from tcnlm.data.dataset import Dataset
+from tcnlm.evaluation.evaluate import evaluate
+from tcnlm.evaluation.topics import top_words
+from tcnlm.generation.requests import requested_topics
+from tcnlm.generation.saved_model import export
+from tcnlm.models.lda import LDA, Config, LatentDirichletAllocation
+from tcnlm.training.settings import Training
+from tcnlm.training.trainer import Trainer
 
 B, K, D, ALPHA = 4, 3, 11, 0.3
 
@@ -41,7 +40,7 @@ def draw_bags(rng):
 def test_gamma_is_the_oracle_s(rng, wrap):
     layer, bags = make_layer(rng), draw_bags(rng)
     weights = layer.topic_weights.numpy().astype(float)
-    expected = [reference.lda_gamma(n, weights, ALPHA, 5) for n in bags]
+    expected = [oracle.lda_gamma(n, weights, ALPHA, 5) for n in bags]
     np.testing.assert_allclose(wrap(layer)(bags), expected, rtol=1e-4)
 
 
@@ -50,9 +49,7 @@ def test_the_bound_is_the_oracle_s(rng, wrap):
     layer, bags = make_layer(rng), draw_bags(rng)
     weights = layer.topic_weights.numpy().astype(float)
     expected = [
-        reference.lda_bound(
-            n, weights, ALPHA, reference.lda_gamma(n, weights, ALPHA, 5)
-        )
+        oracle.lda_bound(n, weights, ALPHA, oracle.lda_gamma(n, weights, ALPHA, 5))
         for n in bags
     ]
     found = wrap(layer.bound)(bags)

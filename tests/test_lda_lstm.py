@@ -1,13 +1,13 @@
 """LDA+LSTM: the topics of the context beside the LSTM's output, nowhere else."""
 
 import numpy as np
-import reference
+import oracle
 import tensorflow as tf
 from helpers import assert_close, randomise
 from test_objective import LENGTHS, B, D, K, V, array, draw_batch
 
 from preprocessing.vocabulary import SPECIALS, Vocabulary
-from tcnlm.export import export
+from tcnlm.generation.saved_model import export
 from tcnlm.models.lda_lstm import LDALSTM, Config
 from tcnlm.models.lstm import LSTM
 
@@ -39,14 +39,14 @@ def keras_lstm(layer):
 
 def oracle_sentence(model, batch, b):
     """log p(y_m | y_<m, d) of every target: softmax(V [h_m; q])."""
-    n = reference.bag_of_words(batch["context"][b], D)
-    gamma = reference.lda_gamma(n, array(model.lda.topic_weights), ALPHA, ITERATIONS)
+    n = oracle.bag_of_words(batch["context"][b], D)
+    gamma = oracle.lda_gamma(n, array(model.lda.topic_weights), ALPHA, ITERATIONS)
     q = gamma / gamma.sum()
     x = array(model.embedding.embeddings)[batch["inputs"][b, : LENGTHS[b]]][None]
-    h, _ = reference.lstm(*keras_lstm(model.recurrent[0]), x)
+    h, _ = oracle.lstm(*keras_lstm(model.recurrent[0]), x)
     softmax, log_p = model.softmax, []
     for m, target in enumerate(batch["targets"][b, : LENGTHS[b]]):
-        words = reference.adaptive_log_probs(
+        words = oracle.adaptive_log_probs(
             np.concatenate([h[0, m], q]),
             array(softmax.head),
             [array(projection) for projection in softmax.projections],
@@ -60,7 +60,7 @@ def test_the_loss_is_the_oracle_s(rng):
     model, batch = make_model(rng), draw_batch(rng)
     expected = [oracle_sentence(model, batch, b) for b in range(B)]
     terms = tf.function(model.objective)(batch, training=False)
-    nll = np.log(reference.perplexity(expected))
+    nll = np.log(oracle.perplexity(expected))
     np.testing.assert_allclose(terms["nll"], nll, rtol=2e-5)
     np.testing.assert_allclose(terms["loss"], -sum(map(sum, expected)) / B, rtol=2e-5)
 

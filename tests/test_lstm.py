@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tcnlm.cells import TopicCompositionalLSTM
-from tcnlm.dataset import Dataset
+from tcnlm.data.dataset import Dataset
+from tcnlm.layers.topic_lstm import TopicCompositionalLSTM
 from tcnlm.models.lstm import LSTM, Config, multiply_out
 
 SIZES = {"units": 6, "embedding_size": 5, "cutoffs": (9,)}

@@ -12,7 +12,7 @@ import tcnlm.models
 from preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.models import MODELS, model_class
 from tcnlm.models.base import LanguageModel, TopicModel
-from tcnlm.optimization import GroupedAdam
+from tcnlm.training.optimization import GroupedAdam
 
 WORDS = [*SPECIALS, *(f"w{i}" for i in range(26))]
 VOCABULARY = Vocabulary(WORDS, np.arange(30, 0, -1), WORDS[8:20])

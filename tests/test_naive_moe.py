@@ -1,8 +1,8 @@
 """The naive mixture of experts (eq. 7 and 8), expert by expert and word by word."""
 
 import numpy as np
+import oracle
 import pytest
-import reference
 import tensorflow as tf
 from helpers import assert_close, every_way, randomise
 from test_objective import (
@@ -20,10 +20,15 @@ from test_objective import (
 )
 
 from preprocessing.vocabulary import SPECIALS, Vocabulary
-from tcnlm.cells import TopicCompositionalLSTMCell
-from tcnlm.experts import ExpertLSTM, ExpertLSTMCell, MixtureSoftmax
-from tcnlm.export import export
-from tcnlm.models.naive_moe import Config, NaiveMoE
+from tcnlm.generation.saved_model import export
+from tcnlm.layers.topic_lstm import TopicCompositionalLSTMCell
+from tcnlm.models.naive_moe import (
+    Config,
+    ExpertLSTM,
+    ExpertLSTMCell,
+    MixtureSoftmax,
+    NaiveMoE,
+)
 
 H, E = 7, 5
 
@@ -56,12 +61,12 @@ def oracle_word_probabilities(model, words, k):
     """softmax(V h_m^(k)) of every step of a sentence: [m, V]."""
     h = array(model.embedding.embeddings)[words][None]
     for layer in model.recurrent:
-        h, _ = reference.lstm(*expert_weights(layer.cell, k), h)
+        h, _ = oracle.lstm(*expert_weights(layer.cell, k), h)
     softmax = model.softmax
     projections, tails = ([array(w) for w in ws] for ws in
                           (softmax.projections, softmax.tails))  # fmt: skip
     head = array(softmax.head)
-    rows = [reference.adaptive_log_probs(v, head, projections, tails) for v in h[0]]
+    rows = [oracle.adaptive_log_probs(v, head, projections, tails) for v in h[0]]
     return np.exp(rows)
 
 

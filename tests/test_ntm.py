@@ -3,21 +3,21 @@
 from collections import Counter
 
 import numpy as np
+import oracle
 import pytest
-import reference
 import tensorflow as tf
 import toy
 from helpers import assert_close, eager_and_graph, randomise, read_history
 
 from preprocessing.errors import InputError
 from preprocessing.vocabulary import SPECIALS, Vocabulary
-from tcnlm.dataset import Dataset
-from tcnlm.export import export
-from tcnlm.generation import requested_topics
+from tcnlm.data.dataset import Dataset
+from tcnlm.evaluation.topics import top_words
+from tcnlm.generation.requests import requested_topics
+from tcnlm.generation.saved_model import export
 from tcnlm.models.ntm import NTM, Config
-from tcnlm.settings import Training
-from tcnlm.topics import top_words
-from tcnlm.training import Trainer
+from tcnlm.training.settings import Training
+from tcnlm.training.trainer import Trainer
 
 B, C, D, K, E = 4, 7, 9, 3, 5
 WORDS = [f"w{i}" for i in range(D + 2)]
@@ -46,13 +46,13 @@ def weights(model):
 
 def oracle_word(model, g):
     le, W2, _ = weights(model)
-    return reference.sigmoid(W2.T @ le[g])
+    return oracle.sigmoid(W2.T @ le[g])
 
 
 def oracle_document(model, words):
     _, _, W1 = weights(model)
     rows = [W1[w] for w in words if w >= 0]
-    return reference.softmax(np.mean(rows, axis=0) if rows else np.zeros(K))
+    return oracle.softmax(np.mean(rows, axis=0) if rows else np.zeros(K))
 
 
 def oracle_loss(model, contexts, shift):

@@ -1,8 +1,8 @@
 """The whole TCNLM, sample by sample, against the paper's objective J (eq. 17, 18)."""
 
 import numpy as np
+import oracle
 import pytest
-import reference
 import tensorflow as tf
 from helpers import randomise
 
@@ -58,21 +58,21 @@ def oracle_terms(model, batch, epsilon, sentence):
     sentence(model, batch, b, t): log p of every target of sequence b.
     """
     encoder, W_hat = model.encoder, dense(model.proportions.linear)
-    beta = [reference.softmax(row) for row in array(model.decoder.logits)]
+    beta = [oracle.softmax(row) for row in array(model.decoder.logits)]
     log_p_d, kl, log_p_y = [], [], []
     for b in range(B):
-        d = reference.bag_of_words(batch["context"][b], D)
+        d = oracle.bag_of_words(batch["context"][b], D)
         seen = np.log1p(d) if model.config.encoder_input == "log" else d
         hidden = [dense(layer) for layer in encoder.hidden]
-        mu, log_var = reference.encoder(
+        mu, log_var = oracle.encoder(
             seen, hidden, dense(encoder.mean), dense(encoder.log_variance)
         )
-        theta = reference.reparameterise(mu, log_var, epsilon[b])
-        t = reference.topic_proportions(theta, W_hat[0].T, W_hat[1])
-        log_p_d.append(reference.log_likelihood(d, beta, t))
-        kl.append(reference.gaussian_kl(mu, log_var, *PRIOR))
+        theta = oracle.reparameterise(mu, log_var, epsilon[b])
+        t = oracle.topic_proportions(theta, W_hat[0].T, W_hat[1])
+        log_p_d.append(oracle.log_likelihood(d, beta, t))
+        kl.append(oracle.gaussian_kl(mu, log_var, *PRIOR))
         log_p_y.append(sentence(model, batch, b, t))
-    return log_p_d, kl, log_p_y, reference.diversity(beta)
+    return log_p_d, kl, log_p_y, oracle.diversity(beta)
 
 
 def oracle_sentence(model, batch, b, t):
@@ -81,10 +81,10 @@ def oracle_sentence(model, batch, b, t):
     h = array(model.embedding.embeddings)[batch["inputs"][b, :length]][None]
     for layer in model.recurrent:
         weights = {name: array(getattr(layer.cell, name)) for name in WEIGHTS}
-        h, _ = reference.topic_compositional_lstm(weights, h, t[None])
+        h, _ = oracle.topic_compositional_lstm(weights, h, t[None])
     softmax = model.softmax
     rows = [
-        reference.adaptive_log_probs(
+        oracle.adaptive_log_probs(
             h[0, m],
             array(softmax.head),
             [array(projection) for projection in softmax.projections],
@@ -97,8 +97,8 @@ def oracle_sentence(model, batch, b, t):
 
 def assert_is_the_oracle_s(terms, expected):
     log_p_d, kl, log_p_y, R = expected
-    nll = np.log(reference.perplexity(log_p_y))
-    J = reference.objective(*expected, lambda_=0.3)
+    nll = np.log(oracle.perplexity(log_p_y))
+    J = oracle.objective(*expected, lambda_=0.3)
     for name, value in {
         "reconstruction": -np.mean(log_p_d),
         "kl": np.mean(kl),

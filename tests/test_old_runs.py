@@ -15,11 +15,11 @@ import pytest
 import toy
 from helpers import read_history
 
-from tcnlm import runs
-from tcnlm.dataset import Dataset
-from tcnlm.evaluation import Reference, evaluate
-from tcnlm.settings import Training, from_json
-from tcnlm.training import Trainer
+from tcnlm.data.dataset import Dataset
+from tcnlm.evaluation.evaluate import Reference, evaluate
+from tcnlm.training import runs
+from tcnlm.training.settings import Training, from_json
+from tcnlm.training.trainer import Trainer
 
 FOLDER = toy.ROOT / "tests" / "old_runs"
 NAMES = sorted(path.name for path in FOLDER.iterdir())

@@ -8,9 +8,9 @@ import tensorflow as tf
 
 from preprocessing.errors import InputError
 from preprocessing.vocabulary import EOS, GO, Vocabulary
+from tcnlm.evaluation.perplexity import sampled_score, score
 from tcnlm.models.lstm import LSTM
 from tcnlm.models.tcnlm import TCNLM
-from tcnlm.perplexity import sampled_score, score
 
 TOPIC_WORDS = list("abcdef")
 VOCABULARY = Vocabulary(

@@ -7,8 +7,8 @@ import pytest
 import tiny
 import toy
 
-from tcnlm import published
-from tcnlm.records import record
+from tcnlm.report import published
+from tcnlm.report.records import record
 from tools import results, tables
 
 FILES = sorted(tables.RESULTS.rglob("*.json"))

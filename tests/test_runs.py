@@ -5,11 +5,11 @@ import json
 import pytest
 
 from preprocessing.errors import InputError
-from tcnlm import runs
-from tcnlm.dataset import Dataset
+from tcnlm.data.dataset import Dataset
 from tcnlm.files import replacing
 from tcnlm.models import model_class
-from tcnlm.settings import Training
+from tcnlm.training import runs
+from tcnlm.training.settings import Training
 
 
 @pytest.fixture

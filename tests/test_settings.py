@@ -9,7 +9,13 @@ import pytest
 import toy
 
 from tcnlm.models import MODELS, model_class
-from tcnlm.settings import SettingError, Training, describe, from_json, override
+from tcnlm.training.settings import (
+    SettingError,
+    Training,
+    describe,
+    from_json,
+    override,
+)
 
 CONFIG = model_class("tcnlm").Config
 

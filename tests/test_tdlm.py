@@ -3,8 +3,8 @@
 import dataclasses
 
 import numpy as np
+import oracle
 import pytest
-import reference
 import tensorflow as tf
 from helpers import assert_close, randomise
 
@@ -77,7 +77,7 @@ def document_vector(model, words):
 
 def attention(model, words):
     A = array(model.attention.kernel)
-    return reference.softmax(A.T @ document_vector(model, words))
+    return oracle.softmax(A.T @ document_vector(model, words))
 
 
 def topic_vector(model, p):
@@ -90,14 +90,14 @@ def topic_vector(model, p):
 
 def topic_word_probabilities(model, s):
     W, bias = weights(model.words)
-    return reference.softmax(W.T @ s + bias)
+    return oracle.softmax(W.T @ s + bias)
 
 
 def gate(model, h, s):
     """The GRU-like unit; the candidate's W and U are the rows of one kernel."""
     kernel, bias = weights(model.gate.gates)
     n_h, n_s = len(h), len(s)
-    z, r = np.split(reference.sigmoid(kernel.T @ np.concatenate([s, h]) + bias), 2)
+    z, r = np.split(oracle.sigmoid(kernel.T @ np.concatenate([s, h]) + bias), 2)
     kernel, bias = weights(model.gate.candidate)
     W, U = kernel[:n_s], kernel[n_s:]
     new = np.zeros(n_h)
@@ -111,7 +111,7 @@ def lstm(layer, x):
     W, U, bias = (np.split(w, 4, axis=-1) for w in weights(layer))  # i, f, c, o
     order = (0, 1, 3, 2)
     W, U = (np.stack([matrices[g].T for g in order]) for matrices in (W, U))
-    return reference.lstm(W, U, np.stack([bias[g] for g in order]), x[None])[0][0]
+    return oracle.lstm(W, U, np.stack([bias[g] for g in order]), x[None])[0][0]
 
 
 def log_word_probabilities(model, words, s):
@@ -123,7 +123,7 @@ def log_word_probabilities(model, words, s):
     tails = [[array(w) for w in part] for part in (softmax.projections, softmax.tails)]
     head = array(softmax.head)
     return [
-        reference.adaptive_log_probs(gate(model, state, s), head, *tails) for state in h
+        oracle.adaptive_log_probs(gate(model, state, s), head, *tails) for state in h
     ]
 
 

@@ -1,8 +1,8 @@
 """TopicRNN against its equations in loops; what the switch may and may not know."""
 
 import numpy as np
+import oracle
 import pytest
-import reference
 import tensorflow as tf
 from helpers import assert_close, randomise
 
@@ -53,7 +53,7 @@ def lstm(weights, x):
     i, f, c, o = range(4)
     order = [i, f, o, c]
     W, U = (np.stack([matrices[g].T for g in order]) for matrices in (W, U))
-    return reference.lstm(W, U, np.stack([bias[g] for g in order]), x[None])[0][0]
+    return oracle.lstm(W, U, np.stack([bias[g] for g in order]), x[None])[0][0]
 
 
 def gru(weights, x):
@@ -63,8 +63,8 @@ def gru(weights, x):
     for x_t in x:
         from_x = [W[g].T @ x_t + bias[g][0] for g in range(3)]
         from_h = [U[g].T @ h + bias[g][1] for g in range(3)]
-        z = reference.sigmoid(from_x[0] + from_h[0])
-        r = reference.sigmoid(from_x[1] + from_h[1])
+        z = oracle.sigmoid(from_x[0] + from_h[0])
+        r = oracle.sigmoid(from_x[1] + from_h[1])
         h = z * h + (1 - z) * np.tanh(from_x[2] + r * from_h[2])
         states.append(h)
     return np.stack(states)
@@ -95,21 +95,21 @@ def word_probabilities(model, h, theta, stop):
         if not stop and w in TOPIC_IDS:
             score += B_rows[:, TOPIC_IDS.index(w)] @ theta
         scores.append(score)
-    return reference.softmax(np.array(scores))
+    return oracle.softmax(np.array(scores))
 
 
 def joint(model, h, theta):
     """p(y, l | h, theta): l = 0 and l = 1, each for all words."""
     gamma = model.softmax.switch.numpy().astype(float)[:, 0]
-    p_stop = reference.sigmoid(gamma @ h)
+    p_stop = oracle.sigmoid(gamma @ h)
     content, stop = (word_probabilities(model, h, theta, s) for s in (0, 1))
     return (1 - p_stop) * content, p_stop * stop
 
 
 def posterior(model, context):
-    encoder, bag = model.encoder, np.log1p(reference.bag_of_words(context, D))
+    encoder, bag = model.encoder, np.log1p(oracle.bag_of_words(context, D))
     hidden = [arrays(layer) for layer in encoder.hidden]
-    return reference.encoder(
+    return oracle.encoder(
         bag, hidden, arrays(encoder.mean), arrays(encoder.log_variance)
     )
 
@@ -119,8 +119,8 @@ def oracle_terms(model, batch, epsilon):
     bounds, kls, log_p_words = [], [], []
     for b in range(B):
         mu, log_var = posterior(model, batch["context"][b])
-        theta = reference.reparameterise(mu, log_var, epsilon[b])
-        kls.append(reference.gaussian_kl(mu, log_var))
+        theta = oracle.reparameterise(mu, log_var, epsilon[b])
+        kls.append(oracle.gaussian_kl(mu, log_var))
         bounds.append(-kls[-1] / 3.0)
         for m, h in enumerate(states(model, batch["inputs"][b, : LENGTHS[b]])):
             y = batch["targets"][b, m]
@@ -215,12 +215,12 @@ def test_theta_moves_content_words_only_and_only_where_the_switch_lets_it(rng):
 def test_topics_are_the_rows_of_B_over_the_topic_words(rng):
     model = make_model(rng)
     rows = model.softmax.topic_logits.numpy()
-    assert_close(model.topics(), np.stack([reference.softmax(row) for row in rows]))
+    assert_close(model.topics(), np.stack([oracle.softmax(row) for row in rows]))
 
 
 def test_proportions_are_the_softmax_of_the_posterior_s_mean(rng):
     model, batch = make_model(rng), draw_batch(rng)
-    expected = [reference.softmax(posterior(model, row)[0]) for row in batch["context"]]
+    expected = [oracle.softmax(posterior(model, row)[0]) for row in batch["context"]]
     found = model.infer_context(batch["context"])
     np.testing.assert_allclose(found, expected, rtol=1e-4)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from preprocessing.vocabulary import Vocabulary
-from tcnlm import topics
-from tcnlm.diversity import diversity
+from tcnlm.coherence.diversity import diversity
+from tcnlm.evaluation import topics
 from tcnlm.models.base import TopicModel
 
 WORDS = ["ship", "sea", "oven", "bread"]

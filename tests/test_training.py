@@ -16,10 +16,10 @@ import toy
 from helpers import read_history
 
 from preprocessing.vocabulary import Vocabulary
-from tcnlm import training
-from tcnlm.dataset import Dataset
+from tcnlm.data.dataset import Dataset
 from tcnlm.models import MODELS, model_class
-from tcnlm.settings import Training
+from tcnlm.training import trainer as training
+from tcnlm.training.settings import Training
 
 ENVIRONMENT = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
 

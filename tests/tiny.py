@@ -8,7 +8,7 @@ import tensorflow as tf
 from preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.files import write_json
 from tcnlm.models import model_class
-from tcnlm.runs import FORMAT_VERSION, WEIGHTS
+from tcnlm.training.runs import FORMAT_VERSION, WEIGHTS
 
 TOPIC_WORDS = "ship sea sail bread oven cook judge court trial naïve".split()
 WORDS = [*SPECIALS, *"the of a , . 's n't does u.s. mr.".split(), *TOPIC_WORDS]

@@ -1,4 +1,4 @@
-"""Rebuild the README's tables from results/*.json and results/published.csv.
+"""Rebuild the README's tables from results/*.json and tcnlm/report/published.csv.
 
 And draw runs on all of IMDB by epoch: results/imdb/curves.png.
 
@@ -38,7 +38,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tcnlm.figures import compared_curves, save  # noqa: E402
+from tcnlm.report.figures import compared_curves, save  # noqa: E402
 from tools.tables import RESULTS, TABLES, record_of  # noqa: E402
 
 PLACE = re.compile(r"(<!-- table (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -8,8 +8,8 @@ from itertools import zip_longest
 from pathlib import Path
 
 from tcnlm.models import model_class
-from tcnlm.published import beside, figures
-from tcnlm.settings import Training
+from tcnlm.report.published import beside, figures
+from tcnlm.training.settings import Training
 
 RESULTS = Path(__file__).parents[1] / "results"
 RATES = "rates.csv"  # written by python -m benchmarks.rates

@@ -13,7 +13,6 @@ imports TensorFlow, unless the topics are those of a RUN.
 """
 
 from tcnlm.coherence.counts_file import load_counts, save_counts
-from tcnlm.coherence.figures import measure, protocol
 from tcnlm.coherence.npmi import (
     NEVER,
     TOPS,
@@ -21,6 +20,7 @@ from tcnlm.coherence.npmi import (
     topic_coherence,
     topic_scores,
 )
+from tcnlm.coherence.summary import measure, protocol
 from tcnlm.coherence.windows import WINDOW, WindowCounts, count_windows
 
 __all__ = [

@@ -11,11 +11,11 @@ from typing import Any
 from preprocessing.errors import InputError, errors_reported
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.coherence import NEVER, TOPS, WINDOW, measure, protocol, save_counts
-from tcnlm.coherence.figures import scored_words
+from tcnlm.coherence.reference import Reference
+from tcnlm.coherence.summary import scored_words
 from tcnlm.coherence.table import describe, table
-from tcnlm.coherence.topic_lists import read_topics
+from tcnlm.coherence.topic_lists import TopicList, read_topics
 from tcnlm.files import write_json
-from tcnlm.reference import Reference
 
 Figures = list[dict[str, Any]]
 
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     reference = Reference(
         tuple(options.reference), options.field, os.cpu_count() or 1, options.counts
     )
-    lists = [read_topics(path, max(options.top)) for path in options.topics]
+    lists = [_topics(path, max(options.top)) for path in options.topics]
     words = scored_words(lists, options.top)
     if options.vocabulary:
         words += Vocabulary.load(options.vocabulary).topic_words
@@ -38,6 +38,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.c_npmi:
         _add_c_npmi(figures, reference, max(options.top))
     _report(figures, protocol(counts, options.top, options.zero), options)
+
+
+def _topics(path: Path, number: int) -> TopicList:
+    if not path.is_dir():
+        return read_topics(path)
+    # Here, since topics in a text file need no TensorFlow.
+    from tcnlm.evaluation.run_topics import topics_of_run
+
+    return topics_of_run(path, number)
 
 
 def parser() -> argparse.ArgumentParser:

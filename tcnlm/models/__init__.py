@@ -10,6 +10,7 @@ MODELS = {
     "lda_lstm": "tcnlm.models.lda_lstm:LDALSTM",  # Wang et al. 2018, section 5.1
     "lstm": "tcnlm.models.lstm:LSTM",  # the papers' basic-LSTM
     "naive_moe": "tcnlm.models.naive_moe:NaiveMoE",  # Wang et al. 2018, eq. 7
+    "neural_topics": "tcnlm.models.neural_topics:NeuralTopicModel",  # the same, 3.1
     "ntm": "tcnlm.models.ntm:NTM",  # Cao et al. 2015
     "tdlm": "tcnlm.models.tdlm:TDLM",  # Lau et al. 2017
     "topic_rnn": "tcnlm.models.topic_rnn:TopicRNN",  # Dieng et al. 2017

@@ -9,11 +9,11 @@ import numpy as np
 import tensorflow as tf
 
 from preprocessing.vocabulary import PAD, Vocabulary
-from tcnlm.adaptive_softmax import AdaptiveSoftmax
-from tcnlm.dataset import NO_WORD
-from tcnlm.embeddings import fill, starting_vectors
-from tcnlm.layers import bag_of_words
-from tcnlm.optimization import GroupedAdam
+from tcnlm.data.dataset import NO_WORD
+from tcnlm.data.word_vectors import fill, starting_vectors
+from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax
+from tcnlm.layers.neural_topics import bag_of_words
+from tcnlm.training.optimization import GroupedAdam
 
 Terms = dict[str, tf.Tensor]
 
@@ -22,9 +22,9 @@ class Method(tf.keras.Model):
     """What is trained, saved and loaded: an ordinary Keras model with a `train_step`.
 
     A subclass offers `objective(batch, training)`, whose "loss" falls as it learns, and
-    `build_weights()`; `batch` is what `tcnlm.dataset` yields. One of the objective's
-    terms, `per_word`, is a mean over `count_words(batch)` words: that is what an epoch
-    is judged by.
+    `build_weights()`; `batch` is what `tcnlm.data` yields. One of its terms is
+    `per_word`, a mean over `count_words(batch)` words: that is what an epoch is judged
+    by.
     """
 
     per_word: str
@@ -135,9 +135,10 @@ class TopicsAlone(Method, TopicModel):
         return np.count_nonzero(batch["context"] >= 0)
 
     def build_weights(self) -> None:
-        """Make every weight: those of inference, and those of the topics."""
-        self.infer_context(tf.constant([[0]]))
-        self.topics()
+        """Make every weight by one pass over a context of one word."""
+        word = tf.constant([[0]])
+        self.infer_context(word)
+        self.objective({"context": word}, training=False)
         self.built = True
 
 

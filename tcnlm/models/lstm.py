@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tcnlm.cells import TopicCompositionalLSTMCell
+from tcnlm.layers.topic_lstm import TopicCompositionalLSTMCell
 from tcnlm.models.base import (
     RecurrentLanguageModel,
     Terms,

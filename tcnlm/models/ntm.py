@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from preprocessing.vocabulary import Vocabulary
-from tcnlm.embeddings import starting_vectors
+from tcnlm.data.word_vectors import starting_vectors
 from tcnlm.models.base import Terms, TopicsAlone
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import tensorflow as tf
 
 from preprocessing.vocabulary import PAD, Vocabulary
-from tcnlm import losses
-from tcnlm.adaptive_softmax import cross_entropy
-from tcnlm.layers import TopicEncoder
+from tcnlm.layers.adaptive_softmax import cross_entropy
+from tcnlm.layers.distributions import gaussian_kl
+from tcnlm.layers.neural_topics import TopicEncoder
 from tcnlm.models.base import Terms, TopicModel, language_terms
 from tcnlm.models.lstm import LSTMLanguageModel
 
@@ -139,7 +139,7 @@ class TopicRNN(LSTMLanguageModel, TopicModel):
         labels = tf.gather(self.is_stop_word, tf.gather_nd(targets, real))
         language, _ = language_terms(tf.gather(joint, labels, batch_dims=1), targets)
         _, nll = language_terms(tf.reduce_logsumexp(joint, axis=1), targets)
-        kl = tf.reduce_mean(losses.gaussian_kl(mean, log_variance))
+        kl = tf.reduce_mean(gaussian_kl(mean, log_variance))
         loss = language + kl / self.config.document_sequences
         return {"loss": loss, **nll, "kl": kl}
 

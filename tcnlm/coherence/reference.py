@@ -1,0 +1,89 @@
+"""The reference corpus of topic coherence: given files, or the corpus itself."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from preprocessing.errors import InputError
+from preprocessing.reference_text import read_reference
+from tcnlm.coherence import WINDOW, WindowCounts, count_windows, load_counts
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The text that coherence is counted on: files, or the corpus's training split.
+
+    A file that does not exist is refused at once, not after hours of other work.
+    """
+
+    files: tuple[Path, ...] = ()
+    field: str = "text"  # of JSON lines
+    processes: int = 1
+    counts: Path | None = None  # window counts made earlier, in place of any text
+    counted: WindowCounts | None = None  # the same in memory
+
+    def __post_init__(self):
+        for path in (*self.files, *filter(None, [self.counts])):
+            if not path.is_file():
+                raise InputError(f"{path}: no such reference file")
+
+    def window_counts(
+        self, words: Iterable[str], window: int = WINDOW, dataset: Any = None
+    ) -> WindowCounts:
+        """Count windows for `words`, or take them from the counts made earlier."""
+        if self.counted:
+            return self.counted
+        if self.counts:
+            return load_counts(self.counts, words, window)
+        documents = self.documents_with_progress("counting windows", dataset)
+        return count_windows(documents, words, window, self.description(dataset))
+
+    def counted_for(self, words: Iterable[str]) -> Reference:
+        """Return a reference whose files, if it has any, have been counted already.
+
+        Several runs over one reference then cost one pass, for the words of all.
+        """
+        if not self.files:
+            return self
+        return replace(self, counted=self.window_counts(words))
+
+    def description(self, dataset: Any) -> str:
+        """Say which text it is."""
+        if self.files:
+            return ", ".join(str(path) for path in self.files)
+        return f"the corpus itself: training split of {dataset.path}"
+
+    def documents(self, dataset: Any) -> Iterator[Sequence[str]]:
+        """Yield documents of tokens."""
+        if self.files:
+            return read_reference(self.files, self.field, self.processes)
+        return _corpus_documents(dataset)
+
+    def documents_with_progress(
+        self, doing: str, dataset: Any = None
+    ) -> Iterator[Sequence[str]]:
+        """Yield documents of tokens, and show how many tokens there were so far."""
+        size = None if self.files else dataset.meta["splits"]["train"]["tokens"]
+        with tqdm(
+            desc=doing,
+            total=size,  # unknown of files
+            unit=" tokens",
+            unit_scale=True,
+            disable=None,
+            leave=False,
+        ) as bar:
+            for document in self.documents(dataset):
+                yield document
+                bar.update(len(document))
+
+
+def _corpus_documents(dataset: Any) -> Iterator[list[str]]:
+    split, words = dataset.split("train"), dataset.vocabulary.words
+    for i in range(split.num_documents):
+        yield [words[token] for token in itertools.chain(*split.document(i))]

@@ -1,0 +1,72 @@
+"""What is said of a list of topics, ready for JSON, and by which protocol."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tcnlm.coherence.diversity import DIVERSITY_WORDS, diversity
+from tcnlm.coherence.npmi import NEVER, TOPS, topic_scores
+from tcnlm.coherence.topic_lists import TopicList
+from tcnlm.coherence.windows import WindowCounts
+
+
+def scored_words(lists: Iterable[TopicList], tops: Sequence[int] = TOPS) -> list[str]:
+    """The different words that the coherence of all the topics rests on."""
+    topics = itertools.chain.from_iterable(listed.topics for listed in lists)
+    return list(dict.fromkeys(word for words in topics for word in words[: max(tops)]))
+
+
+def measure(
+    listed: TopicList,
+    counts: WindowCounts,
+    tops: Sequence[int] = TOPS,
+    zero: str = "zero",
+) -> dict[str, Any]:
+    """Coherence of each topic and of all, and their diversity."""
+    scores = np.array(
+        [topic_scores(counts, topic, tops, NEVER[zero]) for topic in listed.topics]
+    )  # [K, len(tops)]
+    means = scores.mean(axis=1)
+    longest = max(map(len, listed.topics))
+    return {
+        "source": listed.source,
+        "npmi": float(means.mean()),
+        "npmi_median": float(np.median(means)),
+        "npmi_by_top": _by_top(tops, scores.mean(axis=0)),
+        "diversity": diversity(listed.topics),
+        "diversity_words": min(DIVERSITY_WORDS, longest),
+        "topics_in_use": listed.in_use,
+        "absent_words": counts.absent(scored_words([listed], tops)),
+        "topics": [
+            {
+                "topic": i,
+                "npmi": float(means[i]),
+                "npmi_by_top": _by_top(tops, scores[i]),
+                "words": topic,
+            }
+            for i, topic in enumerate(listed.topics)
+        ],
+    }
+
+
+def protocol(
+    counts: WindowCounts, tops: Sequence[int] = TOPS, zero: str = "zero"
+) -> dict[str, Any]:
+    """Say what the coherence was counted on, so that like is compared with like."""
+    return {
+        "reference": counts.reference,
+        "documents": counts.documents,
+        "tokens": counts.tokens,
+        "windows": counts.windows,
+        "window": counts.window,
+        "tops": list(tops),
+        "zero": f"a pair that shares no window scores {NEVER[zero]:g}",
+    }
+
+
+def _by_top(tops: Sequence[int], scores: Iterable[float]) -> dict[str, float]:
+    return {str(top): float(score) for top, score in zip(tops, scores)}

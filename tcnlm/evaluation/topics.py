@@ -1,0 +1,67 @@
+"""What the topics of a model are, how far apart, and which of them documents use."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from tcnlm.layers.neural_topics import topic_angles
+
+
+def top_words(model: Any, count: int = 20) -> list[list[str]]:
+    """Return the most probable words of every topic, best first, K x count.
+
+    The rows of beta are ranked as they are; ties go by frequency in the corpus.
+    """
+    order = np.argsort(-np.asarray(model.topics()), axis=1, kind="stable")
+    words = model.vocabulary.topic_words
+    return [[words[i] for i in row[:count]] for row in order]
+
+
+def angles(model: Any) -> np.ndarray:
+    """Return the angles between topics, degrees, [K, K]; R is made of them."""
+    return np.degrees(topic_angles(model.topics()))
+
+
+@dataclass(frozen=True)
+class DocumentTopics:
+    """The topic proportions of all documents of a split."""
+
+    proportions: np.ndarray  # [N, K], rows on the simplex
+    has_words: np.ndarray  # [N] bool: with no topic word, the row is the model's prior
+
+    @property
+    def largest(self) -> np.ndarray:
+        """The largest topic of every document that has words, [n]."""
+        return self.proportions[self.has_words].argmax(axis=1)
+
+    @property
+    def shares(self) -> np.ndarray:
+        """The mean proportion of every topic over the documents, [K]."""
+        return self.proportions[self.has_words].mean(axis=0)
+
+    @property
+    def in_use(self) -> int:
+        """The number of topics that are the largest of at least one document."""
+        return len(np.unique(self.largest))
+
+    @property
+    def largest_proportion(self) -> float:
+        """The mean over documents of the largest proportion; 1/K if all are even."""
+        real = self.proportions[self.has_words]
+        return float(real.max(axis=1).mean()) if len(real) else 0.0
+
+
+def infer_documents(model: Any, split: Any, batch_size: int = 256) -> DocumentTopics:
+    """Return the proportions of every document of a split, from its content words."""
+    rows, has_words = [], []
+    batches = split.document_contexts(batch_size)
+    total = math.ceil(split.num_documents / batch_size)
+    for contexts in tqdm(batches, "inferring topics", total, disable=None, leave=False):
+        rows.append(np.asarray(model.infer_context(contexts)))
+        has_words.append((contexts >= 0).any(axis=1))
+    return DocumentTopics(np.concatenate(rows), np.concatenate(has_words))

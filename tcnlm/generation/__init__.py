@@ -1,0 +1,1 @@
+"""6. Sentences from a model: decoding, requests, the SavedModel."""

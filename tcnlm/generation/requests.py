@@ -1,0 +1,192 @@
+"""What generate.py is asked for, as topics, and what it answers, as text or JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from preprocessing.errors import InputError
+from preprocessing.text import sentences, tokenize
+from tcnlm.data.dataset import NO_WORD
+from tcnlm.evaluation.topics import top_words
+from tcnlm.generation.decoding import Decoding, Sentence, SentenceDecoder
+from tcnlm.models.base import LanguageModel, TopicModel
+
+SHOWN_TOPICS = 5  # of a mixture, the largest
+SHOWN_WORDS = 8
+
+Topic = dict[str, Any]
+
+
+def requested_topics(
+    model: Any, chosen: Sequence[str], document: str | None, context_words: int
+) -> np.ndarray | None:
+    """Return the topics [N, K] to write from; None for a model that has none.
+
+    chosen: values of --topic, which make one mixture; document: a file, "-" for
+    standard input; with neither, every topic by itself. A document that is to be gone
+    on with instead is `document_before`'s.
+    """
+    if not isinstance(model, LanguageModel):
+        raise InputError(f"model {type(model).__name__} writes no sentences")
+    if not isinstance(model, TopicModel):
+        reads_documents = model.preceding_sentences > 0
+        if chosen or (document and not reads_documents):
+            options = "--topic" if reads_documents else "--topic and --document"
+            raise InputError(
+                f"model {type(model).__name__} has no topics: leave out {options}"
+            )
+        return None
+    if document:
+        return document_topics(model, document, context_words)
+    number = len(model.topics())
+    return mixture(chosen, number)[None] if chosen else np.eye(number, dtype="float32")
+
+
+def mixture(chosen: Sequence[str], number: int) -> np.ndarray:
+    """Return the topics [K] that values like "3" or "3:0.7" stand for, weights summed.
+
+    A topic alone is one-hot (section 5.3), several are their weighted mean.
+    """
+    topics = np.zeros(number)
+    for value in chosen:
+        topic, weight = _topic_and_weight(value)
+        if topic >= number:
+            raise InputError(f"--topic {value}: the model has topics 0 to {number - 1}")
+        topics[topic] += weight
+    return (topics / topics.sum()).astype("float32")
+
+
+def _topic_and_weight(value: str) -> tuple[int, float]:
+    topic, _, weight = value.partition(":")
+    try:
+        parsed = int(topic), float(weight or 1)
+    except ValueError:
+        parsed = -1, 0.0
+    if parsed[0] < 0 or not 0 < parsed[1] < math.inf:
+        raise InputError(
+            f"--topic {value}: give a topic's number, or number:weight with a weight "
+            "above 0, such as 3:0.7"
+        )
+    return parsed
+
+
+def document_topics(model: Any, path: str, context_words: int) -> np.ndarray:
+    """Infer a document's topics [1, K] from its first content words, as in training."""
+    vocabulary = model.vocabulary
+    words = [w for s in sentences(_read(path)) for w in vocabulary.ids(s)]
+    content = [i for i in vocabulary.topic_ids[words] if i >= 0] if words else []
+    if not content:
+        raise InputError(
+            f"--document {path}: none of its {len(words)} words is in the model's "
+            f"topic vocabulary ({len(vocabulary.topic_words)} words)"
+        )
+    context = tf.constant([content[:context_words]])
+    return model.infer_context(context).numpy()
+
+
+def document_before(model: Any, path: str | None) -> dict[str, tf.Tensor]:
+    """Return a document's last sentences, of a batch, for a model that reads them.
+
+    {"preceding": word ids [1, n, W]}, as in training; nothing for another model, or
+    without a document.
+    """
+    if not (path and model.preceding_sentences):
+        return {}
+    words = [model.vocabulary.ids(s) for s in sentences(_read(path))]
+    if not any(words):
+        raise InputError(f"--document {path}: has no word")
+    last = words[-model.preceding_sentences :]
+    last += [[]] * (model.preceding_sentences - len(last))
+    return {"preceding": tf.ragged.constant([last], tf.int32).to_tensor(NO_WORD)}
+
+
+def _read(path: str) -> str:
+    try:
+        if path == "-":
+            return sys.stdin.buffer.read().decode("utf-8")
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"--document {path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"--document {path}: not UTF-8 text ({error})") from None
+
+
+def decoding_options(chosen: dict[str, Any]) -> Decoding:
+    """Return the decoding that the command line chose, of all its options."""
+    names = {field.name for field in dataclasses.fields(Decoding)}
+    return Decoding(**{name: chosen[name] for name in names & chosen.keys()})
+
+
+def write_sentences(
+    model: Any,
+    topics: np.ndarray | None,
+    options: Decoding,
+    number: int = 1,
+    prompt: str = "",
+    seed: int = 0,
+    before: Mapping[str, tf.Tensor] | None = None,
+) -> list[list[Sentence]]:
+    """Return `number` sentences for each row of topics, or for no topics at all.
+
+    before: what `document_before` made of a document to go on with.
+    """
+    if topics is None:
+        context = model.context({**model.no_document(1), **(before or {})})
+    else:
+        context = model.context_from_topics(tf.constant(topics, tf.float32))
+    rows = 1 if topics is None else len(topics)
+    start = model.vocabulary.ids(tokenize(prompt))
+    return SentenceDecoder(model, options)(context, rows, number, start, seed)
+
+
+def largest_topics(model: Any, topics: np.ndarray | None) -> list[list[Topic]]:
+    """Return, for each row of topics, its largest with their weights and words."""
+    if topics is None:
+        return [[]]
+    words, order = top_words(model, SHOWN_WORDS), np.argsort(-topics, kind="stable")
+    return [
+        [
+            {"topic": int(k), "weight": float(row[k]), "words": words[k]}
+            for k in best[:SHOWN_TOPICS]
+            if row[k] > 0
+        ]
+        for row, best in zip(topics, order)
+    ]
+
+
+def as_json(topics: list[Topic], written: list[Sentence]) -> str:
+    """Return a line of JSON for every sentence."""
+    return "\n".join(
+        json.dumps(
+            {
+                "topics": topics,
+                "sentence": str(sentence),
+                "log_probability": sentence.log_probability,
+                "ended": sentence.ended,
+            }
+        )
+        for sentence in written
+    )
+
+
+def as_text(topics: list[Topic], written: list[Sentence]) -> str:
+    """Return the topics with their words and the sentences indented below.
+
+    A sentence that the maximum length cut ends with three dots.
+    """
+    lines = [
+        f"topic {topic['topic']} ({topic['weight']:.2f}): {' '.join(topic['words'])}"
+        for topic in topics
+    ]
+    indent = "    " if topics else ""
+    lines += [f"{indent}{s}" + ("" if s.ended else " ...") for s in written]
+    return "\n".join(lines)

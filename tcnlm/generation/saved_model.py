@@ -1,0 +1,239 @@
+"""A trained model as a TensorFlow SavedModel: strings in, strings out.
+
+`tf.saved_model.load` is all that its user needs: neither this package nor
+tensorflow_addons. Its signatures (N texts, K topics):
+
+    infer_topics  documents [N] -> topics [N, K], rows on the simplex
+    topic_words   number -> words [K, number], best first
+    score         sentences [N], contexts [N]
+                  -> log_probability [N] nats, targets [N], perplexity [N]
+    generate      topics [N, K], seed, temperature
+                  -> sentences [N], log_probability [N] nats
+
+A model without topics has `score` and `generate`, which then takes `number` for
+`topics`; one that writes no sentences has the first two. Every text is tokenized in the
+graph by the rules of `preprocessing.text`; what comes before them in preprocessing is
+the caller's. Markup and entities are taken as text, and every string as one sentence:
+of a document or context with more, only the full stop after an abbreviation or initial
+can come out otherwise. To a model that reads the preceding sentences (`lclm`) each line
+of a context is one, the last line the nearest. `generate` has a loop of its own, since
+tfa's sampler takes no tensor for a seed and serving has no tfa.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from preprocessing.errors import InputError
+from preprocessing.text import RULES
+from preprocessing.vocabulary import EOS, GO, PAD, SPECIALS, UNK, Vocabulary
+from tcnlm.data.dataset import NO_WORD
+from tcnlm.generation.sampling import MAX_LENGTH, draw, forbid, step_seed
+from tcnlm.models.base import LanguageModel, TopicModel
+
+Tensors = dict[str, tf.Tensor]
+
+DOCUMENTS, SENTENCES, CONTEXTS = (
+    tf.TensorSpec([None], tf.string, name)
+    for name in ("documents", "sentences", "contexts")
+)
+NUMBER = tf.TensorSpec([], tf.int32, "number")
+SEED = tf.TensorSpec([], tf.int64, "seed")
+TEMPERATURE = tf.TensorSpec([], tf.float32, "temperature")
+
+
+def export(
+    model: Any, folder: str | Path, sequence_length: int = 30, context_words: int = 300
+) -> None:
+    """Write a model as a SavedModel; one that is there already is replaced.
+
+    sequence_length, context_words: those of the data that the model was trained on.
+    """
+    folder = Path(folder)
+    if folder.exists() and not (folder / "saved_model.pb").exists():
+        raise InputError(f"{folder}: exists and is no SavedModel; give another --out")
+    program = Program(model, sequence_length, context_words)
+    module = tf.Module()
+    # The weights and not the model, or Keras would save every layer of it besides.
+    module.weights, module.table = model.variables, program.texts.table
+    aside = folder.with_name(f".{os.getpid()}.{folder.name}")
+    try:
+        tf.saved_model.save(module, str(aside), program.signatures())
+        shutil.rmtree(folder, ignore_errors=True)
+        aside.rename(folder)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+class Texts:
+    """Texts to word ids in the graph, by the rules and words that trained the model."""
+
+    def __init__(self, vocabulary: Vocabulary):
+        words, first = vocabulary.words, len(SPECIALS)
+        ids = tf.range(first, len(words))
+        pairs = tf.lookup.KeyValueTensorInitializer(words[first:], ids)
+        self.table = tf.lookup.StaticHashTable(pairs, UNK)
+        self.topic_ids = vocabulary.topic_ids
+
+    def tokens(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """Return the tokens [N, (tokens)] of texts [N]."""
+        texts = tf.strings.regex_replace(texts, r"\x00", " ")  # lower() stops at it
+        texts = tf.strings.lower(texts, "utf-8")
+        for pattern, replacement in RULES:
+            texts = tf.strings.regex_replace(texts, pattern, replacement)
+        return tf.strings.split(texts)
+
+    def ids(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """Return the word ids [N, (tokens)] of texts [N]."""
+        return tf.ragged.map_flat_values(self.table.lookup, self.tokens(texts))
+
+    def content(self, texts: tf.Tensor, size: int) -> tf.Tensor:
+        """Return the first `size` topic-word ids of texts [N], padded with -1."""
+        ids = self.ids(texts)
+        ids = ids.with_values(tf.gather(self.topic_ids, ids.values))
+        return tf.ragged.boolean_mask(ids, ids >= 0)[:, :size].to_tensor(NO_WORD)
+
+    def last_lines(self, texts: tf.Tensor, number: int) -> tf.Tensor:
+        """Return the word ids [N, number, W] of the last lines with words of texts [N].
+
+        In order, padded with -1; where there are fewer lines, the last rows are empty.
+        """
+        lines = tf.strings.split(texts, "\n")
+        has_words = tf.ragged.map_flat_values(tf.strings.strip, lines) != ""
+        last = tf.ragged.boolean_mask(lines, has_words)[:, -number:]
+        each = tf.reshape(last.to_tensor(shape=[None, number]), [-1])
+        ids = self.ids(each).to_tensor(NO_WORD)
+        return tf.reshape(ids, [tf.shape(texts)[0], number, tf.shape(ids)[1]])
+
+
+class Program:
+    """What the SavedModel offers, each a method from tensors to named tensors."""
+
+    def __init__(self, model: Any, sequence_length: int, context_words: int):
+        self.model = model
+        self.texts = Texts(model.vocabulary)
+        self.sequence_length = sequence_length
+        self.context_words = context_words
+
+    def signatures(self) -> dict[str, Any]:
+        """Return the functions that the model has, ready to be saved."""
+        found = {}
+        if isinstance(self.model, TopicModel):
+            found["infer_topics"] = tf.function(self.infer_topics, [DOCUMENTS])
+            found["topic_words"] = tf.function(self.topic_words, [NUMBER])
+        if isinstance(self.model, LanguageModel):
+            found["score"] = tf.function(self.score, [SENTENCES, CONTEXTS])
+            found["generate"] = self._generate_signature()
+        return found
+
+    def _generate_signature(self) -> Any:
+        if not isinstance(self.model, TopicModel):
+            return tf.function(self.generate, [NUMBER, SEED, TEMPERATURE])
+        topics = tf.TensorSpec([None, len(self.model.topics())], tf.float32, "topics")
+        return tf.function(self.generate_from_topics, [topics, SEED, TEMPERATURE])
+
+    def infer_topics(self, documents: tf.Tensor) -> Tensors:
+        """Infer the topics of documents [N] from their content words: [N, K]."""
+        content = self.texts.content(documents, self.context_words)
+        return {"topics": self.model.infer_context(content)}
+
+    def topic_words(self, number: tf.Tensor) -> Tensors:
+        """Return the most probable words of every topic, [K, number]."""
+        topics = self.model.topics()
+        best = tf.math.top_k(topics, tf.minimum(number, topics.shape[1])).indices
+        return {"words": tf.gather(self.model.vocabulary.topic_words, best)}
+
+    def score(self, sentences: tf.Tensor, contexts: tf.Tensor) -> Tensors:
+        """Score sentences [N], each under its context [N], cut up as in training."""
+        ids = self.texts.ids(sentences)
+        edge = tf.ones([tf.size(sentences), 1], tf.int32)
+        inputs = self._cut(tf.concat([GO * edge, ids], axis=1))
+        targets = self._cut(tf.concat([ids, EOS * edge], axis=1))
+        sequences = tf.where(targets[:, :, 0] != PAD)  # (sentence, cut) of each
+        sentence, documents = sequences[:, 0], self._documents(contexts)
+        batch = {
+            "inputs": tf.gather_nd(inputs, sequences),
+            "targets": tf.gather_nd(targets, sequences),
+            **{name: tf.gather(ids, sentence) for name, ids in documents.items()},
+        }
+        return _scores(self._sequence_log_probs(batch), sentence, targets)
+
+    def _documents(self, contexts: tf.Tensor) -> Tensors:
+        """Return what a batch says of the documents, here contexts [N]."""
+        arrays = {"context": self.texts.content(contexts, self.context_words)}
+        number = self.model.preceding_sentences
+        if number:
+            arrays["preceding"] = self.texts.last_lines(contexts, number)
+        return arrays
+
+    def _cut(self, ids: tf.RaggedTensor) -> tf.Tensor:
+        """Cut word ids [N, (length)] into [N, cuts, sequence length], padded."""
+        length, ids = self.sequence_length, ids.to_tensor(PAD)
+        ids = tf.pad(ids, [[0, 0], [0, -tf.shape(ids)[1] % length]])
+        return tf.reshape(ids, [tf.shape(ids)[0], tf.shape(ids)[1] // length, length])
+
+    def _sequence_log_probs(self, batch: Tensors) -> tf.Tensor:
+        """Return log p of the targets of every sequence together, nats, [B]."""
+        context = self.model.context(batch)
+        log_probs = self.model.log_probs(batch["inputs"], batch["targets"], context)
+        return tf.reduce_sum(log_probs, axis=1)
+
+    def generate(
+        self, number: tf.Tensor, seed: tf.Tensor, temperature: tf.Tensor
+    ) -> Tensors:
+        """Sample sentences, each in an empty context."""
+        context = self.model.context(self.model.no_document(number))
+        return self._sample(context, number, seed, temperature)
+
+    def generate_from_topics(
+        self, topics: tf.Tensor, seed: tf.Tensor, temperature: tf.Tensor
+    ) -> Tensors:
+        """Sample a sentence for every row of topics [N, K]."""
+        context = self.model.context_from_topics(topics)
+        return self._sample(context, tf.shape(topics)[0], seed, temperature)
+
+    def _sample(
+        self, context: Any, rows: tf.Tensor, seed: tf.Tensor, temperature: tf.Tensor
+    ) -> Tensors:
+        """Sample words until every sentence has ended or the limit is reached."""
+
+        def step(i, token, state, sentences, total):
+            log_probs, state = self.model.step(token, state, context)
+            allowed = forbid(log_probs, [PAD, GO])
+            word = draw(allowed, step_seed(seed, i), temperature)
+            word = tf.where(token == EOS, EOS, word)
+            log_prob = tf.gather(log_probs, word, batch_dims=1)
+            total += tf.where(token == EOS, 0.0, log_prob)
+            longer = tf.strings.join([sentences, tf.gather(words, word)], " ")
+            return i + 1, word, state, tf.where(word == EOS, sentences, longer), total
+
+        context = self.model.for_steps(context)
+        words, state = self.model.vocabulary.words, self.model.initial_state(rows)
+        start = (0, tf.fill([rows], GO), state, tf.fill([rows], ""), tf.zeros([rows]))
+        *_, sentences, total = tf.while_loop(
+            lambda i, token, *_: tf.reduce_any(token != EOS),
+            step,
+            start,
+            maximum_iterations=MAX_LENGTH,
+        )
+        return {"sentences": tf.strings.strip(sentences), "log_probability": total}
+
+
+def _scores(log_probs: tf.Tensor, sentence: tf.Tensor, targets: tf.Tensor) -> Tensors:
+    """Add up the log p of sequences [B] by their sentence [B] of the N.
+
+    targets: [N, cuts, sequence length].
+    """
+    log_probability = tf.math.segment_sum(log_probs, sentence)
+    counts = tf.math.count_nonzero(targets, [1, 2], dtype=tf.int32)
+    mean = log_probability / tf.cast(counts, tf.float32)
+    return {
+        "log_probability": log_probability,
+        "targets": counts,
+        "perplexity": tf.exp(-mean),
+    }

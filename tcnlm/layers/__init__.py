@@ -1,0 +1,1 @@
+"""3. Layers and distributions that the models are made of."""

@@ -1,0 +1,175 @@
+"""The neural topic model's layers and losses (Wang et al. 2018, section 3.1).
+
+Losses are in nats, one figure a row, to be averaged by the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+INPUT_TRANSFORMS = {
+    "counts": tf.identity,
+    "log": tf.math.log1p,
+    "frequencies": lambda bow: tf.math.divide_no_nan(
+        bow, tf.reduce_sum(bow, axis=-1, keepdims=True)
+    ),
+}
+
+TINY = 1e-10  # floor of a word's probability, keeps the logarithm finite
+
+
+def bag_of_words(context: tf.Tensor, size: int) -> tf.Tensor:
+    """Return the counts d [B, D] of topic-word ids [B, C], where -1 is padding."""
+    real = context >= 0
+    rows = tf.where(real)[:, 0]
+    entries = tf.stack([rows, tf.cast(context[real], tf.int64)], axis=1)
+    shape = tf.cast([tf.shape(context)[0], size], tf.int64)
+    return tf.scatter_nd(entries, tf.ones_like(rows, tf.float32), shape)
+
+
+class TopicEncoder(tf.keras.layers.Layer):
+    """q(theta | d) = N(mu, sigma^2): a bag of words [B, D] -> mu, log sigma^2 [B, L].
+
+    Two ReLU layers of 256 units (section 5), then a linear layer each. The paper feeds
+    counts; `transform` "log" feeds log(1 + count), "frequencies" shares. The variance
+    starts at the constant exp(`log_variance`). In training `drop` may remove words from
+    what the encoder sees, never from what is rebuilt.
+
+    `mean_deviation` above 0 holds each dimension of mu to this standard deviation over
+    the documents, by a batch normalisation without a learned scale (as Srivastava and
+    Sutton 2017; Zhu et al. 2020): no dimension can then fall to the prior. Outside
+    training the moving averages stand for the batch's mean and variance.
+    """
+
+    def __init__(
+        self,
+        latent_size: int,
+        hidden: tuple[int, ...] = (256, 256),
+        transform: str = "counts",
+        log_variance: float = 0.0,
+        mean_deviation: float = 0.0,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.mean_deviation = mean_deviation
+        self.transform = INPUT_TRANSFORMS[transform]
+        self.hidden = [tf.keras.layers.Dense(size, "relu") for size in hidden]
+        self.mean = tf.keras.layers.Dense(latent_size, name="mean")
+        self.log_variance = tf.keras.layers.Dense(
+            latent_size,
+            kernel_initializer="zeros",
+            bias_initializer=tf.keras.initializers.Constant(log_variance),
+            name="log_variance",
+        )
+        if mean_deviation:
+            self.normalise = tf.keras.layers.BatchNormalization(scale=False)
+
+    def call(
+        self,
+        bow: tf.Tensor,
+        drop: Callable[[tf.Tensor], tf.Tensor] = tf.identity,
+        training: bool = False,
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return mu and log sigma^2; see the class."""
+        hidden = drop(self.transform(bow))
+        for layer in self.hidden:
+            hidden = layer(hidden)
+        mean = self.mean(hidden)
+        if self.mean_deviation:
+            mean = self.mean_deviation * self.normalise(mean, training=training)
+        return mean, self.log_variance(hidden)
+
+
+class TopicProportions(tf.keras.layers.Layer):
+    """t = g(theta) = softmax(W theta + b), [B, L] -> [B, K] on the simplex (eq. 4).
+
+    Where L = K, W starts as the identity: each topic has a Gaussian of its own. Where
+    theta has fewer dimensions than there are topics, W starts N(0, 1).
+    """
+
+    def __init__(self, num_topics: int, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.linear = tf.keras.layers.Dense(
+            num_topics, kernel_initializer=ProportionsStart()
+        )
+
+    def call(self, theta: tf.Tensor) -> tf.Tensor:
+        """Return the topic proportions of theta."""
+        return tf.nn.softmax(self.linear(theta))
+
+
+@tf.keras.utils.register_keras_serializable("tcnlm")
+class ProportionsStart(tf.keras.initializers.Initializer):
+    """W's start: the identity if it is square, else a draw from N(0, 1)."""
+
+    def __call__(self, shape: Any, dtype: Any = None, **_: Any) -> tf.Tensor:
+        """Return W's kernel [L, K]."""
+        if shape[0] == shape[1]:
+            return tf.eye(shape[0], dtype=dtype)
+        return tf.keras.initializers.RandomNormal(stddev=1.0)(shape, dtype)
+
+
+class TopicDecoder(tf.keras.layers.Layer):
+    """p(w | t) = beta t (eq. 6): proportions [B, K] -> word probabilities [B, D].
+
+    beta's K rows are softmax distributions over the topic vocabulary.
+    """
+
+    def __init__(self, num_topics: int, num_words: int, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.num_topics = num_topics
+        self.num_words = num_words
+
+    def build(self, input_shape: Any) -> None:
+        """Make the logits of beta [K, D]."""
+        self.logits = self.add_weight(
+            "beta_logits",
+            [self.num_topics, self.num_words],
+            initializer=tf.keras.initializers.RandomNormal(stddev=1.0),
+        )
+        self.built = True
+
+    def start_at(self, log_frequencies: Any) -> None:
+        """Add the corpus's log word frequencies [D] to every topic's logits.
+
+        Topics that start as noise race for the corpus's common words, and the first to
+        have them wins every document; from here they differ by their noise alone.
+        """
+        self.logits.assign_add(tf.broadcast_to(log_frequencies, self.logits.shape))
+
+    def topics(self) -> tf.Tensor:
+        """Return beta, a topic a row: [K, D], rows on the simplex."""
+        return tf.nn.softmax(self.logits)
+
+    def call(self, proportions: tf.Tensor) -> tf.Tensor:
+        """Return the word probabilities beta t."""
+        return proportions @ self.topics()
+
+
+def log_likelihood(bow: tf.Tensor, word_probabilities: tf.Tensor) -> tf.Tensor:
+    """Return log p(d | beta, t) = sum_w d_w log (beta t)_w, [B] (eq. 5 and 6).
+
+    bow [B, D] counts, word_probabilities [B, D] = beta t.
+    """
+    return tf.reduce_sum(bow * tf.math.log(word_probabilities + TINY), axis=-1)
+
+
+def topic_angles(topics: tf.Tensor) -> tf.Tensor:
+    """Return the angle of every ordered pair of topics [K, K], radians (section 3.1).
+
+    topics [K, D]. The angle of a topic with itself is the constant zero: the arc
+    cosine's slope is infinite there.
+    """
+    unit = tf.math.l2_normalize(topics, axis=-1)
+    cosine = tf.clip_by_value(tf.abs(unit @ tf.transpose(unit)), 0.0, 1.0 - 1e-6)
+    angles = tf.acos(cosine)
+    return tf.linalg.set_diag(angles, tf.zeros_like(angles[0]))
+
+
+def diversity(topics: tf.Tensor) -> tf.Tensor:
+    """Return R = phi - nu, mean less variance of all T^2 angles (section 3.1)."""
+    angles = topic_angles(topics)
+    return tf.reduce_mean(angles) - tf.math.reduce_variance(angles)

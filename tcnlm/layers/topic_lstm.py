@@ -1,0 +1,231 @@
+"""The topic compositional LSTM of Wang et al. (2018), equations 12 to 15.
+
+Every weight matrix of an LSTM becomes a function of the topic proportions t of the
+document, an ensemble of one expert a topic in which the experts share structure:
+
+    W(t) = Wa diag(Wb t) Wc        U(t) = Ua diag(Ub t) Uc            (eq. 12)
+
+for each of the four gates, kept here in the paper's order i, f, o, c.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tcnlm.layers.lstm import GATES, ForgetBias, ZeroState, update
+from tcnlm.layers.recurrence import ACTIVATIONS, activate, by_gate, recurrence
+
+
+@tf.keras.utils.register_keras_serializable("tcnlm")
+class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
+    """One step of the topic compositional LSTM (Wang et al. 2018, eq. 13 to 15).
+
+    For each gate * in i, f, o, c, with x the embedding of the previous word,
+
+        pre* = W*a (W*b t . W*c x) + U*a (U*b t . U*c h) + bias*
+
+    inputs [B, E], states (h [B, H], c [B, H]), constants (t [B, K],), t on the simplex
+    -> h [B, H], (h, c).
+
+    Weights, written for row vectors (x Wc instead of the paper's Wc x):
+    `Wc` [E, 4F], `Wb` [K, 4F], `Wa` [4, F, H], `Uc` [H, 4F], `Ub` [K, 4F],
+    `Ua` [4, F, H], `bias` [4H]: 4 F (E + 2K + 3H) parameters as in the paper, and 4H.
+
+    The paper leaves open what these arguments set: the candidate's activation (eq. 13
+    prints a sigmoid, under which the cell could never decrease; the LSTM that the
+    factorisation comes from uses tanh), the biases ("omitted for simplicity"), the
+    number of factors and the start. Here Wb and Ub start close to one, so that W(t)
+    starts as the product Wa Wc whatever t is, and U(t) at `recurrent_gain` times the
+    orthogonal product Ua Uc (one half is each gate's scale in an orthogonal [H, 4H]).
+    """
+
+    def __init__(
+        self,
+        units: int,
+        num_topics: int,
+        num_factors: int | None = None,
+        candidate_activation: str = "tanh",
+        use_bias: bool = True,
+        forget_bias: float = 1.0,
+        factor_initializer: str = "orthogonal",
+        recurrent_gain: float = 0.5,
+        topic_stddev: float = 0.5,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        if candidate_activation not in ACTIVATIONS:
+            raise ValueError(
+                f"candidate_activation={candidate_activation}: must be one of "
+                f"{', '.join(ACTIVATIONS)}"
+            )
+        self.units = units
+        self.num_topics = num_topics
+        self.num_factors = num_factors or units
+        self.candidate_activation = candidate_activation
+        self.use_bias = use_bias
+        self.forget_bias = forget_bias
+        self.factor_initializer = factor_initializer
+        self.recurrent_gain = recurrent_gain
+        self.topic_stddev = topic_stddev
+        self.state_size = [units, units]
+        self.output_size = units
+
+    def build(self, input_shape: Any) -> None:
+        """Make the weights for inputs of shape [B, E]."""
+        shape = input_shape[0] if isinstance(input_shape, list) else input_shape
+        self.Wa, self.Wb, self.Wc = self._add_factors("W", int(shape[-1]))
+        self.Ua, self.Ub, self.Uc = self._add_factors("U", self.units)
+        self.Uc.assign(self.recurrent_gain * self.Uc)
+        start = ForgetBias(self.forget_bias)
+        self.bias = (
+            self.add_weight("bias", [GATES * self.units], initializer=start)
+            if self.use_bias
+            else None
+        )
+        self.built = True
+
+    def _add_factors(self, letter: str, size: int) -> tuple[tf.Variable, ...]:
+        width = GATES * self.num_factors
+        around_one = tf.keras.initializers.RandomNormal(1.0, self.topic_stddev)
+        return (
+            self.add_weight(
+                f"{letter}a",
+                [GATES, self.num_factors, self.units],
+                initializer=self._start_each_gate,
+            ),
+            self.add_weight(
+                f"{letter}b", [self.num_topics, width], initializer=around_one
+            ),
+            self.add_weight(
+                f"{letter}c", [size, width], initializer=self._start_side_by_side
+            ),
+        )
+
+    def _start_each_gate(self, shape: Any, dtype: Any = None, **_: Any) -> tf.Tensor:
+        """Draw a [4, rows, columns] weight gate by gate, so that fans are a gate's."""
+        start = tf.keras.initializers.get(self.factor_initializer)
+        clone = type(start).from_config
+        gates = [clone(start.get_config()) for _ in range(shape[0])]
+        return tf.stack([gate(shape[1:], dtype) for gate in gates])
+
+    def _start_side_by_side(self, shape: Any, dtype: Any = None, **_: Any) -> tf.Tensor:
+        """Draw a [rows, 4 columns] weight gate by gate."""
+        gates = self._start_each_gate([GATES, shape[0], shape[1] // GATES], dtype)
+        return tf.concat(tf.unstack(gates), axis=1)
+
+    def topic_factors(self, topics: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return t Wb and t Ub, [B, 4F] each: all that steps need of t [B, K]."""
+        return topics @ self.Wb, topics @ self.Ub
+
+    def input_gates(self, inputs: tf.Tensor, topic_factors: tf.Tensor) -> tf.Tensor:
+        """Return the input side and bias of eq. 13, [4, N, H], for N rows of inputs.
+
+        inputs [N, E]; t Wb [N, 4F], or [B, 4F] where N = T B and rows run time-major.
+        """
+        gates = self._reduced(inputs @ self.Wc, topic_factors) @ self.Wa
+        if self.use_bias:
+            gates += tf.reshape(self.bias, [GATES, 1, self.units])
+        return gates
+
+    def recurrent_gates(self, h: tf.Tensor, topic_factors: tf.Tensor) -> tf.Tensor:
+        """Return the recurrent side of eq. 13, [4, B, H], from h and t Ub [B, 4F]."""
+        return self._reduced(h @ self.Uc, topic_factors) @ self.Ua
+
+    def _reduced(self, rows: tf.Tensor, topic_factors: tf.Tensor) -> tf.Tensor:
+        """Return the topic-weighted factors (eq. 14, 15), gates first: [4, N, F]."""
+        batch, width = tf.shape(topic_factors)[0], GATES * self.num_factors
+        weighted = tf.reshape(rows, [-1, batch, width]) * topic_factors
+        return by_gate(tf.reshape(weighted, [-1, width]))
+
+    def call(self, inputs: tf.Tensor, states: Any, constants: Any) -> tuple:
+        """Make one step; see the class."""
+        (topics,) = tf.nest.flatten(constants)
+        return self.step(inputs, states, self.topic_factors(topics))
+
+    def step(self, inputs: tf.Tensor, states: Any, topic_factors: Any) -> tuple:
+        """Make one step from what `topic_factors` made of t, the same for every one."""
+        (input_factors, recurrent_factors), (h, c) = topic_factors, states
+        gates = self.input_gates(inputs, input_factors)
+        gates += self.recurrent_gates(h, recurrent_factors)
+        activated = activate(gates, self.candidate_activation)
+        return update(tf.unstack(activated, GATES), c)
+
+    def effective_kernels(self, topics: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return W(t) [B, 4, E, H] and U(t) [B, 4, H, H] of eq. 12.
+
+        They are used as x @ W + h @ U + bias; with t one-hot they are the weights of
+        that topic's expert, an ordinary LSTM.
+        """
+        return (
+            self._compose(self.Wa, topics @ self.Wb, self.Wc),
+            self._compose(self.Ua, topics @ self.Ub, self.Uc),
+        )
+
+    def _compose(self, a: tf.Tensor, topic_factors: tf.Tensor, c: tf.Tensor):
+        split = [-1, GATES, self.num_factors]
+        b, c = tf.reshape(topic_factors, split), tf.reshape(c, split)
+        return tf.einsum("egf,bgf,gfh->bgeh", c, b, a)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        names = (
+            "units num_topics num_factors candidate_activation use_bias forget_bias "
+            "factor_initializer recurrent_gain topic_stddev"
+        ).split()
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
+
+
+@tf.keras.utils.register_keras_serializable("tcnlm")
+class TopicCompositionalLSTM(tf.keras.layers.Layer):
+    """A sequence through `TopicCompositionalLSTMCell`, made for training.
+
+    inputs [B, T, E], topics [B, K], initial_state (h, c) or None for zeros
+    -> outputs [B, T, H], state (h, c) after the last step.
+
+    Equal to `tf.keras.layers.RNN(cell)`, whose weights it shares as `.cell`; what does
+    not depend on the recurrence (the whole input side and Ub t) is computed for all
+    steps at once, outside the loop. Padding belongs at the right: it cannot reach an
+    earlier output, so there is no mask.
+    """
+
+    def __init__(self, units: int, num_topics: int, **kwargs: Any):
+        layer = {key: kwargs.pop(key) for key in ("name", "dtype") if key in kwargs}
+        super().__init__(**layer)
+        self.cell = TopicCompositionalLSTMCell(
+            units, num_topics, name="cell", dtype=self.dtype_policy, **kwargs
+        )
+
+    def build(self, input_shape: Any) -> None:
+        """Make the cell's weights for inputs of shape [B, T, E]."""
+        self.cell.build(tf.TensorShape([None, input_shape[-1]]))
+        self.built = True
+
+    def call(
+        self, inputs: tf.Tensor, topics: tf.Tensor, initial_state: Any = None
+    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
+        """Run the whole sequence; see the class."""
+        state = initial_state or self.cell.get_initial_state(inputs)
+        input_factors, recurrent_factors = self.cell.topic_factors(topics)
+        outputs, c = recurrence(
+            self._input_side(inputs, input_factors),
+            recurrent_factors,
+            tf.convert_to_tensor(self.cell.Ua),
+            tf.convert_to_tensor(self.cell.Uc),
+            state,
+            self.cell.candidate_activation,
+        )
+        return tf.transpose(outputs, [1, 0, 2]), [outputs[-1], c]
+
+    def _input_side(self, inputs: tf.Tensor, topic_factors: tf.Tensor) -> tf.Tensor:
+        """Return the input side of all steps, [T, 4, B, H]."""
+        batch, steps = tf.shape(inputs)[0], tf.shape(inputs)[1]
+        rows = tf.reshape(tf.transpose(inputs, [1, 0, 2]), [-1, inputs.shape[-1]])
+        gates = self.cell.input_gates(rows, topic_factors)
+        by_step = tf.reshape(gates, [GATES, steps, batch, self.cell.units])
+        return tf.transpose(by_step, [1, 0, 2, 3])
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        return {**self.cell.get_config(), **super().get_config()}

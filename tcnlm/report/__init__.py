@@ -1,0 +1,1 @@
+"""7. The page about runs: figures, sections, published figures, records."""

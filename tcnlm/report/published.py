@@ -1,0 +1,64 @@
+"""The published figures (published.csv), to set a run's own beside them."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+FILE = Path(__file__).with_name("published.csv")
+PAPER = "Wang et al. 2018"
+
+
+@dataclass(frozen=True)
+class Published:
+    """One figure of the paper; `size` and `topics` are empty where they don't apply."""
+
+    table: str
+    model: str
+    corpus: str
+    size: str  # layers x units
+    topics: str
+    measure: str  # perplexity or npmi
+    value: str  # as printed
+    note: str
+
+    @property
+    def source(self) -> str:
+        """Where it is printed, and where the paper has it from if not its own."""
+        return f"{PAPER}, {self.table}" + (f", {self.note}" if self.note else "")
+
+
+@cache
+def figures() -> tuple[Published, ...]:
+    """Return every published figure, in the order of the file."""
+    with FILE.open(encoding="utf-8", newline="") as file:
+        return tuple(Published(**row) for row in csv.DictReader(file))
+
+
+def corpora() -> list[str]:
+    """Return the corpora that the paper has figures of."""
+    return sorted({figure.corpus for figure in figures()})
+
+
+def size(settings: Mapping[str, Any]) -> str:
+    """Return a run's size as the paper's tables are ordered: layers x units."""
+    if "units" not in settings:
+        return ""
+    return f"{settings['layers']}x{settings['units']}"
+
+
+def beside(
+    corpus: str | None, model: str, settings: Mapping[str, Any], measure: str
+) -> Published | None:
+    """Return the figure for the same corpus, model, size and number of topics."""
+    wanted = corpus, model, measure
+    sizes, topics = ("", size(settings)), ("", str(settings.get("num_topics", "")))
+    for figure in figures():
+        same = (figure.corpus, figure.model, figure.measure) == wanted
+        if same and figure.size in sizes and figure.topics in topics:
+            return figure
+    return None

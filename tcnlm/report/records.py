@@ -1,0 +1,38 @@
+"""What is kept of a run that was really made: results/*.json.
+
+Command, settings, data, seed, machine, time, history and figures: what a reader needs
+to repeat the run and to compare it. No text of the corpus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tcnlm.files import write_json
+from tcnlm.training.runs import read_config, read_history
+
+DATA = ("command", "fingerprint", "vocabulary_size", "topic_vocabulary_size", "splits")
+RUN = ("model", "command", "settings", "training", "seed", "versions", "git_commit")
+RUN += ("machine",)
+
+
+def record(run: Path, evaluation: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the contents of a results file."""
+    config, history = read_config(run), read_history(run)
+    rows = zip(*history.values())
+    return {
+        "run": {name: config[name] for name in RUN},
+        "data": {
+            "name": Path(evaluation["data"]["path"]).name,
+            **{name: config["data"][name] for name in DATA},
+        },
+        "evaluation": {k: v for k, v in evaluation.items() if k != "documents"},
+        "history": [dict(zip(history, map(float, row))) for row in rows],
+    }
+
+
+def write_record(run: Path, evaluation: Mapping[str, Any], file: Path) -> None:
+    """Write a results file, whole or not at all."""
+    write_json(file, record(run, evaluation))

@@ -1,0 +1,234 @@
+"""The sections of a report that tell of one run."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from tcnlm.report.figures import History
+from tcnlm.report.published import PAPER, beside
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A run and what was measured of it."""
+
+    evaluation: Mapping[str, Any]  # the contents of evaluation.json
+    config: Mapping[str, Any]  # of config.json
+    history: History  # of history.csv
+    figures: Mapping[str, bytes]  # PNG files by name; those of `figures.all_figures`
+
+    @property
+    def name(self) -> str:
+        """What the run is called on the page."""
+        return f"{self.evaluation['model']} on {corpus(self.config)}"
+
+    def published(self, measure: str) -> Any:
+        """Return the published figure for the same corpus, size and topics, or None."""
+        model, settings = self.evaluation["model"], self.config.get("settings", {})
+        return beside(self.evaluation.get("corpus"), model, settings, measure)
+
+
+def sections(run: Measured) -> str:
+    """Return all that is said of one run; what does not apply is left out."""
+    evaluation, config, figures = run.evaluation, run.config, run.figures
+    parts = [
+        _subtitle(evaluation, config),
+        _tiles(evaluation),
+        _beside(run),
+        _learning(figures),
+        _topics(evaluation, figures),
+        _continuations(evaluation),
+        _documents(evaluation, figures),
+        _settings(config),
+        _footer(evaluation),
+    ]
+    return "\n".join(filter(None, parts))
+
+
+def corpus(config: Mapping[str, Any]) -> str:
+    """Return the name of the DATA folder."""
+    return Path(str(config.get("data", {}).get("path", "unknown data"))).name
+
+
+def _subtitle(evaluation: Mapping[str, Any], config: Mapping[str, Any]) -> str:
+    source = config.get("data", {}).get("source")
+    text = f"Run {evaluation['run']}, measured on the {evaluation['split']} split"
+    return note(text + (f". Corpus: {source}." if source else "."))
+
+
+def note(text: str) -> str:
+    """Return a paragraph in small print."""
+    return f'<p class="note">{escape(text)}</p>'
+
+
+def _tiles(evaluation: Mapping[str, Any]) -> str:
+    """Return the headline figures that apply to this model."""
+    elbo = evaluation["elbo"] or {}
+    figures = [
+        ("perplexity", "{:.2f}", evaluation["perplexity"]),
+        ("topic coherence (NPMI)", "{:.3f}", evaluation["npmi"]),
+        ("topic diversity", "{:.2f}", evaluation["diversity"]),
+        (
+            f"of {len(evaluation['topics'] or ())} topics in use",
+            "{}",
+            evaluation["topics_in_use"],
+        ),
+        ("mean largest proportion", "{:.2f}", evaluation["largest_proportion"]),
+        ("nats per target", "{:.3f}", evaluation["nll"]),
+        ("KL, nats per sequence", "{:.2f}", elbo.get("kl")),
+        ("parameters", "{:,}", evaluation["parameters"]),
+    ]
+    tiles = "".join(
+        f'<div class="tile"><b>{form.format(value)}</b>{escape(label)}</div>'
+        for label, form, value in figures
+        if value is not None
+    )
+    return f'<div class="tiles">{tiles}</div>{_how_scored(evaluation)}'
+
+
+def _how_scored(evaluation: Mapping[str, Any]) -> str:
+    if evaluation["perplexity"] is None:
+        return ""
+    given = f"{evaluation['targets']:,} targets, <eos> and <unk> counted, no KL"
+    if evaluation["samples"]:
+        given += f"; likelihood averaged over {evaluation['samples']} draws of t"
+    elif evaluation["topics"]:
+        given += "; topics at their posterior mean"
+    return note(f"Perplexity over {given}.")
+
+
+def image(png: bytes | None, text: str) -> str:
+    """Return a figure with its file inside the page; nothing where there is none."""
+    if png is None:
+        return ""
+    data = base64.b64encode(png).decode("ascii")
+    source = f"data:image/png;base64,{data}"
+    return f'<figure><img src="{source}" alt="{escape(text)}"/></figure>'
+
+
+def _beside(run: Measured) -> str:
+    """Say what is published for the same corpus, size and number of topics."""
+    corpus = run.evaluation.get("corpus")
+    found = filter(None, map(run.published, ("perplexity", "npmi")))
+    figures = [f"{f.measure} {f.value} ({f.source})" for f in found]
+    if figures:
+        return note(f"Published for {corpus} at this size: {'; '.join(figures)}.")
+    return note(f"{PAPER} has no figure for {corpus} at this size.") if corpus else ""
+
+
+def _learning(figures: Mapping[str, bytes]) -> str:
+    curves = image(figures.get("learning_curves"), "learning curves")
+    return curves and f"<h2>Learning curves</h2>{curves}"
+
+
+def _topics(evaluation: Mapping[str, Any], figures: Mapping[str, bytes]) -> str:
+    topics = evaluation["topics"]
+    if topics is None:
+        return ""
+    order = sorted(topics, key=lambda topic: -topic["proportion"])
+    head = (
+        '<tr><th class="number">topic</th><th>ten most probable words</th>'
+        '<th class="number">NPMI</th><th class="number">documents</th>'
+        '<th class="number">mean<br/>share</th><th>a sentence written from it</th></tr>'
+    )
+    rows = "\n".join(map(_topic_row, order))
+    return (
+        "<h2>Topics</h2>"
+        + note(_protocol(evaluation["coherence"]))
+        + f"<table><thead>{head}</thead>\n<tbody>{rows}</tbody></table>"
+        + note(
+            "The most used first. Documents: those in which it is the largest topic."
+        )
+        + "<h2>Use and shape of the topics</h2>"
+        + image(figures.get("topic_use"), "use of the topics")
+        + image(figures.get("topic_shape"), "coherence and angles of the topics")
+    )
+
+
+def _protocol(coherence: Mapping[str, Any]) -> str:
+    size = f"{coherence['documents']:,} documents, {coherence['tokens']:,} tokens"
+    tops = "/".join(map(str, coherence["tops"]))
+    window = f"windows of {coherence['window']} tokens"
+    return (
+        f"NPMI counted on {coherence['reference']} ({size}), "
+        f"{window if coherence['window'] else 'whole documents as windows'}, "
+        f"{coherence['zero']}, mean over the first {tops} words. "
+        f"Topic words absent from the reference: {len(coherence['absent_words'])}. "
+        "The published figures were counted on English Wikipedia: only figures "
+        "from the same reference can be compared."
+    )
+
+
+def _topic_row(topic: Mapping[str, Any]) -> str:
+    words = escape(" ".join(topic["words"][:10]))
+    sentence = escape(topic["sentence"] or "")
+    return (
+        f'<tr><td class="number">{topic["topic"]}</td><td>{words}</td>'
+        f'<td class="number">{topic["npmi"]:.3f}</td>'
+        f'<td class="number">{topic["documents"]:,}</td>'
+        f'<td class="number">{topic["proportion"]:.3f}</td>'
+        f'<td class="sentence">{sentence}</td></tr>'
+    )
+
+
+def _continuations(evaluation: Mapping[str, Any]) -> str:
+    """Show how one beginning goes on under different topics."""
+    shown = evaluation.get("continuations")
+    if not shown:
+        return ""
+    rows = "".join(
+        f'<tr><td class="number">{row["topic"]}</td><td>{escape(row["words"])}</td>'
+        f'<td class="sentence">{escape(row["sentence"])}</td></tr>'
+        for row in shown["rows"]
+    )
+    head = '<th class="number">topic</th><th>its words</th><th>the sentence</th>'
+    text = f"“{shown['prefix']} …” continued greedily under the most used topics: only "
+    return (
+        "<h2>One beginning, different topics</h2>"
+        + note(text + "the topic differs from row to row.")
+        + f"<table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table>"
+    )
+
+
+def _documents(evaluation: Mapping[str, Any], figures: Mapping[str, bytes]) -> str:
+    if not evaluation["documents"]:
+        return ""
+    parts = [
+        f'<div class="document"><b>Document {document["document"]}</b>'
+        f"<blockquote>{escape(document['text'])}</blockquote>"
+        + image(figures.get(f"document_{i}"), "topic proportions of the document")
+        + "</div>"
+        for i, document in enumerate(evaluation["documents"])
+    ]
+    text = f"The first documents of the {evaluation['split']} split"
+    text += " (paper, Figures 2 and 3)."
+    return "<h2>Topics of documents</h2>" + note(text) + "".join(parts)
+
+
+def _settings(config: Mapping[str, Any]) -> str:
+    names = {"seed": config.get("seed")}
+    entries = {**config.get("settings", {}), **config.get("training", {}), **names}
+    rows = "".join(
+        f"<div><span>{escape(name)}</span><span>{escape(_short(value))}</span></div>"
+        for name, value in entries.items()
+    )
+    return f'<h2>Settings</h2><div class="settings">{rows}</div>'
+
+
+def _short(value: Any) -> str:
+    return (
+        ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+    )
+
+
+def _footer(evaluation: Mapping[str, Any]) -> str:
+    versions = ", ".join(f"{k} {v}" for k, v in evaluation.get("versions", {}).items())
+    return (
+        f"<footer>Made by <code>{escape(evaluation['command'])}</code> in "
+        f"{evaluation['seconds']:.0f} s, with {escape(versions)}.</footer>"
+    )

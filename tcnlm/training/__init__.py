@@ -1,0 +1,1 @@
+"""4. The training loop, its settings, checkpoints and RUN folders."""

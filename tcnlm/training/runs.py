@@ -1,0 +1,180 @@
+"""A RUN folder: its configuration and weights, all that a trained model needs."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from preprocessing.errors import InputError
+from preprocessing.vocabulary import Vocabulary
+from tcnlm.data.dataset import Dataset
+from tcnlm.files import write_json
+from tcnlm.models import model_class
+from tcnlm.training.settings import Training, from_json
+
+FORMAT_VERSION = 1
+WEIGHTS = "model.weights.h5"
+PACKAGES = ("tensorflow", "keras", "numpy", "gensim")
+
+
+def load(run: str | Path) -> Any:
+    """Return the trained model of a RUN: its best weights on validation."""
+    config = read_config(run)
+    model = make_model(config, Vocabulary.load(run))
+    weights = Path(run) / WEIGHTS
+    if not weights.exists():
+        raise InputError(f"{weights}: no such file; let train.py finish an epoch first")
+    model.load_weights(weights)
+    return model
+
+
+def make_model(config: dict[str, Any], vocabulary: Vocabulary) -> Any:
+    """Return the model of a configuration, with fresh weights."""
+    model_type = model_class(config["model"])
+    settings = from_json(model_type.Config, config["settings"])
+    model = model_type(settings, vocabulary, seed=config["seed"])
+    model.build_weights()
+    return model
+
+
+def read_config(run: str | Path) -> dict[str, Any]:
+    """Return RUN/config.json; a folder without one is refused."""
+    path = Path(run) / "config.json"
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(
+            f"{run}: not a RUN (no config.json); train one with train.py"
+        ) from None
+    except ValueError as error:
+        raise InputError(f"{path}: damaged ({error})") from None
+    if config.get("format_version") != FORMAT_VERSION:
+        raise InputError(
+            f"{path}: format version {config.get('format_version')}, but this program "
+            f"reads version {FORMAT_VERSION}; train the model again"
+        )
+    return config
+
+
+def open_data(config: Mapping[str, Any], path: str | Path | None = None) -> Dataset:
+    """Open the DATA that a run was trained on, or `path` in its place.
+
+    Raises InputError where it is gone or not the same data.
+    """
+    trained_on = config["data"]
+    dataset = _open(path or trained_on["path"], moved=path is None)
+    if dataset.meta["fingerprint"] != trained_on["fingerprint"]:
+        raise InputError(
+            f"{dataset.path}: not the data that this run was trained on, which had "
+            f"another fingerprint and was made by `{trained_on['command']}`"
+        )
+    return dataset
+
+
+def _open(path: str | Path, moved: bool) -> Dataset:
+    try:
+        return Dataset(path)
+    except InputError as error:
+        hint = "; where is it now? Say so with --data" if moved else ""
+        raise InputError(f"{error}{hint}") from None
+
+
+def new_config(
+    model: str, settings: Any, training: Any, dataset: Any, seed: int, command: str
+) -> dict[str, Any]:
+    """Return all that is needed to repeat a run, ready for config.json."""
+    return {
+        "format_version": FORMAT_VERSION,
+        "model": model,
+        "settings": _plain(settings),
+        "training": _plain(training),
+        "seed": seed,
+        "data": {"path": str(dataset.path.resolve()), **dataset.meta},
+        "command": command,
+        **provenance(),
+    }
+
+
+def provenance() -> dict[str, Any]:
+    """Return what a result was made with: versions, commit and machine."""
+    return {
+        "versions": {
+            "python": platform.python_version(),
+            **{package: version(package) for package in PACKAGES},
+        },
+        "git_commit": _git_commit(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+    }
+
+
+def open_run(run: Path, config: dict[str, Any], vocabulary: Vocabulary) -> None:
+    """Make RUN with its configuration, or check that it holds this very run."""
+    if (run / "config.json").exists():
+        _check_same(run, read_config(run), config)
+        return
+    if run.exists() and any(run.iterdir()):
+        raise InputError(f"{run}: not empty and not a RUN; give another --out")
+    run.mkdir(parents=True, exist_ok=True)
+    vocabulary.save(run)
+    write_json(run / "config.json", config)
+
+
+def _check_same(run: Path, old: dict[str, Any], new: dict[str, Any]) -> None:
+    def flat(config: dict[str, Any]) -> dict[str, Any]:
+        chosen = {key: config[key] for key in ("model", "seed")}
+        data = {"data": config["data"]["fingerprint"]}
+        settings = from_json(model_class(config["model"]).Config, config["settings"])
+        loop = from_json(Training, config["training"])
+        return {**chosen, **data, **_plain(settings), **_plain(loop)}
+
+    was, now = flat(old), flat(new)
+    names = sorted(n for n in {*was, *now} if was.get(n) != now.get(n))
+    if names:
+        changes = ", ".join(f"{n} {was.get(n)} -> {now.get(n)}" for n in names)
+        raise InputError(
+            f"{run}: holds a run with other settings ({changes}); repeat its command "
+            "to go on with it, or give another --out"
+        )
+
+
+def _plain(settings: Any) -> dict[str, Any]:
+    """Return a dataclass as JSON will give it back."""
+    return json.loads(json.dumps(dataclasses.asdict(settings)))
+
+
+def _git_commit() -> str | None:
+    command = ["git", "-C", str(Path(__file__).parent), "describe"]
+    command += ["--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return result.stdout.strip()
+
+
+def read_history(run: Path) -> dict[str, np.ndarray]:
+    """Return the columns of RUN/history.csv; none where there is no such file."""
+    path = run / "history.csv"
+    if not path.is_file():
+        return {}
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    names = rows[0] if rows else ()
+    return {name: np.array([_number(row[name]) for row in rows]) for name in names}
+
+
+def _number(cell: str | None) -> float:
+    try:
+        return float(cell or "nan")
+    except ValueError:
+        return float("nan")

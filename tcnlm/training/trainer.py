@@ -1,0 +1,303 @@
+"""The training loop: epochs, evaluation, early stopping, exact resume."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import tensorflow as tf
+from tqdm import tqdm
+
+from tcnlm.data.dataset import Dataset
+from tcnlm.evaluation import topics
+from tcnlm.evaluation.perplexity import score, signature
+from tcnlm.files import replacing
+from tcnlm.models.base import TopicModel
+from tcnlm.training.checkpoints import Checkpoints
+from tcnlm.training.optimization import GroupedAdam, decay
+from tcnlm.training.runs import WEIGHTS
+from tcnlm.training.settings import Training
+
+CALL_STEPS = 20  # steps at most between two returns from the graph to Python
+COLLAPSE = 0.1  # share of topics in use at which the topic model has collapsed
+EVEN = 1.5  # largest proportion, in units of 1/K, below which topics say nothing
+
+
+class NotFiniteError(ArithmeticError):
+    """A term of the objective, or a gradient, that is not a finite number."""
+
+
+@dataclass
+class State:
+    """Where training stands; saved with every checkpoint."""
+
+    epoch: int = 0  # from 0
+    position: int = 0  # batches of this epoch already taken
+    seconds: float = 0.0  # spent training
+    nll: float = 0.0  # sums over this epoch so far: nats (or loss, of topics alone),
+    targets: int = 0  # and targets (or content words)
+    best: float = math.inf  # validation perplexity (or loss)
+    waited: int = 0  # epochs since the best
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Trainer:
+    """Trains a model on a dataset into a RUN folder."""
+
+    def __init__(
+        self, model: Any, dataset: Dataset, run: Path, settings: Training, seed: int
+    ):
+        self.model, self.run, self.settings, self.seed = model, run, settings, seed
+        self.measure = "perplexity" if model.per_word == "nll" else model.per_word
+        self.dataset = dataset
+        self.splits = {
+            name: dataset.split(name, model.preceding_sentences)
+            for name in ("train", "valid")
+        }
+        self.optimizer = GroupedAdam(
+            model.parameter_groups(),
+            settings.clip_norm,
+            settings.lazy_adam,
+            decay(settings.decay, settings.epochs * self._epoch_steps()),
+        )
+        self.checkpoints = Checkpoints(
+            run / "checkpoints", model=model, optimizer=self.optimizer
+        )
+        self.step = tf.function(
+            lambda batch: model.train_step(batch, self.optimizer),
+            input_signature=[signature(model)],
+        )
+        self.state = State()
+        self.writer = tf.summary.create_file_writer(str(run / "tensorboard"))
+
+    @property
+    def finished(self) -> bool:
+        """Whether the epochs or the patience are used up, or there is only a fit."""
+        if not self.model.trainable_variables:
+            return self.state.epoch > 0
+        out_of_patience = self.state.waited >= self.settings.patience
+        return out_of_patience or self.state.epoch >= self.settings.epochs
+
+    def train(self) -> State:
+        """Train to the end, from the latest checkpoint if there is one."""
+        saved = self.checkpoints.restore()
+        if saved is None:
+            self.model.prepare(self.dataset)
+            self._save()
+        else:
+            self.state = State(**saved)
+            print(f"going on from step {int(self.model.steps)}")
+        self.last_save = time.monotonic()
+        while not self.finished:
+            if self.model.trainable_variables:
+                self._epoch()
+            self._evaluate()
+            self._save()
+        return self.state
+
+    def _epoch_steps(self) -> int:
+        return self.splits["train"].num_batches(self.settings.batch_size)
+
+    def _epoch(self) -> None:
+        """Take the rest of this epoch's batches."""
+        settings, total = self.settings, self._epoch_steps()
+        label = f"epoch {self.state.epoch + 1}/{settings.epochs}"
+        self.clock = time.monotonic()
+        bar = tqdm(
+            total=total,
+            initial=self.state.position,
+            desc=label,
+            unit=" batches",
+            mininterval=1,
+            leave=False,
+            disable=None,
+        )
+        with bar:
+            batches = iter(self.batches())
+            while self.state.position < total:
+                self._account(self.take(batches, self._until_due(total)), bar)
+                if self._checkpoint_due():
+                    self._save()
+
+    def _until_due(self, total: int) -> int:
+        """Return how many steps to take until Python has something to do."""
+        position, every = self.state.position, self.settings.checkpoint_steps
+        due = every - position % every if every else CALL_STEPS
+        return min(CALL_STEPS, due, total - position)
+
+    def take(self, batches: Any, number: int) -> pd.DataFrame:
+        """Take steps in one call; return their terms and "targets", a row each."""
+        terms = self._take(batches, tf.constant(number))
+        return pd.DataFrame({name: values.numpy() for name, values in terms.items()})
+
+    @tf.function
+    def _take(self, batches: Any, number: tf.Tensor) -> dict[str, tf.Tensor]:
+        def step(_):
+            batch, targets = next(batches)
+            return {**self.step(batch), "targets": targets}
+
+        terms = self.step.get_concrete_function().structured_outputs
+        kinds = {name: term.dtype for name, term in terms.items()}
+        kinds["targets"] = tf.int64
+        return tf.map_fn(
+            step, tf.range(number), parallel_iterations=1, fn_output_signature=kinds
+        )
+
+    def batches(self) -> tf.data.Dataset:
+        """Return the remaining batches of the epoch with their numbers of targets."""
+        split, state = self.splits["train"], self.state
+
+        def generate():
+            size, epoch, skip = self.settings.batch_size, state.epoch, state.position
+            for batch in split.batches(size, self.seed, epoch, skip):
+                yield batch, self.model.count_words(batch)
+
+        kinds = (signature(self.model), tf.TensorSpec([], tf.int64))
+        data = tf.data.Dataset.from_generator(generate, output_signature=kinds)
+        return data.prefetch(8)
+
+    def _account(self, taken: pd.DataFrame, bar: tqdm) -> None:
+        """Add finished steps to the epoch's sums; stop if one is not finite."""
+        _check_finite(taken, int(self.model.steps) - len(taken) + 1)
+        state, words = self.state, int(taken.targets.sum())
+        state.position += len(taken)
+        for mean, targets in zip(taken[self.model.per_word], taken.targets):
+            state.nll += mean * targets
+        state.targets += words
+        seconds = time.monotonic() - self.clock
+        state.seconds += seconds
+        self.clock += seconds
+        self._report(dict(taken.iloc[-1]), words / seconds, bar, len(taken))
+
+    def _report(self, values: dict, rate: float, bar: tqdm, steps: int) -> None:
+        so_far = self._measured(self.state.nll / max(self.state.targets, 1))
+        bar.set_postfix_str(
+            f"loss {values['loss']:.1f}, {self.measure} {so_far:.2f}, "
+            f"{rate:.0f} tokens/s",
+            refresh=False,
+        )
+        bar.update(steps)
+        with self.writer.as_default(int(self.model.steps)):
+            for name, value in {**values, "tokens_per_second": rate}.items():
+                tf.summary.scalar(f"train/{name}", value)
+
+    def _evaluate(self) -> None:
+        """Score the validation split, keep the best weights, turn the epoch."""
+        row = {**self._row(), **self._validate(), **self._topics_in_use()}
+        state = self.state
+        state.history.append(row)
+        state.waited += 1
+        if row[f"valid_{self.measure}"] < state.best:
+            state.best, state.waited = row[f"valid_{self.measure}"], 0
+            with replacing(self.run / WEIGHTS) as aside:
+                self.model.save_weights(aside)
+        state.epoch, state.position = state.epoch + 1, 0
+        state.nll, state.targets = 0.0, 0
+        self._write_history(row)
+
+    def _row(self) -> dict[str, Any]:
+        state = self.state
+        row = {
+            "epoch": state.epoch + 1,
+            "step": int(self.model.steps),
+            "seconds": round(state.seconds, 1),
+        }
+        if state.targets:
+            row[f"train_{self.measure}"] = self._measured(state.nll / state.targets)
+        return row
+
+    def _validate(self) -> dict[str, float]:
+        valid = score(self.model, self.splits["valid"], self.settings.batch_size)
+        terms = {self.model.per_word: valid.nll, **valid.terms}
+        return {
+            f"valid_{self.measure}": self._measured(valid.nll),
+            **{f"valid_{name}": value for name, value in terms.items()},
+        }
+
+    def _measured(self, per_word: float) -> float:
+        """Return what an epoch is judged by: the perplexity, or the loss as it is."""
+        if self.measure != "perplexity":
+            return per_word
+        return math.exp(min(per_word, 700.0))
+
+    def _topics_in_use(self) -> dict[str, float]:
+        if not isinstance(self.model, TopicModel):
+            return {}
+        used = topics.infer_documents(self.model, self.splits["valid"])
+        complaint = collapse(used)
+        if complaint:
+            print(f"warning: the topic model has collapsed: {complaint}")
+        return {
+            "topics_in_use": used.in_use,
+            "largest_proportion": used.largest_proportion,
+        }
+
+    def _write_history(self, row: dict[str, Any]) -> None:
+        with replacing(self.run / "history.csv") as aside:
+            pd.DataFrame(self.state.history).to_csv(aside, index=False)
+        with self.writer.as_default(row["step"]):
+            for name, value in row.items():
+                tf.summary.scalar(f"evaluation/{name}", value)
+        self.writer.flush()
+        print(_line(row, self.measure), flush=True)
+
+    def _checkpoint_due(self) -> bool:
+        every, minutes = (
+            self.settings.checkpoint_steps,
+            self.settings.checkpoint_minutes,
+        )
+        by_steps = bool(every) and self.state.position % every == 0
+        return by_steps or time.monotonic() - self.last_save > 60 * minutes
+
+    def _save(self) -> None:
+        self.checkpoints.save(int(self.model.steps), asdict(self.state))
+        self.last_save = time.monotonic()
+
+
+def _check_finite(taken: pd.DataFrame, first: int) -> None:
+    broken = ~np.isfinite(taken)
+    if broken.any(axis=None):
+        row = int(broken.any(axis=1).argmax())
+        names = ", ".join(taken.columns[broken.iloc[row]])
+        raise NotFiniteError(
+            f"step {first + row}: {names} is not finite; the last good checkpoint "
+            "is kept; try a lower learning_rate or clip_norm"
+        )
+
+
+def collapse(used: topics.DocumentTopics) -> str:
+    """Return what is wrong with the topics that documents use, or nothing."""
+    count = used.proportions.shape[1]
+    if count == 1:  # the cell without topics, a baseline: nothing that could collapse
+        return ""
+    if used.in_use <= COLLAPSE * count:
+        return f"only {used.in_use} of {count} topics are the largest of any document"
+    if used.largest_proportion < EVEN / count:
+        return (
+            f"all documents mix all {count} topics alike (the largest proportion is "
+            f"{used.largest_proportion:.3f} on average, even ones are {1 / count:.3f})"
+        )
+    return ""
+
+
+def _line(row: dict[str, Any], measure: str) -> str:
+    line = (
+        f"epoch {row['epoch']}: step {row['step']}, {row['seconds'] / 60:.1f} min, "
+        f"{measure}"
+    )
+    for split in ("train", "valid"):
+        if f"{split}_{measure}" in row:
+            line += f" {split} {row[f'{split}_{measure}']:.2f}"
+    if "topics_in_use" in row:
+        line += (
+            f", {row['topics_in_use']} topics in use, largest proportion "
+            f"{row['largest_proportion']:.2f}"
+        )
+    if "valid_kl" in row:
+        line += f", KL {row['valid_kl']:.2f}"
+    return line

@@ -1,0 +1,47 @@
+"""Freed memory is kept, and comes back without the system clearing it again."""
+
+import platform
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+import toy
+
+from tcnlm import process
+
+FAULTS = """
+import resource, sys
+import numpy as np
+from tcnlm.process import keep_memory
+
+def faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+if sys.argv[1] == "kept":
+    keep_memory()
+np.ones(5_000_000)
+before = faults()
+for _ in range(5):
+    np.ones(5_000_000)
+print(faults() - before)
+"""
+
+
+def page_faults(mode):
+    command = [sys.executable, "-c", FAULTS, mode]
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=toy.ROOT)
+    assert ran.returncode == 0, ran.stderr
+    return int(ran.stdout)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="asks for glibc")
+def test_freed_memory_is_used_again_without_page_faults():
+    assert page_faults("kept") < 0.1 * page_faults("given back")
+
+
+def test_another_c_library_is_left_alone(monkeypatch):
+    other = SimpleNamespace()
+    monkeypatch.setattr(process.ctypes, "CDLL", lambda _: other)
+    process.keep_memory()
+    assert vars(other) == {}

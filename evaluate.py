@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 
 from preprocessing.errors import InputError, errors_reported
+from tcnlm.data.contexts import RULES
 from tcnlm.process import keep_memory
 from tcnlm.report.published import corpora
 
-CHOSEN = ("corpus", "split", "samples", "batch_size")
+CHOSEN = ("corpus", "context", "split", "samples", "batch_size")
 
 
 def main(options: argparse.Namespace, command: str) -> None:
@@ -55,6 +56,8 @@ def parser() -> argparse.ArgumentParser:
     samples = "average likelihoods over S draws of the topics (default: use their mean)"
     record = "keep what was measured of the one RUN, and how: results/NAME.json"
     corpus = "the paper's name of the data, to show its figures beside these"
+    context = "what topics are inferred from (default: as in training); see "
+    context += "python -m preprocessing --help"
     parsed = argparse.ArgumentParser(description=__doc__)
     add = parsed.add_argument
     add("run", metavar="RUN", nargs="+", type=Path, help="folder written by train.py")
@@ -67,6 +70,7 @@ def parser() -> argparse.ArgumentParser:
     text.add_argument("--counts", metavar="FILE", type=Path, help=counts)
     add("--field", default="text", help="of .jsonl: the field with the text")
     add("--samples", metavar="S", type=int, default=0, help=samples)
+    add("--context", choices=RULES, default="", help=context)
     add("--batch-size", type=int, default=64)
     add("--report", metavar="FILE", type=Path, help="one page about all RUNs")
     add("--record", metavar="FILE", type=Path, help=record)

@@ -18,7 +18,7 @@ def main(options: argparse.Namespace) -> None:
     size = read_config(options.run)["data"]["settings"]["context_words"]
     model = load(options.run)
     topics = generation.requested_topics(model, options.topic, options.document, size)
-    before = generation.document_before(model, options.document)
+    before = generation.document_before(model, options.document, size)
     asked = decoding, options.number, options.prompt, options.seed
     written = generation.write_sentences(model, topics, *asked, before)
     show = generation.as_json if options.json else generation.as_text

@@ -21,9 +21,9 @@ def main(options: argparse.Namespace, command: str) -> None:
     """Train as the options say, then write the SavedModel."""
     keep_memory()
     make_reproducible(options.seed, options.threads)
-    dataset, run = Dataset(options.data), Path(options.out)
     defaults = model_class(options.model).Config(), Training()
     settings, loop = override(defaults, options.set)
+    dataset, run = Dataset(options.data, loop.context), Path(options.out)
     config = new_config(options.model, settings, loop, dataset, options.seed, command)
     open_run(run, config, dataset.vocabulary)
     model = make_model(config, dataset.vocabulary)

@@ -25,7 +25,9 @@ from benchmarks.systems import (
     configure,
     make_model,
 )
-from tcnlm.data.dataset import Batch, Dataset
+from tcnlm.data.batching import Batch
+from tcnlm.data.dataset import Dataset
+from tcnlm.data.sequences import Sequences
 from tcnlm.training.settings import Training
 from tcnlm.training.trainer import Trainer
 
@@ -55,7 +57,7 @@ class Bench:
         self.data, self.scale, self.steps, self.folder = data, scale, steps, folder
         self.dataset = Dataset(data)
         self.vocabulary = self.dataset.vocabulary
-        self.split = self.dataset.split("train")
+        self.rows = Sequences().rows(self.dataset.split("train"))
         self.systems: dict[str, Any] = {}
         self.seconds: dict[str, list[float]] = {}
         self.peak = cache(self._peak)
@@ -68,7 +70,7 @@ class Bench:
     @cached_property
     def epoch(self) -> list[Batch]:
         """Batches as a trainer would draw them, the shortest first."""
-        drawn = self.split.batches(Training().batch_size, SEED)
+        drawn = self.rows.batches(Training().batch_size, SEED)
         return sorted(islice(drawn, EPOCH_BATCHES), key=lambda b: b["targets"].size)
 
     @cached_property
@@ -81,8 +83,8 @@ class Bench:
     def plain_batches(self) -> list[Batch]:
         """As many sequences in batches drawn without regard to their lengths."""
         size = QUARTERS, Training().batch_size
-        rows = np.random.default_rng(SEED).integers(self.split.num_sequences, size=size)
-        return [self.split.batch(row) for row in rows]
+        drawn = np.random.default_rng(SEED).integers(len(self.rows), size=size)
+        return [self.rows.batch(row) for row in drawn]
 
     def ours(self, name: str, settings: dict[str, Any], lazy: bool = False) -> Ours:
         """Return a method of ours with the batches of a round."""

@@ -11,7 +11,6 @@ import csv
 from pathlib import Path
 from statistics import median
 
-import numpy as np
 from tqdm import tqdm
 
 from benchmarks.bench import QUARTERS, SEED
@@ -20,6 +19,7 @@ from tcnlm.data.dataset import Dataset
 from tcnlm.files import replacing
 from tcnlm.process import keep_memory, make_reproducible
 from tcnlm.training import runs
+from tcnlm.training.settings import Training
 
 
 def prepare(run: Path, data: Path) -> Ours | None:
@@ -31,10 +31,10 @@ def prepare(run: Path, data: Path) -> Ours | None:
     model = runs.make_model(config, dataset.vocabulary)
     if not model.trainable_variables:
         return None
-    split, size = dataset.split("train", model.preceding_sentences), 64
-    rows = np.argsort(split.sequence_lengths(), kind="stable")
-    starts = [int((i + 0.5) / QUARTERS * len(rows)) for i in range(QUARTERS)]
-    return Ours(model, [split.batch(rows[start : start + size]) for start in starts])
+    rows = model.batching.rows(dataset.split("train"))
+    order = rows.order(Training().batch_size, seed=None, epoch=0)
+    middles = [int((i + 0.5) / QUARTERS * len(order)) for i in range(QUARTERS)]
+    return Ours(model, [rows.batch(order[middle]) for middle in middles])
 
 
 def measure(systems: dict[str, Ours], rounds: int) -> dict[str, float]:

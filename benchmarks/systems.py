@@ -18,8 +18,7 @@ from tensorflow.python.framework.config import disable_op_determinism
 
 from benchmarks.floor import Product
 from preprocessing.vocabulary import Vocabulary
-from tcnlm.data.dataset import Batch
-from tcnlm.evaluation.perplexity import signature
+from tcnlm.data.batching import Batch
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.models import model_class
 from tcnlm.training.optimization import GroupedAdam
@@ -53,7 +52,7 @@ class Ours:
         optimizer = GroupedAdam(model.parameter_groups(), Training().clip_norm, lazy)
         self.step = tf.function(
             lambda batch: model.train_step(batch, optimizer),
-            input_signature=[signature(model)],
+            input_signature=[model.batching.signature()],
         )
 
     def __call__(self) -> float:

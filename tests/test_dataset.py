@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from preprocessing.errors import InputError
 from preprocessing.vocabulary import EOS, GO, PAD, Vocabulary
 from tcnlm.data.dataset import Dataset, Split
+from tcnlm.data.sequences import Sequences
 
 WORDS = ["<pad>", "<go>", "<eos>", "<unk>", "a", "b", "c", "the", "of"]
 TOPIC_WORDS = ["a", "b", "c"]
@@ -22,7 +23,7 @@ DOCUMENTS = [
 ]
 
 
-def make_split(folder, documents, length=3, context="others", words=300, preceding=0):
+def make_split(folder, documents, length=3, context="others", words=300):
     sentences = [sentence for document in documents for sentence in document]
     folder.mkdir(exist_ok=True, parents=True)
     arrays = {
@@ -33,12 +34,17 @@ def make_split(folder, documents, length=3, context="others", words=300, precedi
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array, allow_pickle=False)
     settings = {"sequence_length": length, "context": context, "context_words": words}
-    return Split(folder, VOCABULARY, settings, preceding)
+    return Split(folder, VOCABULARY, settings)
+
+
+def make_sequences(*arguments, preceding=0, **options):
+    return Sequences(preceding).rows(make_split(*arguments, **options))
 
 
 def contexts(split):
-    """Return each sequence's first target position, and its context, in file order."""
-    batch = split.batch(np.arange(split.num_sequences))
+    """Return each sequence's context, in file order."""
+    rows = Sequences().rows(split)
+    batch = rows.batch(np.arange(len(rows)))
     return [row[row >= 0].tolist() for row in batch["context"]]
 
 
@@ -53,7 +59,7 @@ documents_of_words = st.lists(
 def test_every_word_and_eos_is_a_target_exactly_once(
     tmp_path_factory, documents, length, size
 ):
-    split = make_split(tmp_path_factory.mktemp("split"), documents, length)
+    split = make_sequences(tmp_path_factory.mktemp("split"), documents, length)
     batch_rows = [
         (tuple(i[i != PAD]), tuple(t[t != PAD]))
         for batch in split.batches(size)
@@ -67,7 +73,7 @@ def test_every_word_and_eos_is_a_target_exactly_once(
             expected.append((tuple(window[:-1]), tuple(window[1:])))
     assert sorted(batch_rows) == sorted(expected)
     assert split.num_targets == sum(len(targets) for _, targets in batch_rows)
-    assert split.num_sequences == len(batch_rows)
+    assert len(split) == len(batch_rows)
 
 
 def test_context_is_the_other_sentences_in_order(tmp_path):
@@ -83,6 +89,12 @@ def test_context_of_a_single_sentence_is_empty(tmp_path):
 def test_preceding_context_has_no_later_word(tmp_path):
     split = make_split(tmp_path / "s", DOCUMENTS, context="preceding")
     assert contexts(split)[:4] == [[], [], [0, 1], [0, 1, 2]]
+
+
+def test_a_context_of_what_was_read_has_the_sentences_own_earlier_words(tmp_path):
+    split = make_split(tmp_path / "s", DOCUMENTS, context="read")
+    # a the b | <eos>; then "c of"
+    assert contexts(split)[:4] == [[], [0, 1], [0, 1], [0, 1, 2]]
 
 
 def test_leaking_context_keeps_the_rest_of_a_long_sentence(tmp_path):
@@ -110,8 +122,8 @@ def test_no_word_of_the_current_sentence_is_in_its_context(tmp_path):
     """Every sentence gets a word of its own, which no other sentence has."""
     documents = [[[4, 4, 4, 4], [5], [6, 6]]]
     for rule in ("others", "preceding"):
-        split = make_split(tmp_path / rule, documents, context=rule)
-        batch = split.batch(np.arange(split.num_sequences))
+        split = make_sequences(tmp_path / rule, documents, context=rule)
+        batch = split.batch(np.arange(len(split)))
         for targets, context in zip(batch["targets"], batch["context"]):
             own = set(VOCABULARY.topic_ids[targets]) - {-1}
             assert not own & set(context)
@@ -119,7 +131,7 @@ def test_no_word_of_the_current_sentence_is_in_its_context(tmp_path):
 
 def preceding(split):
     """Return each sequence's preceding sentences in file order, without padding."""
-    batch = split.batch(np.arange(split.num_sequences))
+    batch = split.batch(np.arange(len(split)))
     return [[words[words >= 0].tolist() for words in row] for row in batch["preceding"]]
 
 
@@ -133,8 +145,8 @@ def test_preceding_sentences_are_whole_in_order_and_of_the_same_document(tmp_pat
         *[[[], []]] * 3,
         [DOCUMENTS[3][0], []],
     ]
-    assert preceding(make_split(tmp_path / "s", DOCUMENTS, preceding=2)) == expected
-    assert preceding(make_split(tmp_path / "s", DOCUMENTS, preceding=1))[3] == [b]
+    assert preceding(make_sequences(tmp_path / "s", DOCUMENTS, preceding=2)) == expected
+    assert preceding(make_sequences(tmp_path / "s", DOCUMENTS, preceding=1))[3] == [b]
 
 
 @given(documents=documents_of_words, length=st.integers(1, 7), number=st.integers(1, 3))
@@ -142,22 +154,22 @@ def test_preceding_sentences_are_those_before_and_no_others(
     tmp_path_factory, documents, length, number
 ):
     folder = tmp_path_factory.mktemp("split")
-    split = make_split(folder, documents, length, preceding=number)
+    split = make_sequences(folder, documents, length, preceding=number)
     expected = []
     for document in documents:
         for i, sentence in enumerate(document):
             before = document[max(0, i - number) : i]
             before += [[]] * (number - len(before))
             expected += [before] * -(-(len(sentence) + 1) // length)
-    assert split.num_sequences == len(expected)
+    assert len(split) == len(expected)
     if expected:
         assert preceding(split) == expected
 
 
 def test_only_who_asks_gets_preceding_sentences(tmp_path):
     """The order and the other arrays are the same either way."""
-    without = make_split(tmp_path / "s", DOCUMENTS * 20)
-    asking = make_split(tmp_path / "s", DOCUMENTS * 20, preceding=2)
+    without = make_sequences(tmp_path / "s", DOCUMENTS * 20)
+    asking = make_sequences(tmp_path / "s", DOCUMENTS * 20, preceding=2)
     order = {"batch_size": 4, "seed": 1, "epoch": 3, "skip": 5}
     for ours, theirs in zip(asking.batches(**order), without.batches(**order)):
         assert ours.pop("preceding").dtype == np.int32
@@ -168,7 +180,7 @@ def test_only_who_asks_gets_preceding_sentences(tmp_path):
 
 
 def test_batches_of_an_epoch_repeat_and_epochs_differ(tmp_path):
-    split = make_split(tmp_path / "s", DOCUMENTS * 20)
+    split = make_sequences(tmp_path / "s", DOCUMENTS * 20)
 
     def inputs(**order):
         return [batch["inputs"].tolist() for batch in split.batches(4, **order)]

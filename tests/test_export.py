@@ -241,7 +241,7 @@ def graph_tokens(texts):
     return [[token.decode() for token in row] for row in rows]
 
 
-GRAPH = Texts(tiny.make_model("lstm").vocabulary)
+GRAPH = Texts(tiny.make_model("lstm").vocabulary, context_words=300)
 
 
 def test_awkward_text_has_the_same_tokens_as_in_preprocessing():

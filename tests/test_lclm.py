@@ -16,7 +16,7 @@ from preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.coherence.reference import Reference
 from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation.evaluate import evaluate
-from tcnlm.evaluation.perplexity import score, signature
+from tcnlm.evaluation.perplexity import score
 from tcnlm.generation import requests as generation
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.generation.saved_model import export
@@ -242,14 +242,14 @@ def test_in_batches_no_word_of_a_sentence_or_after_it_reaches_its_context(
     dataset = Dataset(toy_data)
     model = LCLM(dataclasses.replace(TINY, cutoffs=(9,)), dataset.vocabulary)
     model.build_weights()
-    split = dataset.split("train", model.preceding_sentences)
-    table = model.encoder.embedding.embeddings
-    for row in rng.permutation(split.num_sequences)[:20]:
+    rows = model.batching.rows(dataset.split("train"))
+    split, table = rows.split, model.encoder.embedding.embeddings
+    for row in rng.permutation(len(rows))[:20]:
         with tf.GradientTape() as tape:
-            z, _ = model.context(split.batch(np.array([row])))
+            z, _ = model.context(rows.batch(np.array([row])))
         gradient = tf.convert_to_tensor(tape.gradient(z, table)).numpy()
-        own = split.sequence_sentence[row]
-        document = split.contexts.document_of[own]
+        own = rows.sentence[row]
+        document = np.flatnonzero(split.documents <= own)[-1]
         place = own - split.documents[document]
         before = split.document(document)[max(0, place - N) : place]
         reached = set(np.flatnonzero(gradient.any(axis=1)))
@@ -305,13 +305,13 @@ def test_a_document_of_the_dataset_scores_as_its_sentences_do(toy_data, rng):
     model.build_weights()
     for part in model.layers:
         randomise(part, rng)
-    split, total = dataset.split("test", N), 0.0
+    split, total = dataset.split("test"), 0.0
     for document in map(split.document, range(split.num_documents)):
         for i, sentence in enumerate(document):
             preceding = padded([document[max(0, i - N) : i]], width=30)
             context = model.context({"preceding": preceding})
             total -= tiny.log_prob(model, [*sentence, 2], context)
-    found = score(model, split, batch_size=7)
+    found = score(model, model.batching.rows(split), batch_size=7)
     assert found.nll == pytest.approx(total / split.num_targets, rel=1e-5)
     result = evaluate(model, dataset, Reference())
     assert result["perplexity"] == pytest.approx(found.perplexity, rel=1e-5)
@@ -320,12 +320,15 @@ def test_a_document_of_the_dataset_scores_as_its_sentences_do(toy_data, rng):
 def test_the_batches_of_every_model_have_its_signature(toy_data):
     dataset, model = Dataset(toy_data), tiny.make_model("lclm")
     for made in (model, tiny.make_model("lstm")):
-        split = dataset.split("train", made.preceding_sentences)
-        batch, specs = next(split.batches(4)), signature(made)
+        rows, specs = (
+            made.batching.rows(dataset.split("train")),
+            made.batching.signature(),
+        )
+        batch = next(rows.batches(4))
         assert batch.keys() == specs.keys()
         for name, spec in specs.items():
             assert spec.is_compatible_with(tf.constant(batch[name])), name
-    assert signature(model)["preceding"].shape[1] == Config.context_sentences
+    assert model.batching.signature()["preceding"].shape[1] == Config.context_sentences
 
 
 @pytest.mark.parametrize("method", ["greedy", "sample", "beam"])
@@ -335,7 +338,7 @@ def test_sentences_are_written_without_a_document(method):
     options = Decoding(method=method, beam_width=3, max_length=12)
     [written] = generation.write_sentences(model, None, options)
     ids = [*map(tiny.WORDS.index, written[0].words), *[2] * written[0].ended]
-    empty = model.context({"preceding": padded([[]], model.preceding_sentences)})
+    empty = model.context({"preceding": padded([[]], model.batching.preceding)})
     expected = tiny.log_prob(model, ids, empty)
     assert written[0].log_probability == pytest.approx(expected, abs=1e-4)
 
@@ -345,8 +348,8 @@ def test_sentences_go_on_with_a_document(tmp_path, text):
     model, path = tiny.make_model("lclm"), tmp_path / "document.txt"
     path.write_text(text, encoding="utf-8")
     assert generation.requested_topics(model, [], str(path), 300) is None
-    before = generation.document_before(model, str(path))
-    n, split = model.preceding_sentences, sentences(text)
+    before = generation.document_before(model, str(path), 300)
+    n, split = model.batching.preceding, sentences(text)
     expected = padded([[model.vocabulary.ids(s) for s in split][-n:]], n)
     context = model.context({"preceding": expected})
     assert before["preceding"].shape[:2] == (1, n)
@@ -356,7 +359,7 @@ def test_sentences_go_on_with_a_document(tmp_path, text):
     log_prob = tiny.log_prob(model, ids, context)
     assert written.log_probability == pytest.approx(log_prob, abs=1e-4)
     assert log_prob != pytest.approx(
-        tiny.log_prob(model, ids, model.context(model.no_document(1))), abs=1e-3
+        tiny.log_prob(model, ids, model.context(model.batching.empty(1))), abs=1e-3
     )
 
 
@@ -364,7 +367,7 @@ def test_a_document_to_go_on_with_must_have_words(tmp_path):
     path = tmp_path / "document.txt"
     path.write_text(" \n", encoding="utf-8")
     with pytest.raises(InputError, match="document.txt: has no word"):
-        generation.document_before(tiny.make_model("lclm"), str(path))
+        generation.document_before(tiny.make_model("lclm"), str(path), 300)
 
 
 def test_a_model_that_reads_documents_refuses_topics():
@@ -391,7 +394,7 @@ def test_a_saved_model_takes_the_lines_of_a_context_for_sentences(tmp_path):
         sentences=tf.constant([sentence] * len(CONTEXTS)),
         contexts=tf.constant(CONTEXTS),
     )
-    n, expected = model.preceding_sentences, []
+    n, expected = model.batching.preceding, []
     ids = [1, *model.vocabulary.ids(tokenize(sentence)), 2]
     for text in CONTEXTS:
         lines = [line for line in text.split("\n") if line.strip()]
@@ -411,7 +414,7 @@ def test_a_saved_model_writes_without_a_document(tmp_path):
     options = {"seed": tf.constant(7, tf.int64), "temperature": tf.constant(1.0)}
     found = write(number=tf.constant(5), **options)["sentences"].numpy()
     [expected] = SentenceDecoder(model)(
-        model.context(model.no_document(1)), 1, 5, seed=7
+        model.context(model.batching.empty(1)), 1, 5, seed=7
     )
     assert [text.decode() for text in found] == list(map(str, expected))
 

@@ -1,10 +1,21 @@
 """The plain LSTM and the start and steps of TCNLM's cell that it can be given."""
 
+import shutil
+import subprocess
+
 import numpy as np
 import pytest
 import tensorflow as tf
+import toy
+from helpers import read_history
 
+from preprocessing.__main__ import main as preprocess
+from preprocessing.vocabulary import EOS, GO
 from tcnlm.data.dataset import Dataset
+from tcnlm.evaluation.perplexity import score
+from tcnlm.generation.decoding import Decoding
+from tcnlm.generation.requests import write_sentences
+from tcnlm.generation.saved_model import export
 from tcnlm.layers.topic_lstm import TopicCompositionalLSTM
 from tcnlm.models.lstm import LSTM, Config, multiply_out
 
@@ -60,3 +71,131 @@ def test_its_recurrent_weights_learn_at_their_share_of_the_rate(data):
     assert {id(w) for w in layer} == {id(w) for w in model.recurrent[0].weights}
     assert len(rest) + len(layer) == len(model.trainable_variables)
     assert len(make_model(data).parameter_groups()) == 1
+
+
+# --- The state carried through a document ---------------------------------------------
+
+
+def carrying(data, rng=None, **settings):
+    model = make_model(data, carry=True, layers=2, dropout=0.0, **settings)
+    for weight in model.trainable_variables if rng else ():
+        weight.assign(rng.normal(scale=0.5, size=weight.shape))
+    return model
+
+
+def log_probs_by_document(model, split):
+    """Return -log p of every document's targets, in one pass over the whole of it."""
+    total = 0.0
+    for document in map(split.document, range(split.num_documents)):
+        inputs = [word for sentence in document for word in (GO, *sentence)]
+        targets = [word for sentence in document for word in (*sentence, EOS)]
+        if targets:
+            rows = tf.constant([inputs]), tf.constant([targets])
+            total -= float(tf.reduce_sum(model.log_probs(*rows, ())))
+    return total
+
+
+@pytest.mark.parametrize(("window", "size"), [(1, 5), (4, 2), (7, 64), (1000, 3)])
+def test_windows_of_any_length_give_the_probabilities_of_one_long_pass(
+    data, rng, window, size
+):
+    model, split = carrying(data, rng, window=window), data.split("test")
+    found = score(model, model.batching.rows(split), size)
+    expected = log_probs_by_document(model, split)
+    assert found.targets == split.num_targets
+    assert found.nll * found.targets == pytest.approx(expected, rel=1e-5)
+    zero = make_model(data, layers=2, dropout=0.0)
+    zero.set_weights(model.get_weights())
+    by_sentence = score(zero, zero.batching.rows(split))
+    assert by_sentence.nll != pytest.approx(found.nll, rel=1e-3)
+
+
+def test_on_documents_of_one_sentence_it_is_the_plain_lstm(tmp_path, rng):
+    corpus = tmp_path / "corpus.txt"
+    words = "ship sea bread oven".split()
+    lines = [" ".join(rng.choice(words, rng.integers(1, 9))) for _ in range(30)]
+    corpus.write_text("\n".join(lines) + "\n")
+    made = f"--format tdlm --input {corpus} --out {tmp_path}/DATA --min-count 1"
+    made += " --topic-min-count 1 --topic-top-fraction 0"
+    assert preprocess(made.split()) == 0
+    data = Dataset(tmp_path / "DATA")
+    model = carrying(data, rng, window=4)
+    plain = make_model(data, layers=2, dropout=0.0)
+    plain.set_weights(model.get_weights())
+    split = data.split("train")
+    ours, theirs = (score(m, m.batching.rows(split), 4) for m in (model, plain))
+    assert ours.nll == pytest.approx(theirs.nll, rel=1e-5)
+
+
+def test_a_later_window_changes_nothing_before_it(data, rng):
+    model = carrying(data, rng, window=3)
+    first, second = list(model.batching.rows(data.split("test")).batches(2))[:2]
+    before = model.objective(first, training=False)["nll"]
+    after = model.objective(second, training=False)["nll"]
+    other = {**second, "inputs": np.where(second["inputs"] > 3, 5, second["inputs"])}
+    model.objective(first, training=False)
+    changed = model.objective(other, training=False)["nll"]
+    assert (
+        model.objective({**first, "fresh": 0 * first["fresh"] + 1}, False)["nll"]
+        == before
+    )
+    assert abs(float(changed) - float(after)) > 1e-4
+
+
+def test_what_was_read_reaches_the_next_window_but_not_past_a_fresh_one(data, rng):
+    model = carrying(data, rng, window=3)
+    first, second = list(model.batching.rows(data.split("test")).batches(2))[:2]
+    other = {**first, "inputs": np.where(first["inputs"] > 3, 5, first["inputs"])}
+    found = {}
+    for fresh in (0, 1):
+        for name, batch in (("one", first), ("other", other)):
+            model.objective(batch, training=False)
+            following = {**second, "fresh": np.full_like(second["fresh"], fresh)}
+            found[fresh, name] = float(model.objective(following, False)["nll"])
+    assert abs(found[0, "one"] - found[0, "other"]) > 1e-4
+    assert found[1, "one"] == found[1, "other"]
+
+
+def test_scoring_leaves_the_state_that_training_carries(data, rng):
+    model = carrying(data, rng, window=3)
+    batches = list(model.batching.rows(data.split("train")).batches(4))
+    model.objective(batches[0], training=True)
+    before = [v.numpy() for v in tf.nest.flatten(model.carried.nest)]
+    score(model, model.batching.rows(data.split("valid")), 7)
+    for value, variable in zip(before, tf.nest.flatten(model.carried.nest)):
+        np.testing.assert_array_equal(variable.numpy(), value)
+        assert value.any()
+
+
+def test_training_goes_on_in_the_middle_of_a_document_bit_for_bit(toy_data, tmp_path):
+    settings = ["carry=true", "window=4", "reset=never", "checkpoint_steps=3"]
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    for run in (whole, cut):
+        command = toy.train_command(toy_data, run, model="lstm", settings=settings)
+        assert subprocess.run(command, capture_output=True).returncode == 0
+    last = sorted((cut / "checkpoints").iterdir())[-1]
+    shutil.rmtree(last)  # the one before is in the middle of the last epoch
+    (cut / "model.weights.h5").unlink()
+    assert subprocess.run(command, capture_output=True).returncode == 0
+    ours, theirs = read_history(whole), read_history(cut)
+    assert ours.drop(columns="seconds").equals(theirs.drop(columns="seconds"))
+
+
+def test_a_run_that_carries_is_loaded_exported_and_written_from(data, rng, tmp_path):
+    model = carrying(data, rng, window=3)
+    model.save_weights(tmp_path / "model.weights.h5")
+    other = carrying(data, window=3)
+    other.load_weights(tmp_path / "model.weights.h5")
+    export(other, tmp_path / "saved_model")
+    served = tf.saved_model.load(str(tmp_path / "saved_model")).signatures
+    text = "the ship of ."
+    ids = data.vocabulary.ids(text.split())
+    rows = tf.constant([[GO, *ids]]), tf.constant([[*ids, EOS]])
+    expected = float(tf.reduce_sum(model.log_probs(*rows, ())))
+    for texts in ([text], [text, "bread .", text]):
+        found = served["score"](
+            sentences=tf.constant(texts), contexts=tf.fill([len(texts)], "")
+        )
+        assert found["log_probability"].numpy()[-1] == pytest.approx(expected, rel=1e-5)
+    written = write_sentences(other, None, Decoding(method="greedy"))
+    assert written[0][0].words is not None

@@ -1,5 +1,6 @@
 """Perplexity of a split: exact sums, whatever the batches; draws of the topics."""
 
+import contextlib
 import math
 
 import numpy as np
@@ -8,6 +9,7 @@ import tensorflow as tf
 
 from preprocessing.errors import InputError
 from preprocessing.vocabulary import EOS, GO, Vocabulary
+from tcnlm.data import sequences
 from tcnlm.evaluation.perplexity import sampled_score, score
 from tcnlm.models.lstm import LSTM
 from tcnlm.models.tcnlm import TCNLM
@@ -21,14 +23,16 @@ SIZES = {"units": 5, "embedding_size": 4, "cutoffs": (6,)}
 
 
 class Sequences:
-    """A split of given sentences: sequence i has the context of `contexts[i]`."""
+    """Rows of given sentences, each with a context of its own."""
 
     def __init__(self, sentences, padding=0):
         self.sentences, self.padding = sentences, padding
 
-    @property
-    def num_sequences(self):
+    def __len__(self):
         return len(self.sentences)
+
+    def num_batches(self, batch_size):
+        return -(-len(self) // batch_size)
 
     def batches(self, batch_size):
         for start in range(0, len(self.sentences), batch_size):
@@ -122,7 +126,8 @@ class Guesser(tf.Module):
     """p(word) = c for a drawn c, one of two values with even odds."""
 
     vocabulary = VOCABULARY
-    preceding_sentences = 0
+    batching = sequences.Sequences()
+    state_apart = staticmethod(contextlib.nullcontext)
 
     def __init__(self, values):
         super().__init__()
@@ -175,7 +180,7 @@ def test_sampled_score_repeats_with_its_seed(rng):
     [
         (lambda lstm: sampled_score(lstm, Sequences([[4]]), 3), "no topics to draw"),
         (lambda lstm: sampled_score(Guesser([1.0, 1.0]), Sequences([[4]]), 0), "1 or"),
-        (lambda lstm: score(lstm, Sequences([])), "no sequence"),
+        (lambda lstm: score(lstm, Sequences([])), "nothing to score"),
         (lambda lstm: score(lstm, Sequences([[4]]), 0), "batch size must be 1"),
     ],
 )

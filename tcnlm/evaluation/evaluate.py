@@ -41,16 +41,18 @@ def evaluate_run(
     command: str = "",
     corpus: str | None = None,
     reference: Reference | None = None,
+    context: str = "",
     **options: Any,
 ) -> Measured:
     """Measure a run, write its evaluation.json, figures and report.html.
 
     data: where the run's data is, if it was moved; corpus: the paper's name of it, to
-    find the published figures; options: see `evaluate`.
+    find the published figures; context: the rule of the contexts, by default the one of
+    the training; options: see `evaluate`.
     """
     started = time.monotonic()
     config = runs.read_config(run)
-    dataset = runs.open_data(config, data)
+    dataset = runs.open_data(config, data, context)
     model = runs.load(run)
     figures = evaluate(model, dataset, reference or Reference(), **options)
     result = {
@@ -90,7 +92,7 @@ def evaluate(
     samples: 0 scores with the posterior mean of the topics, S averages each sequence's
     likelihood over S draws.
     """
-    data = dataset.split(split, model.preceding_sentences)
+    data = dataset.split(split)
     weights = model.trainable_variables
     result = {
         "split": split,
@@ -101,13 +103,14 @@ def evaluate(
     if isinstance(model, TopicModel):
         result.update(_topics(model, dataset, data, reference))
     if isinstance(model, LanguageModel):
-        result.update(_language(model, data, samples, batch_size))
+        rows = model.batching.rows(data)
+        result.update(_language(model, rows, samples, batch_size))
     return result
 
 
-def _language(model: Any, split: Any, samples: int, batch_size: int) -> dict[str, Any]:
-    mean = score(model, split, batch_size)
-    best = sampled_score(model, split, samples, batch_size) if samples else mean
+def _language(model: Any, rows: Any, samples: int, batch_size: int) -> dict[str, Any]:
+    mean = score(model, rows, batch_size)
+    best = sampled_score(model, rows, samples, batch_size) if samples else mean
     return {
         "perplexity": best.perplexity,
         "nll": best.nll,  # nats per target

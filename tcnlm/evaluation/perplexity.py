@@ -18,18 +18,8 @@ import tensorflow as tf
 from tqdm import tqdm
 
 from preprocessing.errors import InputError
-
-
-def signature(model: Any) -> dict[str, tf.TensorSpec]:
-    """Return what a model's batches hold."""
-    arrays = {
-        name: tf.TensorSpec([None, None], tf.int32)
-        for name in ("inputs", "targets", "context")
-    }
-    if model.preceding_sentences:
-        shape = [None, model.preceding_sentences, None]
-        arrays["preceding"] = tf.TensorSpec(shape, tf.int32)
-    return arrays
+from tcnlm.data.batching import Batch, Rows
+from tcnlm.models.base import LanguageModel, Method
 
 
 @dataclass(frozen=True)
@@ -47,37 +37,37 @@ class Score:
         return math.exp(self.nll) if self.nll < 700 else math.inf
 
 
-def score(model: Any, split: Any, batch_size: int = 64) -> Score:
-    """Score a split with t = g(mu), the topics' posterior mean.
+def score(model: Method, rows: Rows, batch_size: int = 64) -> Score:
+    """Score the rows of a split with t = g(mu), the topics' posterior mean.
 
     `terms` are the model's other terms ("reconstruction", "kl" ...), averages over the
     sequences; "reconstruction" is taken at that t too, not averaged over its posterior.
     """
     evaluate = tf.function(
         lambda batch: model.objective(batch, training=False),
-        input_signature=[signature(model)],
+        input_signature=[model.batching.signature()],
     )
     totals: dict[str, float] = defaultdict(float)
     targets = sequences = 0
-    for batch in _batches(split, batch_size):
-        count, rows = model.count_words(batch), len(batch["targets"])
+    for batch in _batches(model, rows, batch_size):
+        count, size = model.count_words(batch), len(next(iter(batch.values())))
         for name, value in evaluate(batch).items():
-            totals[name] += float(value) * (count if name == model.per_word else rows)
+            totals[name] += float(value) * (count if name == model.per_word else size)
         targets += count
-        sequences += rows
+        sequences += size
     nll = totals.pop(model.per_word) / max(targets, 1)
     terms = {name: total / sequences for name, total in totals.items()}
     return Score(nll, targets, sequences, terms)
 
 
 def sampled_score(
-    model: Any,
-    split: Any,
+    model: LanguageModel,
+    rows: Rows,
     samples: int,
     batch_size: int = 64,
     seed: int = 0,
 ) -> Score:
-    """Score a split with each sequence's likelihood averaged over draws of t ~ q(t|d).
+    """Score rows with each sequence's likelihood averaged over draws of t ~ q(t|d).
 
     log p(y | d) ~ log 1/S sum_s p(y | t_s), S = `samples`: log-mean-exp over whole
     sequences, since one t serves all words of a sequence (eq. 17).
@@ -89,10 +79,10 @@ def sampled_score(
     model.noise.reset_from_seed(seed)
     evaluate = tf.function(
         lambda batch: _log_mean_likelihood(model, batch, samples),
-        input_signature=[signature(model)],
+        input_signature=[model.batching.signature()],
     )
     total, targets, sequences = 0.0, 0, 0
-    for batch in _batches(split, batch_size):
+    for batch in _batches(model, rows, batch_size):
         total -= float(tf.reduce_sum(evaluate(batch)))
         targets += np.count_nonzero(batch["targets"])
         sequences += len(batch["targets"])
@@ -110,11 +100,12 @@ def _log_mean_likelihood(model: Any, batch: dict, samples: int) -> tf.Tensor:
     return tf.reduce_logsumexp(likelihoods.stack(), axis=0) - math.log(samples)
 
 
-def _batches(split: Any, batch_size: int) -> Iterator[dict]:
+def _batches(model: Method, rows: Rows, batch_size: int) -> Iterator[Batch]:
     if batch_size < 1:
         raise InputError(f"the batch size must be 1 or more, got {batch_size}")
-    if split.num_sequences == 0:
-        raise InputError("this split has no sequence to score")
-    batches = split.batches(batch_size)
-    total = math.ceil(split.num_sequences / batch_size)
-    return tqdm(batches, "scoring", total, unit=" batches", disable=None, leave=False)
+    if len(rows) == 0:
+        raise InputError("this split has nothing to score")
+    total, bar = rows.num_batches(batch_size), {"disable": None, "leave": False}
+    with model.state_apart():
+        batches = rows.batches(batch_size)
+        yield from tqdm(batches, "scoring", total, unit=" batches", **bar)

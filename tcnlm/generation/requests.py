@@ -15,7 +15,8 @@ import tensorflow as tf
 
 from preprocessing.errors import InputError
 from preprocessing.text import sentences, tokenize
-from tcnlm.data.dataset import NO_WORD
+from preprocessing.vocabulary import Vocabulary
+from tcnlm.data.contexts import NO_WORD
 from tcnlm.evaluation.topics import top_words
 from tcnlm.generation.decoding import Decoding, Sentence, SentenceDecoder
 from tcnlm.models.base import LanguageModel, TopicModel
@@ -38,9 +39,9 @@ def requested_topics(
     if not isinstance(model, LanguageModel):
         raise InputError(f"model {type(model).__name__} writes no sentences")
     if not isinstance(model, TopicModel):
-        reads_documents = model.preceding_sentences > 0
-        if chosen or (document and not reads_documents):
-            options = "--topic" if reads_documents else "--topic and --document"
+        goes_on = model.batching.reads_before
+        if chosen or (document and not goes_on):
+            options = "--topic" if goes_on else "--topic and --document"
             raise InputError(
                 f"model {type(model).__name__} has no topics: leave out {options}"
             )
@@ -79,41 +80,63 @@ def _topic_and_weight(value: str) -> tuple[int, float]:
     return parsed
 
 
+class DocumentReader:
+    """A document of tokenized sentences as ids, by the words that trained the model."""
+
+    def __init__(self, vocabulary: Vocabulary, context_words: int):
+        self.vocabulary = vocabulary
+        self.context_words = context_words
+
+    def content(self, document: list[list[str]]) -> tf.Tensor:
+        """Return its first topic-word ids [1, C], as in training."""
+        words = [word for sentence in self._ids(document) for word in sentence]
+        topic_ids = self.vocabulary.topic_ids[np.array(words, int)]
+        content = topic_ids[topic_ids >= 0][: self.context_words]
+        return tf.constant(content[None], tf.int32)
+
+    def last_sentences(self, document: list[list[str]], number: int) -> tf.Tensor:
+        """Return the word ids [1, number, W] of its last sentences, padded with -1."""
+        words = self._ids(document)
+        last = words[-number:] + [[]] * (number - len(words))
+        return tf.ragged.constant([last], tf.int32).to_tensor(NO_WORD)
+
+    def _ids(self, document: list[list[str]]) -> list[list[int]]:
+        return [self.vocabulary.ids(sentence) for sentence in document]
+
+
 def document_topics(model: Any, path: str, context_words: int) -> np.ndarray:
     """Infer a document's topics [1, K] from its first content words, as in training."""
-    vocabulary = model.vocabulary
-    words = [w for s in sentences(_read(path)) for w in vocabulary.ids(s)]
-    content = [i for i in vocabulary.topic_ids[words] if i >= 0] if words else []
-    if not content:
+    reader, document = DocumentReader(model.vocabulary, context_words), _read(path)
+    content = reader.content(document)
+    if not content.shape[1]:
         raise InputError(
-            f"--document {path}: none of its {len(words)} words is in the model's "
-            f"topic vocabulary ({len(vocabulary.topic_words)} words)"
+            f"--document {path}: none of its {sum(map(len, document))} words is in the "
+            f"model's topic vocabulary ({len(model.vocabulary.topic_words)} words)"
         )
-    context = tf.constant([content[:context_words]])
-    return model.infer_context(context).numpy()
+    return model.infer_context(content).numpy()
 
 
-def document_before(model: Any, path: str | None) -> dict[str, tf.Tensor]:
-    """Return a document's last sentences, of a batch, for a model that reads them.
+def document_before(
+    model: Any, path: str | None, context_words: int
+) -> dict[str, tf.Tensor]:
+    """Return what a batch says of a document, for a model that goes on with it.
 
-    {"preceding": word ids [1, n, W]}, as in training; nothing for another model, or
-    without a document.
+    Nothing for another model, or without a document.
     """
-    if not (path and model.preceding_sentences):
+    if not (path and model.batching.reads_before):
         return {}
-    words = [model.vocabulary.ids(s) for s in sentences(_read(path))]
-    if not any(words):
+    document = _read(path)
+    if not any(document):
         raise InputError(f"--document {path}: has no word")
-    last = words[-model.preceding_sentences :]
-    last += [[]] * (model.preceding_sentences - len(last))
-    return {"preceding": tf.ragged.constant([last], tf.int32).to_tensor(NO_WORD)}
+    reader = DocumentReader(model.vocabulary, context_words)
+    return model.batching.of_texts(reader, document)
 
 
-def _read(path: str) -> str:
+def _read(path: str) -> list[list[str]]:
+    """Return the tokenized sentences of a file, or of standard input."""
     try:
-        if path == "-":
-            return sys.stdin.buffer.read().decode("utf-8")
-        return Path(path).read_text(encoding="utf-8")
+        content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        return sentences(content.decode("utf-8"))
     except OSError as error:
         raise InputError(f"--document {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
@@ -140,7 +163,7 @@ def write_sentences(
     before: what `document_before` made of a document to go on with.
     """
     if topics is None:
-        context = model.context({**model.no_document(1), **(before or {})})
+        context = model.context({**model.batching.empty(1), **(before or {})})
     else:
         context = model.context_from_topics(tf.constant(topics, tf.float32))
     rows = 1 if topics is None else len(topics)

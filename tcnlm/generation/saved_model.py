@@ -32,7 +32,7 @@ import tensorflow as tf
 from preprocessing.errors import InputError
 from preprocessing.text import RULES
 from preprocessing.vocabulary import EOS, GO, PAD, SPECIALS, UNK, Vocabulary
-from tcnlm.data.dataset import NO_WORD
+from tcnlm.data.contexts import NO_WORD
 from tcnlm.generation.sampling import MAX_LENGTH, draw, forbid, step_seed
 from tcnlm.models.base import LanguageModel, TopicModel
 
@@ -73,7 +73,8 @@ def export(
 class Texts:
     """Texts to word ids in the graph, by the rules and words that trained the model."""
 
-    def __init__(self, vocabulary: Vocabulary):
+    def __init__(self, vocabulary: Vocabulary, context_words: int):
+        self.context_words = context_words
         words, first = vocabulary.words, len(SPECIALS)
         ids = tf.range(first, len(words))
         pairs = tf.lookup.KeyValueTensorInitializer(words[first:], ids)
@@ -92,16 +93,18 @@ class Texts:
         """Return the word ids [N, (tokens)] of texts [N]."""
         return tf.ragged.map_flat_values(self.table.lookup, self.tokens(texts))
 
-    def content(self, texts: tf.Tensor, size: int) -> tf.Tensor:
-        """Return the first `size` topic-word ids of texts [N], padded with -1."""
+    def content(self, texts: tf.Tensor) -> tf.Tensor:
+        """Return the first topic-word ids of texts [N], padded with -1."""
         ids = self.ids(texts)
         ids = ids.with_values(tf.gather(self.topic_ids, ids.values))
-        return tf.ragged.boolean_mask(ids, ids >= 0)[:, :size].to_tensor(NO_WORD)
+        content = tf.ragged.boolean_mask(ids, ids >= 0)
+        return content[:, : self.context_words].to_tensor(NO_WORD)
 
-    def last_lines(self, texts: tf.Tensor, number: int) -> tf.Tensor:
+    def last_sentences(self, texts: tf.Tensor, number: int) -> tf.Tensor:
         """Return the word ids [N, number, W] of the last lines with words of texts [N].
 
-        In order, padded with -1; where there are fewer lines, the last rows are empty.
+        A line is a sentence. In order, padded with -1; where there are fewer lines, the
+        last rows are empty.
         """
         lines = tf.strings.split(texts, "\n")
         has_words = tf.ragged.map_flat_values(tf.strings.strip, lines) != ""
@@ -116,9 +119,8 @@ class Program:
 
     def __init__(self, model: Any, sequence_length: int, context_words: int):
         self.model = model
-        self.texts = Texts(model.vocabulary)
+        self.texts = Texts(model.vocabulary, context_words)
         self.sequence_length = sequence_length
-        self.context_words = context_words
 
     def signatures(self) -> dict[str, Any]:
         """Return the functions that the model has, ready to be saved."""
@@ -139,7 +141,7 @@ class Program:
 
     def infer_topics(self, documents: tf.Tensor) -> Tensors:
         """Infer the topics of documents [N] from their content words: [N, K]."""
-        content = self.texts.content(documents, self.context_words)
+        content = self.texts.content(documents)
         return {"topics": self.model.infer_context(content)}
 
     def topic_words(self, number: tf.Tensor) -> Tensors:
@@ -155,21 +157,14 @@ class Program:
         inputs = self._cut(tf.concat([GO * edge, ids], axis=1))
         targets = self._cut(tf.concat([ids, EOS * edge], axis=1))
         sequences = tf.where(targets[:, :, 0] != PAD)  # (sentence, cut) of each
-        sentence, documents = sequences[:, 0], self._documents(contexts)
+        sentence = sequences[:, 0]
+        documents = self.model.batching.of_texts(self.texts, contexts)
         batch = {
             "inputs": tf.gather_nd(inputs, sequences),
             "targets": tf.gather_nd(targets, sequences),
             **{name: tf.gather(ids, sentence) for name, ids in documents.items()},
         }
         return _scores(self._sequence_log_probs(batch), sentence, targets)
-
-    def _documents(self, contexts: tf.Tensor) -> Tensors:
-        """Return what a batch says of the documents, here contexts [N]."""
-        arrays = {"context": self.texts.content(contexts, self.context_words)}
-        number = self.model.preceding_sentences
-        if number:
-            arrays["preceding"] = self.texts.last_lines(contexts, number)
-        return arrays
 
     def _cut(self, ids: tf.RaggedTensor) -> tf.Tensor:
         """Cut word ids [N, (length)] into [N, cuts, sequence length], padded."""
@@ -187,7 +182,7 @@ class Program:
         self, number: tf.Tensor, seed: tf.Tensor, temperature: tf.Tensor
     ) -> Tensors:
         """Sample sentences, each in an empty context."""
-        context = self.model.context(self.model.no_document(number))
+        context = self.model.context(self.model.batching.empty(number))
         return self._sample(context, number, seed, temperature)
 
     def generate_from_topics(

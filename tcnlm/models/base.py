@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from typing import Any
 
@@ -9,7 +11,8 @@ import numpy as np
 import tensorflow as tf
 
 from preprocessing.vocabulary import PAD, Vocabulary
-from tcnlm.data.dataset import NO_WORD
+from tcnlm.data.batching import Batching
+from tcnlm.data.sequences import Sequences
 from tcnlm.data.word_vectors import fill, starting_vectors
 from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax
 from tcnlm.layers.neural_topics import bag_of_words
@@ -28,7 +31,7 @@ class Method(tf.keras.Model):
     """
 
     per_word: str
-    preceding_sentences = 0  # how many of its document a sequence must come with
+    batching: Batching = Sequences()  # what a row of its batches is
 
     def count_words(self, batch: dict[str, np.ndarray]) -> int:
         """Return the number of words that the term `per_word` is a mean of."""
@@ -44,6 +47,10 @@ class Method(tf.keras.Model):
 
     def prepare(self, dataset: Any) -> None:
         """Set before training what the data decides; by default nothing."""
+
+    def state_apart(self) -> AbstractContextManager:
+        """Return a context that leaves what batches leave to the next as it was."""
+        return nullcontext()
 
     def get_config(self) -> dict[str, Any]:
         """Return the settings, for Keras."""
@@ -94,13 +101,6 @@ class LanguageModel(Method):
     def for_steps(self, context: Any) -> Any:
         """Return a context for `step`, with all that is the same for every word."""
         return context
-
-    def no_document(self, rows: Any) -> dict[str, tf.Tensor]:
-        """Return what a batch says of the documents of `rows` sentences without one."""
-        arrays = {"context": tf.fill([rows, 1], NO_WORD)}
-        if self.preceding_sentences:
-            arrays["preceding"] = tf.fill([rows, self.preceding_sentences, 1], NO_WORD)
-        return arrays
 
 
 class TopicModel:
@@ -169,6 +169,15 @@ class RecurrentLanguageModel(LanguageModel):
         """Run a recurrent layer over [B, T, E] from a zero state -> [B, T, H]."""
         raise NotImplementedError
 
+    def carry_layer(
+        self, layer: Any, inputs: tf.Tensor, state: Any, mask: tf.Tensor
+    ) -> tuple[tf.Tensor, Any]:
+        """Run a layer from a state -> [B, T, H] and the state after the last real step.
+
+        mask [B, T]: the real steps. Only for models whose batching is `Windows`.
+        """
+        raise NotImplementedError
+
     def step_layer(self, layer: Any, inputs: tf.Tensor, state: Any, context: Any):
         """Run a recurrent layer's cell over one step -> ([B, H], state)."""
         raise NotImplementedError
@@ -197,18 +206,39 @@ class RecurrentLanguageModel(LanguageModel):
 
     def build_weights(self) -> None:
         """Make every weight by one pass over a sentence of one word."""
-        word = tf.constant([[1]])
-        batch = {"inputs": word, "targets": word, **self.no_document(1)}
+        batch = self.batching.empty(1)
+        batch["inputs"] = batch["targets"] = tf.ones_like(batch["targets"])
         self.objective(batch, training=False)
         self.built = True
 
     def hidden(self, inputs: tf.Tensor, context: Any, training: bool) -> tf.Tensor:
         """Return the last layer's outputs [B, T, H] for word ids [B, T]."""
+
+        def run(layer: Any, outputs: tf.Tensor) -> tf.Tensor:
+            return self.run_layer(layer, outputs, context)
+
+        return self._through_layers(inputs, training, run)
+
+    def carry_hidden(
+        self, inputs: tf.Tensor, states: list[Any], training: bool
+    ) -> tuple[tf.Tensor, list[Any]]:
+        """Return the same from given states, and those after each row's last word."""
+        mask, after = inputs != PAD, []
+
+        def run(layer: Any, outputs: tf.Tensor) -> tf.Tensor:
+            outputs, state = self.carry_layer(layer, outputs, states[len(after)], mask)
+            after.append(state)
+            return outputs
+
+        return self._through_layers(inputs, training, run), after
+
+    def _through_layers(
+        self, inputs: tf.Tensor, training: bool, run: Callable[..., tf.Tensor]
+    ) -> tf.Tensor:
         rate = self.config.dropout
         outputs = self.dropout(self.embedding(inputs), rate, training)
         for layer in self.recurrent:
-            outputs = self.run_layer(layer, outputs, context)
-            outputs = self.dropout(outputs, rate, training)
+            outputs = self.dropout(run(layer, outputs), rate, training)
         return outputs
 
     def log_probs(
@@ -219,19 +249,25 @@ class RecurrentLanguageModel(LanguageModel):
         training: bool = False,
     ) -> tf.Tensor:
         """Return log p(target), nats, [B, T]; zero where the target is padding."""
+        hidden = self.hidden(inputs, context, training)
+        return self.target_log_probs(hidden, targets, context)
+
+    def target_log_probs(
+        self, hidden: tf.Tensor, targets: tf.Tensor, context: Any
+    ) -> tf.Tensor:
+        """Return the same of hidden states [B, T, H]."""
         real = tf.where(targets != PAD)
-        outputs = self.softmax_inputs(real, inputs, context, training)
+        outputs = self.softmax_inputs(real, hidden, context)
         log_prob = self.softmax(outputs, tf.gather_nd(targets, real))
         return tf.scatter_nd(real, log_prob, tf.shape(targets, tf.int64))
 
     def softmax_inputs(
-        self, positions: tf.Tensor, inputs: tf.Tensor, context: Any, training: bool
+        self, positions: tf.Tensor, hidden: tf.Tensor, context: Any
     ) -> Any:
-        """Return what the output layer sees at positions [N, 2] of the inputs."""
-        hidden = tf.gather_nd(self.hidden(inputs, context, training), positions)
+        """Return what the output layer sees at positions [N, 2] of [B, T, H]."""
         rows = positions[:, 0]
         each = tf.nest.map_structure(lambda values: tf.gather(values, rows), context)
-        return self.fuse(hidden, each)
+        return self.fuse(tf.gather_nd(hidden, positions), each)
 
     def initial_state(self, batch_size: Any) -> list[Any]:
         """Return the zero state of every layer."""

@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from preprocessing.vocabulary import Vocabulary
+from tcnlm.data.sequences import Sequences
 from tcnlm.layers.lstm import GATES, ForgetBias, ZeroState, activate, remember
 from tcnlm.models import lstm
 
@@ -47,17 +48,13 @@ class LCLM(lstm.LSTMLanguageModel):
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
+        self.batching = Sequences(config.context_sentences)
         self.encoder = SentenceEncoder(
             len(vocabulary.words),
             config.embedding_size,
             config.embedding_scale,
             config.context_units,
         )
-
-    @property
-    def preceding_sentences(self) -> int:
-        """n."""
-        return self.config.context_sentences
 
     def make_layer(self, index: int) -> tf.keras.layers.Layer:
         """Return an LSTM with late fusion."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
 
+from preprocessing.vocabulary import Vocabulary
+from tcnlm.data.windows import Windows
+from tcnlm.layers.carried import CarriedState
 from tcnlm.layers.topic_lstm import TopicCompositionalLSTMCell
 from tcnlm.models.base import (
     RecurrentLanguageModel,
@@ -39,6 +43,9 @@ class Config(RecurrentConfig):
 
     recurrent_rate: float = 1.0  # share of learning_rate of the LSTM's own weights
     recurrent_start: str = "keras"  # or "product": of TCNLM's factors, multiplied out
+    carry: bool = False  # carry the state from sentence to sentence of a document
+    window: int = 30  # targets in a row, through which gradients flow, where it does
+    reset: str = "document"  # of a carried state: at each one's start, or "never"
 
 
 class LSTMLanguageModel(RecurrentLanguageModel):
@@ -73,11 +80,54 @@ class LSTMLanguageModel(RecurrentLanguageModel):
 class LSTM(LSTMLanguageModel):
     """p(y_m | y_<m) by an LSTM (eq. 2 and 3) that sees its own sentence only.
 
+    With `carry=true` the state goes on from sentence to sentence, and it sees all that
+    precedes a word in its document: what Zheng, Vafa and Blei (TMLR 2023) found no
+    topic-guided model to beat.
+
     With `recurrent_start="product"` and `recurrent_rate=0.5` its layers have the start
     and the steps of TCNLM's cell with one topic: a control for what topics are worth.
     """
 
     Config = Config
+
+    def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
+        super().__init__(config, vocabulary, seed)
+        if config.carry:
+            self.batching = Windows(config.window, config.reset)
+            self.carried = CarriedState(self.initial_state(1))
+
+    def make_layer(self, index: int) -> tf.keras.layers.Layer:
+        """Return a Keras LSTM, which tells its last state if that is carried."""
+        layer = super().make_layer(index)
+        layer.return_state = self.config.carry
+        return layer
+
+    def run_layer(self, layer: Any, inputs: tf.Tensor, context: Any) -> tf.Tensor:
+        """Run the layer from a zero state; there is no context."""
+        outputs = layer(inputs)
+        return outputs[0] if self.config.carry else outputs
+
+    def carry_layer(
+        self, layer: Any, inputs: tf.Tensor, state: Any, mask: tf.Tensor
+    ) -> tuple[tf.Tensor, Any]:
+        """Run the layer from a state."""
+        outputs, *after = layer(inputs, initial_state=state, mask=mask)
+        return outputs, after
+
+    def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
+        """Return {"loss": nats a row, "nll": nats a target}; keep a carried state."""
+        if not self.config.carry:
+            return super().objective(batch, training)
+        states, targets = self.carried.start(batch["fresh"]), batch["targets"]
+        hidden, after = self.carry_hidden(batch["inputs"], states, training)
+        self.carried.keep(after)
+        log_probs = self.target_log_probs(hidden, targets, self.context(batch))
+        loss, terms = language_terms(log_probs, targets)
+        return {"loss": loss, **terms}
+
+    def state_apart(self) -> AbstractContextManager:
+        """Return a context that leaves the carried state as it was."""
+        return self.carried.apart() if self.config.carry else super().state_apart()
 
     def prepare(self, dataset: Any) -> None:
         """Start the embeddings, and each layer at a fresh cell's product if asked."""

@@ -18,6 +18,7 @@ import tensorflow as tf
 from tqdm import tqdm
 
 from preprocessing.vocabulary import Vocabulary
+from tcnlm.data.batching import Batch, Rows
 from tcnlm.layers.distributions import gaussian_kl
 from tcnlm.layers.neural_topics import (
     TopicDecoder,
@@ -235,9 +236,9 @@ class NeuralTopicLanguageModel(NeuralTopics, RecurrentLanguageModel):
         super().prepare(dataset)
         self.start_topics()
         if self.config.head_start:
-            self._train_topics_alone(dataset.split("train"))
+            self._train_topics_alone(self.batching.rows(dataset.split("train")))
 
-    def _train_topics_alone(self, split: Any) -> None:
+    def _train_topics_alone(self, rows: Rows) -> None:
         """Take steps up the topic model's own bound, eq. 17's first two terms.
 
         So that the proportions mean something when the language model first sees them.
@@ -254,13 +255,13 @@ class NeuralTopicLanguageModel(NeuralTopics, RecurrentLanguageModel):
             optimizer.minimize(loss, tape)
 
         steps = tqdm(range(config.head_start), "topics alone", disable=None)
-        for number, batch in zip(steps, self._endless(split)):
+        for number, batch in zip(steps, self._endless(rows)):
             kl_weight = min(1.0, 1.5 * number / config.head_start)
             step(batch["context"], tf.constant(kl_weight, tf.float32))
 
-    def _endless(self, split: Any) -> Iterator[dict[str, np.ndarray]]:
+    def _endless(self, rows: Rows) -> Iterator[Batch]:
         for epoch in count():
-            yield from split.batches(HEAD_START_BATCH, self.initial_seed, epoch)
+            yield from rows.batches(HEAD_START_BATCH, self.initial_seed, epoch)
 
     def parameter_groups(self) -> list[tuple[list[tf.Variable], float]]:
         """Return the language model's weights, and the topic model's."""

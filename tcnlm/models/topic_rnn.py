@@ -131,11 +131,12 @@ class TopicRNN(LSTMLanguageModel, TopicModel):
 
         The bound is on words and labels; "nll" is of the words alone, as predicted.
         """
-        inputs, targets = batch["inputs"], batch["targets"]
+        targets = batch["targets"]
         mean, log_variance = self.encoder(self.bag(batch["context"]))
         theta = self.draw(mean, log_variance) if training else mean
         real = tf.where(targets != PAD)
-        joint = self._joint(real, inputs, targets, theta, training)
+        hidden = self.hidden(batch["inputs"], theta, training)
+        joint = self._joint(real, hidden, targets, theta)
         labels = tf.gather(self.is_stop_word, tf.gather_nd(targets, real))
         language, _ = language_terms(tf.gather(joint, labels, batch_dims=1), targets)
         _, nll = language_terms(tf.reduce_logsumexp(joint, axis=1), targets)
@@ -143,29 +144,24 @@ class TopicRNN(LSTMLanguageModel, TopicModel):
         loss = language + kl / self.config.document_sequences
         return {"loss": loss, **nll, "kl": kl}
 
-    def log_probs(
-        self,
-        inputs: tf.Tensor,
-        targets: tf.Tensor,
-        context: Any,
-        training: bool = False,
+    def target_log_probs(
+        self, hidden: tf.Tensor, targets: tf.Tensor, context: Any
     ) -> tf.Tensor:
         """Return log p(target), nats, [B, T], the switch summed out; 0 at padding."""
         real = tf.where(targets != PAD)
-        joint = self._joint(real, inputs, targets, context, training)
+        joint = self._joint(real, hidden, targets, context)
         log_prob = tf.reduce_logsumexp(joint, axis=1)
         return tf.scatter_nd(real, log_prob, tf.shape(targets, tf.int64))
 
     def _joint(
         self,
         positions: tf.Tensor,
-        inputs: tf.Tensor,
+        hidden: tf.Tensor,
         targets: tf.Tensor,
         theta: tf.Tensor,
-        training: bool,
     ) -> tf.Tensor:
         """Return log p(target, l) for l = 0 and 1 at positions [N, 2]: [N, 2]."""
-        outputs = self.softmax_inputs(positions, inputs, theta, training)
+        outputs = self.softmax_inputs(positions, hidden, theta)
         return self.softmax(outputs, tf.gather_nd(targets, positions))
 
 

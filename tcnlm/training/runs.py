@@ -66,13 +66,17 @@ def read_config(run: str | Path) -> dict[str, Any]:
     return config
 
 
-def open_data(config: Mapping[str, Any], path: str | Path | None = None) -> Dataset:
+def open_data(
+    config: Mapping[str, Any], path: str | Path | None = None, context: str = ""
+) -> Dataset:
     """Open the DATA that a run was trained on, or `path` in its place.
 
-    Raises InputError where it is gone or not the same data.
+    context: the rule of the contexts, by default the one of the training. Raises
+    InputError where it is gone or not the same data.
     """
     trained_on = config["data"]
-    dataset = _open(path or trained_on["path"], moved=path is None)
+    rule = context or config["training"].get("context", "data")
+    dataset = _open(path or trained_on["path"], rule, moved=path is None)
     if dataset.meta["fingerprint"] != trained_on["fingerprint"]:
         raise InputError(
             f"{dataset.path}: not the data that this run was trained on, which had "
@@ -81,9 +85,9 @@ def open_data(config: Mapping[str, Any], path: str | Path | None = None) -> Data
     return dataset
 
 
-def _open(path: str | Path, moved: bool) -> Dataset:
+def _open(path: str | Path, context: str, moved: bool) -> Dataset:
     try:
-        return Dataset(path)
+        return Dataset(path, context)
     except InputError as error:
         hint = "; where is it now? Say so with --data" if moved else ""
         raise InputError(f"{error}{hint}") from None

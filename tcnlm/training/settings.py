@@ -10,7 +10,14 @@ from typing import Any, get_args, get_type_hints
 from preprocessing.errors import InputError
 
 POSITIVE = {"units", "layers", "embedding_size", "num_topics", "batch_size", "epochs"}
-POSITIVE |= {"patience", "document_sequences", "filters", "filter_width", "topic_size"}
+POSITIVE |= {
+    "window",
+    "patience",
+    "document_sequences",
+    "filters",
+    "filter_width",
+    "topic_size",
+}
 POSITIVE |= {"context_sentences", "context_units", "passes", "chunk_size", "iterations"}
 ABOVE_ZERO = {"alpha", "eta", "recurrent_rate"}
 SHARES = {"dropout", "encoder_dropout", "topic_dropout"}
@@ -20,6 +27,8 @@ CHOICES = {
     "cell": ("lstm", "gru", "rnn"),
     "encoder_input": ("counts", "log", "frequencies"),
     "decay": ("constant", "linear", "cosine"),
+    "reset": ("document", "never"),
+    "context": ("data", "others", "preceding", "read", "leak", "all"),
     "recurrent_start": ("keras", "product"),
     "topic_start": ("frequencies", "random"),
 }
@@ -37,6 +46,7 @@ class Training:
     batch_size: int = 64  # sequences; Lau et al. 2017
     epochs: int = 20  # at most; TCNLM's are not stated
     patience: int = 2  # epochs without a better validation perplexity before the end
+    context: str = "data"  # rule of the contexts; "data" is the one DATA was made with
     clip_norm: float = 5.0  # of each group's gradient; Lau et al. 2017
     decay: str = "constant"  # of the rates; or "linear", "cosine" to 0 at `epochs`' end
     lazy_adam: bool = False  # leave embeddings that a batch does not touch as they are

@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation import topics
-from tcnlm.evaluation.perplexity import score, signature
+from tcnlm.evaluation.perplexity import score
 from tcnlm.files import replacing
 from tcnlm.models.base import TopicModel
 from tcnlm.training.checkpoints import Checkpoints
@@ -55,22 +55,22 @@ class Trainer:
         self.model, self.run, self.settings, self.seed = model, run, settings, seed
         self.measure = "perplexity" if model.per_word == "nll" else model.per_word
         self.dataset = dataset
-        self.splits = {
-            name: dataset.split(name, model.preceding_sentences)
+        self.rows = {
+            name: model.batching.rows(dataset.split(name))
             for name in ("train", "valid")
         }
         self.optimizer = GroupedAdam(
             model.parameter_groups(),
             settings.clip_norm,
             settings.lazy_adam,
-            decay(settings.decay, settings.epochs * self._epoch_steps()),
+            decay(settings.decay, self._steps()),
         )
         self.checkpoints = Checkpoints(
             run / "checkpoints", model=model, optimizer=self.optimizer
         )
         self.step = tf.function(
             lambda batch: model.train_step(batch, self.optimizer),
-            input_signature=[signature(model)],
+            input_signature=[model.batching.signature()],
         )
         self.state = State()
         self.writer = tf.summary.create_file_writer(str(run / "tensorboard"))
@@ -100,12 +100,16 @@ class Trainer:
             self._save()
         return self.state
 
-    def _epoch_steps(self) -> int:
-        return self.splits["train"].num_batches(self.settings.batch_size)
+    def _epoch_steps(self, epoch: int) -> int:
+        size = self.settings.batch_size
+        return self.rows["train"].num_batches(size, self.seed, epoch)
+
+    def _steps(self) -> int:
+        return sum(map(self._epoch_steps, range(self.settings.epochs)))
 
     def _epoch(self) -> None:
         """Take the rest of this epoch's batches."""
-        settings, total = self.settings, self._epoch_steps()
+        settings, total = self.settings, self._epoch_steps(self.state.epoch)
         label = f"epoch {self.state.epoch + 1}/{settings.epochs}"
         self.clock = time.monotonic()
         bar = tqdm(
@@ -150,14 +154,14 @@ class Trainer:
 
     def batches(self) -> tf.data.Dataset:
         """Return the remaining batches of the epoch with their numbers of targets."""
-        split, state = self.splits["train"], self.state
+        rows, state = self.rows["train"], self.state
 
         def generate():
             size, epoch, skip = self.settings.batch_size, state.epoch, state.position
-            for batch in split.batches(size, self.seed, epoch, skip):
+            for batch in rows.batches(size, self.seed, epoch, skip):
                 yield batch, self.model.count_words(batch)
 
-        kinds = (signature(self.model), tf.TensorSpec([], tf.int64))
+        kinds = (self.model.batching.signature(), tf.TensorSpec([], tf.int64))
         data = tf.data.Dataset.from_generator(generate, output_signature=kinds)
         return data.prefetch(8)
 
@@ -212,7 +216,7 @@ class Trainer:
         return row
 
     def _validate(self) -> dict[str, float]:
-        valid = score(self.model, self.splits["valid"], self.settings.batch_size)
+        valid = score(self.model, self.rows["valid"], self.settings.batch_size)
         terms = {self.model.per_word: valid.nll, **valid.terms}
         return {
             f"valid_{self.measure}": self._measured(valid.nll),
@@ -228,7 +232,7 @@ class Trainer:
     def _topics_in_use(self) -> dict[str, float]:
         if not isinstance(self.model, TopicModel):
             return {}
-        used = topics.infer_documents(self.model, self.splits["valid"])
+        used = topics.infer_documents(self.model, self.rows["valid"].split)
         complaint = collapse(used)
         if complaint:
             print(f"warning: the topic model has collapsed: {complaint}")

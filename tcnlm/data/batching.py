@@ -1,0 +1,156 @@
+"""What a row of a model's batches is: base of sequences, windows, groups, documents.
+
+A model declares one of these; training, scoring, export and generation read from it the
+arrays of a batch, a row that says nothing, and, over a split, the rows in their order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from preprocessing.vocabulary import PAD
+from tcnlm.data.contexts import NO_WORD
+from tcnlm.data.dataset import Split
+from tcnlm.data.stream import cut
+
+POOL_BATCHES = 100  # batches sorted by length together: little padding, still shuffled
+
+Batch = dict[str, np.ndarray]
+
+
+class Array(NamedTuple):
+    """An int32 array of a batch: the shape of its rows, and what pads them."""
+
+    shape: tuple[int | None, ...]
+    padding: int
+
+
+WORDS = {"inputs": Array((None,), PAD), "targets": Array((None,), PAD)}
+CONTEXT = {"context": Array((None,), NO_WORD)}
+
+
+class Batching:
+    """What a row is; `arrays` are those of a batch, each with a row first."""
+
+    arrays: dict[str, Array]
+    reads_before = False  # whether a model can go on with a document
+
+    def rows(self, split: Split) -> Rows:
+        """Return the rows of a split."""
+        raise NotImplementedError
+
+    def signature(self) -> dict[str, tf.TensorSpec]:
+        """Return what batches hold, for a `tf.function`."""
+        return {
+            name: tf.TensorSpec([None, *array.shape], tf.int32)
+            for name, array in self.arrays.items()
+        }
+
+    def empty(self, number: Any) -> dict[str, tf.Tensor]:
+        """Return a batch of rows without words; number: of them, may be a tensor."""
+        return {
+            name: tf.fill([number, *(size or 1 for size in shape)], padding)
+            for name, (shape, padding) in self.arrays.items()
+        }
+
+    def of_texts(self, texts: Any, documents: Any) -> dict[str, Any]:
+        """Return what a batch says of given documents, apart from the row's own words.
+
+        texts: has `content(documents)` and `last_sentences(documents, number)`, from
+        text to ids.
+        """
+        return {"context": texts.content(documents)}
+
+
+class Rows:
+    """The rows of a split that a model's batching makes, in batches."""
+
+    num_targets: int
+
+    def __init__(self, split: Split):
+        self.split = split
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        raise NotImplementedError
+
+    def batch(self, rows: np.ndarray) -> Batch:
+        """Return the rows with these indices."""
+        raise NotImplementedError
+
+    def lengths(self) -> np.ndarray:
+        """Return the length of every row: rows alike come together."""
+        raise NotImplementedError
+
+    def batches(
+        self, batch_size: int, seed: int | None = None, epoch: int = 0, skip: int = 0
+    ) -> Iterator[Batch]:
+        """Yield batches of all rows, once.
+
+        With a seed the rows are shuffled anew for every epoch; the order depends on
+        nothing but seed and epoch, so that `skip` batches on, a resumed run sees what
+        an uninterrupted one would have. Without a seed it is the one for evaluation.
+        """
+        for rows in self.order(batch_size, seed, epoch)[skip:]:
+            yield self.batch(rows)
+
+    def order(self, batch_size: int, seed: int | None, epoch: int) -> list[np.ndarray]:
+        """Return the indices of every batch's rows.
+
+        Rows are drawn together by similar length; without a seed they come by length.
+        """
+        lengths = self.lengths()
+        if seed is None:
+            return cut(np.argsort(lengths, kind="stable"), batch_size)
+        rng = np.random.default_rng([seed, epoch])
+        batches = []
+        for pool in cut(rng.permutation(len(lengths)), POOL_BATCHES * batch_size):
+            batches += cut(pool[np.argsort(lengths[pool], kind="stable")], batch_size)
+        return [batches[i] for i in rng.permutation(len(batches))]
+
+    def num_batches(
+        self, batch_size: int, seed: int | None = None, epoch: int = 0
+    ) -> int:
+        """Return the number of batches in an epoch."""
+        return math.ceil(len(self) / batch_size)
+
+
+class TargetRows(Rows):
+    """Rows that are stretches of a split's targets, each within one document."""
+
+    def __init__(self, split: Split, first: np.ndarray, last: np.ndarray):
+        super().__init__(split)
+        self.first, self.last = first, last  # places in the split's stream
+        self.num_targets = split.num_targets
+
+    def __len__(self) -> int:
+        """Return the number of stretches."""
+        return len(self.first)
+
+    def lengths(self) -> np.ndarray:
+        """Return the number of targets of every row."""
+        return self.last - self.first
+
+    def batch(self, rows: np.ndarray) -> Batch:
+        """Return inputs, targets and context of these rows."""
+        split, bounds = self.split, (self.first[rows], self.last[rows])
+        stream = split.stream
+        sentences = stream.sentence_of(bounds[0])
+        documents = np.searchsorted(split.documents, sentences, side="right") - 1
+        touched, own = stream.touched_tokens(*bounds), stream.own_tokens(*bounds)
+        context = split.contexts.of(documents, touched, own)
+        return {**stream.words(*bounds), "context": context}
+
+
+def pieces(low: np.ndarray, high: np.ndarray, length: int) -> tuple:
+    """Return stretches low .. high cut into pieces: of which, first and last places."""
+    pieces = -(-(high - low) // length)
+    whole = np.repeat(np.arange(len(low)), pieces)
+    number = np.arange(len(whole)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    first = low[whole] + number * length
+    return whole, first, np.minimum(first + length, high[whole])

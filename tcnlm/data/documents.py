@@ -1,0 +1,54 @@
+"""Rows that are whole documents, as bags of their content words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tcnlm.data.batching import Array, Batch, Batching, Rows
+from tcnlm.data.contexts import NO_WORD
+from tcnlm.data.dataset import Split
+from tcnlm.data.stream import pad
+
+
+@dataclass(frozen=True)
+class Documents(Batching):
+    """A row is a document: all its content words in order, as topic-word ids.
+
+    words [B, N]. Documents without such a word are left out.
+    """
+
+    arrays = {"words": Array((None,), NO_WORD)}
+
+    def rows(self, split: Split) -> DocumentRows:
+        """Return the documents of a split."""
+        return DocumentRows(split)
+
+    def of_texts(self, texts: Any, documents: Any) -> dict[str, Any]:
+        """Return the words of given documents."""
+        return {"words": texts.content(documents)}
+
+
+class DocumentRows(Rows):
+    """The documents of a split that have a content word, by number in `documents`."""
+
+    def __init__(self, split: Split):
+        super().__init__(split)
+        lengths = split.contexts.lengths()
+        self.documents = np.flatnonzero(lengths)
+        self.num_targets = int(lengths.sum())
+
+    def __len__(self) -> int:
+        """Return the number of documents with a content word."""
+        return len(self.documents)
+
+    def lengths(self) -> np.ndarray:
+        """Return the number of content words of each."""
+        return self.split.contexts.lengths()[self.documents]
+
+    def batch(self, rows: np.ndarray) -> Batch:
+        """Return the content words of these documents."""
+        words = [self.split.content(i) for i in self.documents[rows]]
+        return {"words": pad(words, NO_WORD, 1)}

@@ -1,0 +1,53 @@
+"""The recurrent state that a batch leaves to the next."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import tensorflow as tf
+
+
+# What checkpoints follow but Keras does not take for weights, as it does a tf.Module's.
+class CarriedState(tf.__internal__.tracking.AutoTrackable):
+    """A nest of states [B, ...], zero at first; checkpoints keep it, weights do not.
+
+    like: such a nest, for its shapes.
+    """
+
+    def __init__(self, like: Any):
+        super().__init__()
+        self.nest = tf.nest.map_structure(_variable, like)
+
+    def start(self, fresh: tf.Tensor) -> Any:
+        """Return the states to start from: zero where `fresh` [B] is not."""
+        rows = tf.shape(fresh)[0]
+
+        def state(variable: tf.Variable) -> tf.Tensor:
+            kept = variable[:rows]
+            missing = [[0, rows - tf.shape(kept)[0]], [0, 0]]
+            kept = tf.pad(kept, missing)
+            return tf.where(fresh[:, None] > 0, tf.zeros_like(kept), kept)
+
+        return tf.nest.map_structure(state, self.nest)
+
+    def keep(self, states: Any) -> None:
+        """Keep the states after a batch for the next one."""
+        pairs = zip(tf.nest.flatten(self.nest), tf.nest.flatten(states))
+        for variable, state in pairs:
+            variable.assign(state)
+
+    @contextlib.contextmanager
+    def apart(self) -> Iterator[None]:
+        """Leave the states, whatever is done inside, as they were before."""
+        before = [tf.identity(variable) for variable in tf.nest.flatten(self.nest)]
+        try:
+            yield
+        finally:
+            self.keep(before)
+
+
+def _variable(state: tf.Tensor) -> tf.Variable:
+    sizes = state.shape[1:].as_list()
+    return tf.Variable(tf.zeros([0, *sizes]), trainable=False, shape=[None, *sizes])

@@ -61,6 +61,7 @@ def _any_of(words: list[str]) -> str:
 # What one token may look like: the first alternative that matches is taken.
 TOKEN = "|".join(
     [
+        "<unk>",  # as a model writes it
         rf"[a-z]\.[a-z]\.(?:[a-z]\.)*(?:-{_WORD})?",  # u.s., u.s.-based
         rf"(?:{_any_of(ABBREVIATIONS)})\.",
         r"https?://[^ \"<>()]*[a-z0-9/]",

@@ -248,7 +248,7 @@ def test_forbidden_words_never_come_out(model, contexts, method, allow_unknown):
     assert ("<unk>" in words) == allow_unknown
 
 
-@pytest.mark.parametrize("method", ["greedy", "sample", "beam"])
+@pytest.mark.parametrize("method", ["greedy", "sample"])
 def test_log_probabilities_are_the_models_own(model, contexts, method):
     """Neither temperature, nor a restriction, nor a forbidden word changes them."""
     model.scores[..., [PAD, GO, UNK]] = 1
@@ -260,15 +260,18 @@ def test_log_probabilities_are_the_models_own(model, contexts, method):
             assert sentence.log_probability == pytest.approx(expected, abs=1e-5)
 
 
-def test_a_beams_log_probabilities_are_the_models_own(model, contexts):
-    """Those of beams that ended early too, while others went on."""
+def test_beams_are_ranked_by_the_log_probability_that_they_tell(model, contexts):
+    """That among the allowed words, of beams that ended early too."""
     model.scores[..., [PAD, GO, UNK]] = 1
     options = {"method": "beam", "beam_width": 30, "max_length": 5}
+    decoding = Decoding(allow_unknown=False, **options)
     written = write(model, contexts, number=30, allow_unknown=False, **options)
     for context, group in zip(contexts, written):
         assert len({len(sentence.words) for sentence in group}) > 1
+        told = [sentence.log_probability for sentence in group]
+        assert told == sorted(told, reverse=True)
         for sentence in group:
-            expected = model.log_prob(ids_of(sentence), context)
+            expected = allowed_log_prob(model, ids_of(sentence), context, decoding)
             assert sentence.log_probability == pytest.approx(expected, abs=1e-5)
 
 

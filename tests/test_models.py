@@ -49,13 +49,13 @@ def make_batch(rng, rows=4, steps=7):
     context = rng.integers(-1, 12, (rows, 9))
     preceding = rng.integers(-1, 30, (rows, 3, 6))
     arrays = {"inputs": inputs * real, "targets": words * real, "context": context}
-    arrays["preceding"] = preceding
+    arrays |= {"preceding": preceding, "words": context}
     return {key: tf.constant(value, tf.int32) for key, value in arrays.items()}
 
 
 def widen(batch):
     """Return the batch with five more columns of padding."""
-    padding = {"inputs": 0, "targets": 0, "context": -1, "preceding": -1}
+    padding = {"inputs": 0, "targets": 0, "context": -1, "preceding": -1, "words": -1}
     return {
         key: tf.concat([ids, tf.fill([*ids.shape[:-1], 5], padding[key])], axis=-1)
         for key, ids in batch.items()

@@ -72,7 +72,7 @@ def oracle_loss(model, contexts, shift):
 @eager_and_graph
 def test_the_loss_is_the_oracle_s(rng, wrap):
     model, contexts = make_model(rng), draw_contexts(rng)
-    found = wrap(lambda: model.objective({"context": contexts}, training=False))()
+    found = wrap(lambda: model.objective({"words": contexts}, training=False))()
     np.testing.assert_allclose(
         found["loss"], oracle_loss(model, contexts, 1), rtol=1e-5
     )
@@ -81,7 +81,7 @@ def test_the_loss_is_the_oracle_s(rng, wrap):
 def test_the_other_document_is_drawn_in_training_and_never_the_same(rng):
     model, contexts = make_model(rng), draw_contexts(rng)
     drawn = {
-        round(float(model.objective({"context": contexts}, training=True)["loss"]), 5)
+        round(float(model.objective({"words": contexts}, training=True)["loss"]), 5)
         for _ in range(30)
     }
     expected = [oracle_loss(model, contexts, shift) for shift in range(1, B)]
@@ -102,7 +102,7 @@ def test_topics_are_the_words_ranked_by_their_share_in_it(rng):
 
 def test_a_document_alone_in_its_batch_has_no_loss(rng):
     model = make_model(rng)
-    terms = model.objective({"context": draw_contexts(rng)[:1]}, training=True)
+    terms = model.objective({"words": draw_contexts(rng)[:1]}, training=True)
     assert float(terms["loss"]) == 0
 
 
@@ -132,7 +132,7 @@ def test_training_learns_the_themes_of_the_toy_corpus(toy_data, tmp_path):
     model.build_weights()
     run = tmp_path / "RUN"
     run.mkdir()
-    loop = Training(batch_size=16, epochs=18, patience=18)
+    loop = Training(batch_size=16, epochs=90, patience=90)
     trainer = Trainer(model, dataset, run, loop, seed=1)
     state = trainer.train()
     history = read_history(run)
@@ -143,6 +143,15 @@ def test_training_learns_the_themes_of_the_toy_corpus(toy_data, tmp_path):
     themes = [Counter(theme[word] for word in words) for words in top_words(model, 6)]
     alike = sum(max(found.values()) for found in themes)
     assert alike >= 13  # of 18: six seeds have 13 to 18, words at random some 10
+
+
+def test_no_document_is_its_own_negative(toy_data, rng):
+    """In every batch, of any epoch, the next row is another document."""
+    data = Dataset(toy_data)
+    rows = make_model(rng).batching.rows(data.split("train"))
+    order = [rows.order(7, seed, 0) for seed in (None, 1, 2)]
+    for batch in (batch for batches in order for batch in batches):
+        assert len(set(rows.documents[batch])) == len(batch)
 
 
 def test_it_writes_no_sentences(rng):

@@ -51,6 +51,7 @@ TOKENS = {
         "caf\u00e9 na\u00efve \u017ei\u017eek \u4e2d\u6587 5 \u00a3"
     ),
     "a\u00a0b\u2003c\u200bd\u00ade": "a b cde",
+    "The <unk> said <UNK>'s <sigh>.": "the <unk> said <unk> 's < sigh > .",
     "": "",
     " \t\r\n": "",
 }

@@ -72,7 +72,8 @@ class Sentence:
     """A written sentence, the prompt included.
 
     `log_probability` is that of all its words, and of `<eos>` where `ended`, in nats,
-    under the model itself: neither temperature nor forbidden words change it.
+    under the model itself: neither temperature nor forbidden words change it. Only a
+    beam's words have theirs among the allowed ones, by which beams are ranked.
     """
 
     words: list[str]
@@ -130,8 +131,7 @@ class SentenceDecoder:
         """Go on from the prefix: word ids [N, T], 0 after `<eos>`, and log p [N]."""
         context = self.model.for_steps(context)
         state, before = self._read(prefix, context, rows)
-        nest = (tf.zeros([rows]), state, context)
-        cell = _StepCell(self.model, self.options.forbidden, nest)
+        cell = _StepCell(self.model, self.options.forbidden, (state, context))
         start = tf.fill([rows], prefix[-1])
         if self.options.method == "beam":
             ids, after = self._beam_search(cell, start)
@@ -173,7 +173,7 @@ class SentenceDecoder:
         # Where fewer sentences are possible than beams, tfa adds impossible ones.
         possible = final.log_probs > tf.float32.min / 2
         ids = tf.where(possible[:, :, None], ids, PAD)
-        log_probs = tf.reshape(final.log_probs + final.cell_state[0], [-1])
+        log_probs = tf.reshape(final.log_probs, [-1])
         return tf.reshape(ids, [-1, tf.shape(ids)[2]]), log_probs
 
     # tfa's loops are graph loops already, and autograph would take seconds over them.
@@ -194,12 +194,10 @@ class SentenceDecoder:
 class _StepCell(tf.keras.layers.Layer):
     """A model's `step` as the RNN cell that tfa's decoders drive.
 
-    inputs: word ids [N]; state: the log of the probability that the path left to the
-    allowed words [N], the model's state, and its context
+    inputs: word ids [N]; state: the model's state and its context
     -> log p [N, V], minus infinity at forbidden words; state.
 
-    tfa's beam search normalises log p over the allowed words. Adding what these had
-    gives back the model's own; as the state's first, it also tells tfa its dtype.
+    tfa's beam search normalises log p over the allowed words.
     """
 
     def __init__(self, model: Any, forbidden: Sequence[int], start: Any):
@@ -219,12 +217,9 @@ class _StepCell(tf.keras.layers.Layer):
 
     def call(self, token: tf.Tensor, flat_state: Any) -> tuple[tf.Tensor, list]:
         """Make one step; see the class."""
-        log_allowed, state, context = self._nest(flat_state)
+        state, context = self._nest(flat_state)
         log_probs, state = self._step(token, state, context)
-        log_probs = forbid(log_probs, self._forbidden)
-        allowed = tf.reduce_logsumexp(log_probs, axis=-1)
-        log_allowed += tf.where(token == EOS, 0.0, allowed)
-        return log_probs, _flatten((log_allowed, state, context))
+        return forbid(log_probs, self._forbidden), _flatten((state, context))
 
 
 def _flatten(nest: Any) -> list[tf.Tensor]:

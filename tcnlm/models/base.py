@@ -123,22 +123,26 @@ class TopicModel:
 
 
 class TopicsAlone(Method, TopicModel):
-    """A topic model that writes no sentences; it learns from the contexts alone.
+    """A topic model that writes no sentences; it learns from content words alone.
 
-    "loss" in its objective is the mean over the content words of the contexts.
+    They are those of the contexts of sequences or, where its batching says so, of whole
+    documents. "loss" in its objective is a mean over them.
     """
 
     per_word = "loss"
 
     def count_words(self, batch: dict[str, np.ndarray]) -> int:
         """Return the number of content words."""
-        return np.count_nonzero(batch["context"] >= 0)
+        words = batch["words"] if "words" in batch else batch["context"]
+        return np.count_nonzero(words >= 0)
 
     def build_weights(self) -> None:
         """Make every weight by one pass over a context of one word."""
-        word = tf.constant([[0]])
-        self.infer_context(word)
-        self.objective({"context": word}, training=False)
+        batch = self.batching.empty(1)
+        for name in {"context", "words"} & batch.keys():
+            batch[name] = tf.zeros_like(batch[name])
+        self.infer_context(tf.constant([[0]]))
+        self.objective(batch, training=False)
         self.built = True
 
 

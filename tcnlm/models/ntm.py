@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from preprocessing.vocabulary import Vocabulary
+from tcnlm.data.documents import Documents
 from tcnlm.data.word_vectors import starting_vectors
 from tcnlm.models.base import Terms, TopicsAlone
 
@@ -68,6 +69,7 @@ class NTM(TopicsAlone):
     """
 
     Config = Config
+    batching = Documents()
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
@@ -105,7 +107,7 @@ class NTM(TopicsAlone):
 
         The other documents are drawn in training, else each takes the next one.
         """
-        bow = self.bag(batch["context"])
+        bow = self.bag(batch["words"])
         scores = tf.matmul(
             self.infer(bow), self.words(tf.range(self.num_words)), transpose_b=True
         )

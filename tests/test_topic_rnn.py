@@ -6,8 +6,11 @@ import pytest
 import tensorflow as tf
 from helpers import assert_close, randomise
 
-from preprocessing.vocabulary import EOS, SPECIALS, Vocabulary
-from tcnlm.models.topic_rnn import CELLS, Config, TopicRNN
+from preprocessing.vocabulary import EOS, GO, SPECIALS, Vocabulary
+from tcnlm.data.dataset import Dataset
+from tcnlm.evaluation.perplexity import score
+from tcnlm.models.lstm import CELLS
+from tcnlm.models.topic_rnn import Config, TopicRNN
 
 B, M, C, V, K = 3, 5, 8, 13, 4
 LENGTHS = (5, 2, 4)  # targets of each sequence; the rest is padding
@@ -248,3 +251,47 @@ def test_a_draw_of_theta_varies_around_the_posterior_s_mean(rng):
     error = np.abs(draws.mean(axis=0) - model.context(batch)) / deviation
     assert (error < 5 / np.sqrt(400)).all()
     np.testing.assert_allclose(draws.std(axis=0), deviation, rtol=0.2)
+
+
+@pytest.mark.parametrize("cell", sorted(CELLS))
+def test_its_state_goes_through_windows_as_through_one_long_pass(toy_data, rng, cell):
+    """With one theta throughout, log p of a document is that of all its windows."""
+    data = Dataset(toy_data)
+    sizes = {"units": 5, "embedding_size": 4, "num_topics": 3, "encoder_units": (6,)}
+    config = Config(cell=cell, carry=True, window=4, dropout=0.0, **sizes)
+    model = TopicRNN(config, data.vocabulary)
+    model.build_weights()
+    for weight in model.trainable_variables:
+        weight.assign(rng.normal(scale=0.5, size=weight.shape))
+    for part in (model.encoder.mean, model.encoder.log_variance):
+        part.kernel.assign(tf.zeros_like(part.kernel))  # theta is the bias, always
+    split, expected = data.split("test"), 0.0
+    for document in map(split.document, range(split.num_documents)):
+        inputs = [word for sentence in document for word in (GO, *sentence)]
+        targets = [word for sentence in document for word in (*sentence, EOS)]
+        context = model.context({"context": tf.constant([[0]])})
+        rows = tf.constant([inputs]), tf.constant([targets])
+        expected -= float(tf.reduce_sum(model.log_probs(*rows, context)))
+    found = score(model, model.batching.rows(split), 3)
+    assert found.nll * split.num_targets == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_theta_of_a_window_knows_only_what_was_read(toy_data, rng):
+    """By gradient: of the words' counts, those of earlier windows move its words."""
+    data = Dataset(toy_data, context="read")
+    sizes = {"units": 5, "embedding_size": 4, "num_topics": 3, "encoder_units": (6,)}
+    model = TopicRNN(Config(carry=True, window=5, **sizes), data.vocabulary)
+    model.build_weights()
+    rows = model.batching.rows(data.split("test"))
+    for number in range(6):
+        batch = rows.batch(np.array([number]))
+        bow = model.bag(batch["context"])
+        with tf.GradientTape() as tape:
+            tape.watch(bow)
+            theta = tf.reduce_sum(model.encoder(bow)[0])
+        seen = np.flatnonzero(tape.gradient(theta, bow).numpy() * (bow.numpy() > 0))
+        before = rows.split.stream.words(
+            rows.first[:1] * 0 + rows.first[rows.bounds[0]], rows.first[[number]]
+        )["targets"][0]
+        content = data.vocabulary.topic_ids[before[before > 0]]
+        assert set(seen % bow.shape[1]) == set(content[content >= 0])

@@ -19,12 +19,17 @@ from tcnlm.models.base import (
     without,
 )
 
+CELLS = {
+    "lstm": tf.keras.layers.LSTM,
+    "gru": tf.keras.layers.GRU,
+    "rnn": tf.keras.layers.SimpleRNN,
+}
 KERAS_ORDER = (0, 1, 3, 2)  # of the gates i, f, o, c: Keras has i, f, c, o
 
 
 @dataclass(frozen=True)
-class RecurrentConfig:
-    """Settings of every LSTM; "small" has units=600 layers=1, "large" 900 and 2."""
+class WordConfig:
+    """Settings of what reads words; "small" has units=600 layers=1, "large" 900, 2."""
 
     units: int = 600  # paper, section 5: small
     layers: int = 1  # paper, section 5: small
@@ -32,20 +37,33 @@ class RecurrentConfig:
     embedding_scale: float = 1.0  # open: embeddings start U(-scale, scale), see README
     embeddings: str = "random"  # or "train", or a word2vec file
     dropout: float = 0.4  # paper, section 5
-    cutoffs: tuple[int, ...] = (2000, 10000)  # open; Grave et al.'s for 44K types
-    div_value: float = 4.0  # Grave et al. 2016
     learning_rate: float = 1e-3  # Adam; Lau et al. 2017
 
 
 @dataclass(frozen=True)
-class Config(RecurrentConfig):
+class RecurrentConfig(WordConfig):
+    """The same, and the settings of the adaptive softmax."""
+
+    cutoffs: tuple[int, ...] = (2000, 10000)  # open; Grave et al.'s for 44K types
+    div_value: float = 4.0  # Grave et al. 2016
+
+
+@dataclass(frozen=True)
+class CarryConfig:
+    """Settings of a recurrent layer whose state can go on through a document."""
+
+    cell: str = "lstm"  # or "gru", "rnn"
+    carry: bool = False  # carry the state from sentence to sentence of a document
+    window: int = 30  # targets in a row, through which gradients flow, where it does
+    reset: str = "document"  # of a carried state: at each one's start, or "never"
+
+
+@dataclass(frozen=True)
+class Config(CarryConfig, RecurrentConfig):
     """Settings of the LSTM."""
 
     recurrent_rate: float = 1.0  # share of learning_rate of the LSTM's own weights
     recurrent_start: str = "keras"  # or "product": of TCNLM's factors, multiplied out
-    carry: bool = False  # carry the state from sentence to sentence of a document
-    window: int = 30  # targets in a row, through which gradients flow, where it does
-    reset: str = "document"  # of a carried state: at each one's start, or "never"
 
 
 class LSTMLanguageModel(RecurrentLanguageModel):
@@ -77,33 +95,32 @@ class LSTMLanguageModel(RecurrentLanguageModel):
         return {"loss": loss, **terms}
 
 
-class LSTM(LSTMLanguageModel):
-    """p(y_m | y_<m) by an LSTM (eq. 2 and 3) that sees its own sentence only.
+class CarryingLanguageModel(LSTMLanguageModel):
+    """A recurrent model whose state may go on from sentence to sentence of a document.
 
-    With `carry=true` the state goes on from sentence to sentence, and it sees all that
-    precedes a word in its document: what Zheng, Vafa and Blei (TMLR 2023) found no
-    topic-guided model to beat.
-
-    With `recurrent_start="product"` and `recurrent_rate=0.5` its layers have the start
-    and the steps of TCNLM's cell with one topic: a control for what topics are worth.
+    With `carry=true` a row of its batches is a window, and a word is predicted from all
+    that precedes it in its document: what Zheng, Vafa and Blei (TMLR 2023) found no
+    topic-guided model to beat. Gradients flow through a window.
     """
 
-    Config = Config
-
-    def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
+    def __init__(self, config: CarryConfig, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
         if config.carry:
             self.batching = Windows(config.window, config.reset)
             self.carried = CarriedState(self.initial_state(1))
 
     def make_layer(self, index: int) -> tf.keras.layers.Layer:
-        """Return a Keras LSTM, which tells its last state if that is carried."""
-        layer = super().make_layer(index)
-        layer.return_state = self.config.carry
-        return layer
+        """Return a Keras layer, which tells its last state if that is carried."""
+        config = self.config
+        return CELLS[config.cell](
+            config.units,
+            return_sequences=True,
+            return_state=config.carry,
+            name=f"{config.cell}_{index}",
+        )
 
     def run_layer(self, layer: Any, inputs: tf.Tensor, context: Any) -> tf.Tensor:
-        """Run the layer from a zero state; there is no context."""
+        """Run the layer from a zero state."""
         outputs = layer(inputs)
         return outputs[0] if self.config.carry else outputs
 
@@ -114,20 +131,38 @@ class LSTM(LSTMLanguageModel):
         outputs, *after = layer(inputs, initial_state=state, mask=mask)
         return outputs, after
 
-    def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
-        """Return {"loss": nats a row, "nll": nats a target}; keep a carried state."""
+    def read(
+        self, batch: dict[str, tf.Tensor], context: Any, training: bool
+    ) -> tf.Tensor:
+        """Return the last outputs [B, T, H] of a batch; keep a carried state."""
         if not self.config.carry:
-            return super().objective(batch, training)
-        states, targets = self.carried.start(batch["fresh"]), batch["targets"]
-        hidden, after = self.carry_hidden(batch["inputs"], states, training)
+            return self.hidden(batch["inputs"], context, training)
+        start = self.carried.start(batch["fresh"])
+        outputs, after = self.carry_hidden(batch["inputs"], start, training)
         self.carried.keep(after)
-        log_probs = self.target_log_probs(hidden, targets, self.context(batch))
-        loss, terms = language_terms(log_probs, targets)
-        return {"loss": loss, **terms}
+        return outputs
 
     def state_apart(self) -> AbstractContextManager:
         """Return a context that leaves the carried state as it was."""
         return self.carried.apart() if self.config.carry else super().state_apart()
+
+
+class LSTM(CarryingLanguageModel):
+    """p(y_m | y_<m) by an LSTM (eq. 2 and 3) that sees its own sentence only.
+
+    With `recurrent_start="product"` and `recurrent_rate=0.5` its layers have the start
+    and the steps of TCNLM's cell with one topic: a control for what topics are worth.
+    """
+
+    Config = Config
+
+    def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
+        """Return {"loss": nats a row, "nll": nats a target}."""
+        context, targets = self.context(batch), batch["targets"]
+        hidden = self.read(batch, context, training)
+        log_probs = self.target_log_probs(hidden, targets, context)
+        loss, terms = language_terms(log_probs, targets)
+        return {"loss": loss, **terms}
 
     def prepare(self, dataset: Any) -> None:
         """Start the embeddings, and each layer at a fresh cell's product if asked."""

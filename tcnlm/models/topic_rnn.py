@@ -15,36 +15,20 @@ from tcnlm.layers.adaptive_softmax import cross_entropy
 from tcnlm.layers.distributions import gaussian_kl
 from tcnlm.layers.neural_topics import TopicEncoder
 from tcnlm.models.base import Terms, TopicModel, language_terms
-from tcnlm.models.lstm import LSTMLanguageModel
-
-CELLS = {
-    "lstm": tf.keras.layers.LSTM,
-    "gru": tf.keras.layers.GRU,
-    "rnn": tf.keras.layers.SimpleRNN,
-}
+from tcnlm.models.lstm import CarryConfig, CarryingLanguageModel, WordConfig
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(CarryConfig, WordConfig):
     """Settings of TopicRNN; TCNLM's authors compare it at the sizes of their LSTM."""
 
-    cell: str = "lstm"  # or "gru", "rnn"; which one TCNLM's Table 2 has is not stated
-    units: int = 600  # TCNLM, section 5: small
-    layers: int = 1  # TCNLM, section 5: small
-    embedding_size: int = 300  # as the other systems
-    embedding_scale: float = 1.0  # as the other systems
-    embeddings: str = "random"  # or "train", or a word2vec file
-    dropout: float = 0.4  # TCNLM, section 5
-    learning_rate: float = (
-        1e-3  # Adam, as the poster says; its rate as the other systems
-    )
     num_topics: int = 100  # TCNLM, Tables 2 to 4: 50, 100 and 150
     encoder_units: tuple[int, ...] = (256, 256)  # as TCNLM; of the paper's unverified
     encoder_input: str = "log"  # as TCNLM here; the poster's X_c are "counts"
     document_sequences: float = 10.0  # that share a KL; sentences of a PTB document
 
 
-class TopicRNN(LSTMLanguageModel, TopicModel):
+class TopicRNN(CarryingLanguageModel, TopicModel):
     """An RNN whose content words, but not its stop words, lean to the topics of theta.
 
     theta ~ N(0, I) [K]; at every word, h_t [H] being the RNN's state,
@@ -79,13 +63,6 @@ class TopicRNN(LSTMLanguageModel, TopicModel):
             config.num_topics, config.encoder_units, config.encoder_input
         )
         self.is_stop_word = (vocabulary.topic_ids < 0).astype(np.int32)  # [V]
-
-    def make_layer(self, index: int) -> tf.keras.layers.Layer:
-        """Return a Keras layer of the chosen cell."""
-        cell = self.config.cell
-        return CELLS[cell](
-            self.config.units, return_sequences=True, name=f"{cell}_{index}"
-        )
 
     def make_softmax(self) -> tf.keras.layers.Layer:
         """Return the softmax with the switch."""
@@ -135,7 +112,7 @@ class TopicRNN(LSTMLanguageModel, TopicModel):
         mean, log_variance = self.encoder(self.bag(batch["context"]))
         theta = self.draw(mean, log_variance) if training else mean
         real = tf.where(targets != PAD)
-        hidden = self.hidden(batch["inputs"], theta, training)
+        hidden = self.read(batch, theta, training)
         joint = self._joint(real, hidden, targets, theta)
         labels = tf.gather(self.is_stop_word, tf.gather_nd(targets, real))
         language, _ = language_terms(tf.gather(joint, labels, batch_dims=1), targets)

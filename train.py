@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from preprocessing.errors import errors_reported
@@ -12,21 +14,29 @@ from tcnlm.data.dataset import Dataset
 from tcnlm.generation.saved_model import export
 from tcnlm.models import MODELS, model_class
 from tcnlm.process import keep_memory, make_reproducible
+from tcnlm.settings import Settings, describe, names, override, whole_number
 from tcnlm.training.runs import WEIGHTS, make_model, new_config, open_run
-from tcnlm.training.settings import Training, describe, override
+from tcnlm.training.settings import Training
 from tcnlm.training.trainer import NotFiniteError, Trainer
+
+PRESETS = {
+    "paper-small": {"units": 600, "layers": 1},
+    "paper-large": {"units": 900, "layers": 2},
+    "table6": {"units": 100, "layers": 1, "num_topics": 30},
+    "tiny": {"units": 16, "embedding_size": 16, "num_topics": 5, "head_start": 100},
+}
 
 
 def main(options: argparse.Namespace, command: str) -> None:
     """Train as the options say, then write the SavedModel."""
     keep_memory()
     make_reproducible(options.seed, options.threads)
-    defaults = model_class(options.model).Config(), Training()
-    settings, loop = override(defaults, options.set)
+    settings, loop = chosen_settings(options)
     dataset, run = Dataset(options.data, loop.context), Path(options.out)
     config = new_config(options.model, settings, loop, dataset, options.seed, command)
-    open_run(run, config, dataset.vocabulary)
     model = make_model(config, dataset.vocabulary)
+    model.check()
+    open_run(run, config, dataset.vocabulary)
     trainer = Trainer(model, dataset, run, loop, options.seed)
     state = trainer.train()
     model.load_weights(run / WEIGHTS)
@@ -37,12 +47,21 @@ def main(options: argparse.Namespace, command: str) -> None:
     print(f"{run}: {best} after {state.epoch} epochs")
 
 
+def chosen_settings(options: argparse.Namespace) -> tuple[Settings, Training]:
+    """Return the model's and the loop's settings: defaults, preset, then --set."""
+    kinds = {name: model_class(name).Config for name in MODELS}
+    config = kinds[options.model]()
+    preset = PRESETS.get(options.preset, {}).items()
+    config = replace(config, **{k: v for k, v in preset if k in names(config)})
+    return override((config, Training()), options.set, kinds)
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    settings = {name: model_class(name).Config() for name in MODELS}
+    settings = {name: model_class(name).Config for name in MODELS}
     parsed = argparse.ArgumentParser(
         description=__doc__,
-        epilog=describe({"training": Training(), **settings}),
+        epilog=describe(settings, Training, PRESETS),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parsed.add_argument
@@ -63,8 +82,10 @@ def parser() -> argparse.ArgumentParser:
         help="start from word2vec vectors made "
         "from the training text, or from a file; short for --set embeddings=...",
     )
-    add("--seed", type=int, default=1, help="of all that is random (default: 1)")
-    add("--threads", type=int, default=0, help="cores to use (default: 0, all)")
+    add("--preset", choices=sorted(PRESETS), help="sizes to start from, listed below")
+    seed, cores = whole_number(0, 2**31 - 1), whole_number(0, os.cpu_count() or 1)
+    add("--seed", type=seed, default=1, help="of all that is random (default: 1)")
+    add("--threads", type=cores, default=0, help="cores to use (default: 0, all)")
     return parsed
 
 

@@ -1,6 +1,5 @@
 """What every registered method must do, whatever it is."""
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -12,15 +11,11 @@ import tcnlm.models
 from preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.models import MODELS, model_class
 from tcnlm.models.base import LanguageModel, TopicModel
+from tcnlm.settings import names
 from tcnlm.training.optimization import GroupedAdam
 
 WORDS = [*SPECIALS, *(f"w{i}" for i in range(26))]
 VOCABULARY = Vocabulary(WORDS, np.arange(30, 0, -1), WORDS[8:20])
-TINY = {"units": 6, "embedding_size": 5, "cutoffs": (12,), "layers": 2}
-TINY |= {"num_topics": 3, "num_factors": 4, "encoder_units": (7, 7)}
-TINY |= {"topic_size": 4, "filters": 5, "topic_dropout": 0.0}
-TINY |= {"context_sentences": 3, "context_units": 4}
-
 every_model = pytest.mark.parametrize("name", sorted(MODELS))
 language_models = pytest.mark.parametrize(
     "name", [n for n in sorted(MODELS) if issubclass(model_class(n), LanguageModel)]
@@ -32,9 +27,8 @@ topic_models = pytest.mark.parametrize(
 
 def make(name, **settings):
     kind = model_class(name)
-    has = {field.name for field in dataclasses.fields(kind.Config)}
-    chosen = {k: value for k, value in {**TINY, **settings}.items() if k in has}
-    model = kind(kind.Config(**chosen), VOCABULARY, seed=3)
+    chosen = {k: value for k, value in settings.items() if k in names(kind.Config)}
+    model = kind(kind.Config(**{**kind.TINY, **chosen}), VOCABULARY, seed=3)
     model.build_weights()
     return model
 

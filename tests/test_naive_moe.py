@@ -39,7 +39,7 @@ def make_model(rng, **settings):
     chosen = {"num_topics": K, "layers": 2, "dropout": 0.0, **settings}
     config = Config(
         units=H, embedding_size=E, encoder_units=(8, 8), encoder_dropout=0.0,
-        prior_mean=PRIOR[0], prior_variance=PRIOR[1], diversity_weight=0.3,
+        prior_variance=PRIOR[1], diversity_weight=0.3,
         cutoffs=(6, 9), **chosen,
     )  # fmt: skip
     model = NaiveMoE(config, vocabulary)

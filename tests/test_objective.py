@@ -12,7 +12,7 @@ from tcnlm.models.tcnlm import TCNLM, Config
 B, M, C, V, D, K = 3, 5, 8, 13, 6, 4
 LENGTHS = (5, 2, 4)  # targets of each sequence; the rest is padding
 WEIGHTS = ("Wa", "Wb", "Wc", "Ua", "Ub", "Uc", "bias")
-PRIOR = (0.4, 1.7)
+PRIOR = (0.0, 1.7)
 
 
 def make_model(rng, **settings):
@@ -20,7 +20,7 @@ def make_model(rng, **settings):
     vocabulary = Vocabulary([*SPECIALS, *words], [0] * 4 + [9] * len(words), words[:D])
     config = Config(
         units=7, layers=2, embedding_size=5, num_factors=6, num_topics=K,
-        encoder_units=(8, 8), prior_mean=PRIOR[0], prior_variance=PRIOR[1],
+        encoder_units=(8, 8), prior_variance=PRIOR[1],
         diversity_weight=0.3, dropout=0.0, encoder_dropout=0.0, cutoffs=(6, 9),
         **settings,
     )  # fmt: skip

@@ -17,8 +17,9 @@ from helpers import read_history
 
 from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation.evaluate import Reference, evaluate
+from tcnlm.settings import from_json
 from tcnlm.training import runs
-from tcnlm.training.settings import Training, from_json
+from tcnlm.training.settings import Training
 from tcnlm.training.trainer import Trainer
 
 FOLDER = toy.ROOT / "tests" / "old_runs"

@@ -16,7 +16,8 @@ import train
 from preprocessing.arguments import parser as preprocessing_parser
 from tcnlm.coherence.__main__ import parser as coherence_parser
 from tcnlm.models import MODELS, model_class
-from tcnlm.training.settings import Training, override
+from tcnlm.settings import override
+from tcnlm.training.settings import Training
 from tools.results import PAGES
 
 README = (toy.ROOT / "README.md").read_text()

@@ -8,14 +8,17 @@ import sys
 import pytest
 import toy
 
+import train
 from tcnlm.models import MODELS, model_class
-from tcnlm.training.settings import (
+from tcnlm.settings import (
+    RETIRED,
     SettingError,
-    Training,
     describe,
     from_json,
+    names,
     override,
 )
+from tcnlm.training.settings import Training
 
 CONFIG = model_class("tcnlm").Config
 
@@ -60,6 +63,20 @@ def test_an_unknown_name_is_refused_naming_the_known(assignment):
         ("dropout=1.0", "below 1"),
         ("dropout=-0.1", "at least 0"),
         ("encoder_input=words", "counts or log or frequencies"),
+        ("cutoffs=1000,500", "rising numbers"),
+        ("cutoffs=0,5", "at least 1"),
+        ("div_value=0", "at least 1"),
+        ("prior_variance=0", "above 0"),
+        ("encoder_units=-4", "at least 1"),
+        ("encoder_units=7,0", "at least 1"),
+        ("clip_norm=0", "above 0"),
+        ("head_start_rates=0.1", "2 numbers"),
+        ("head_start_rates=", "2 numbers"),
+        ("head_start_rates=1,2,3", "2 numbers"),
+        ("head_start_rates=1,nan", "numbers with commas"),
+        ("head_start_rates=inf,1", "numbers with commas"),
+        ("head_start_rates=-1,1", "at least 0"),
+        ("decay=slow", "constant or linear or cosine"),
         ("learning_rate=nan", "a number"),
         ("alpha=0", "above 0"),
         ("passes=0", "at least 1"),
@@ -83,10 +100,121 @@ def test_settings_of_another_version_are_refused():
         from_json(CONFIG, {"no_such_setting": 1})
 
 
-def test_every_setting_is_described_with_its_default():
-    text = describe({"tcnlm": CONFIG()})
+def test_a_retired_setting_is_taken_with_the_value_that_it_always_had():
+    then = {**dataclasses.asdict(CONFIG(units=7)), **RETIRED}
+    assert from_json(CONFIG, then) == CONFIG(units=7)
+    for name, value in RETIRED.items():
+        assert name not in names(CONFIG)
+        other = value + 1 if isinstance(value, (int, float)) else "other"
+        with pytest.raises(SettingError, match=f"{name}=.*now always"):
+            from_json(CONFIG, {**then, name: other})
+
+
+@pytest.mark.parametrize(
+    ("values", "complaint"),
+    [
+        ({"units": 0}, "units=0: must be at least 1"),
+        ({"units": "7"}, "units=7: must be a whole number"),
+        ({"units": True}, "units=true: must be a whole number"),
+        ({"cutoffs": [5, 5]}, "cutoffs=5,5: must be rising numbers"),
+        ({"encoder_input": "words"}, "encoder_input=words: must be counts or"),
+        ({"learning_rate": float("nan")}, "learning_rate=nan: must be a number"),
+    ],
+)
+def test_bounds_hold_for_python_and_config_json_too(values, complaint):
+    with pytest.raises(SettingError, match=complaint):
+        from_json(CONFIG, values)
+
+
+@pytest.mark.parametrize(
+    ("assignment", "hint"),
+    [
+        ("unit=900", "did you mean units?"),
+        ("filters=3", "filters belongs to tdlm"),
+        ("alpha=1", "alpha belongs to lda, lda_lstm"),
+    ],
+)
+def test_a_wrong_name_is_told_what_was_meant(assignment, hint):
+    kinds = {name: model_class(name).Config for name in sorted(MODELS)}
+    with pytest.raises(SettingError, match=re.escape(hint)):
+        override((CONFIG(), Training()), [assignment], kinds)
+
+
+def test_every_setting_is_described_once_with_its_default():
+    kinds = {name: model_class(name).Config for name in MODELS}
+    text = describe(kinds, Training, {"small": {"units": 600}})
+    for kind in (*kinds.values(), Training):
+        for field in dataclasses.fields(kind):
+            assert f"  {field.name}=" in text
     for field in dataclasses.fields(CONFIG):
-        assert f"  {field.name}=" in text
+        assert field.metadata["text"] in text
+    assert text.count("  units=600; naive_moe: 100\n") == 1
+    assert "  small: units=600\n" in text
+
+
+def test_a_preset_sets_the_sizes_that_a_model_has_and_set_overrides_it():
+    given = ["D", "--out", "R", "--model", "lstm", "--preset", "table6"]
+    config, _ = train.chosen_settings(train.parser().parse_args(given))
+    assert (config.units, config.layers) == (100, 1)
+    given += ["--set", "units=50"]
+    assert train.chosen_settings(train.parser().parse_args(given))[0].units == 50
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--seed", "-1"), ("--seed", "1.5"), ("--threads", "-1"), ("--threads", "100000")],
+)
+def test_a_seed_or_number_of_threads_out_of_bounds_is_refused(option, value, capsys):
+    with pytest.raises(SystemExit):
+        train.parser().parse_args(["D", "--out", "R", option, value])
+    assert "must be a whole number from 0 to" in capsys.readouterr().err
+
+
+def test_embeddings_that_are_not_there_are_refused_before_anything_is_written(
+    toy_data, tmp_path
+):
+    settings = ["embeddings=/nope.txt"]
+    command = toy.train_command(toy_data, tmp_path / "RUN", settings=settings)
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 2
+    assert "--embeddings /nope.txt" in result.stderr
+    assert not (tmp_path / "RUN").exists()
+
+
+# --- All settings of all models -------------------------------------------------------
+
+
+def every_setting():
+    """Return (model or "training", settings, field) of all there are."""
+    kinds = {name: model_class(name).Config for name in sorted(MODELS)}
+    return [
+        pytest.param(kind, field, id=f"{name}-{field.name}")
+        for name, kind in {**kinds, "training": Training}.items()
+        for field in dataclasses.fields(kind)
+    ]
+
+
+def outside(field):
+    """Return values of the field's type that its bounds exclude."""
+    bounds, value = field.metadata["bounds"], field.default
+    if isinstance(value, str):
+        return ["no such choice"] if bounds.choices else []
+    if isinstance(value, bool):
+        return ["neither"]
+    numbers = [bounds.least - 1, bounds.above, bounds.below, bounds.most + 1]
+    wrong = [number for number in numbers if abs(number) < float("inf")]
+    wrong = [type(value)(n) if isinstance(value, int) else n for n in wrong]
+    if isinstance(value, tuple):
+        wrong = [tuple(number for _ in value) for number in wrong]
+    return [*wrong, float("nan"), None]
+
+
+@pytest.mark.parametrize(("kind", "field"), every_setting())
+def test_no_setting_of_any_model_can_be_out_of_its_bounds(kind, field):
+    assert field.metadata["text"]
+    for value in outside(field):
+        with pytest.raises(SettingError, match=f"^{field.name}="):
+            kind(**{field.name: value})
 
 
 def test_train_refuses_bad_settings_without_a_traceback(toy_data, tmp_path):

@@ -1,24 +1,23 @@
 """Models of a few words with random weights, and RUNs of them, without training."""
 
-import dataclasses
-
 import numpy as np
 import tensorflow as tf
 
 from preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.files import write_json
 from tcnlm.models import model_class
+from tcnlm.settings import names
 from tcnlm.training.runs import FORMAT_VERSION, WEIGHTS
 
 TOPIC_WORDS = "ship sea sail bread oven cook judge court trial naïve".split()
 WORDS = [*SPECIALS, *"the of a , . 's n't does u.s. mr.".split(), *TOPIC_WORDS]
-SETTINGS = {"units": 6, "embedding_size": 5, "cutoffs": [8, 14], "dropout": 0.4}
-SETTINGS |= {"num_topics": 4, "encoder_units": [7, 7], "context_units": 3}
+SETTINGS = {"layers": 1, "cutoffs": [8, 14], "num_topics": 4, "context_units": 3}
 
 
 def settings(name):
-    has = {field.name for field in dataclasses.fields(model_class(name).Config)}
-    return {key: value for key, value in SETTINGS.items() if key in has}
+    kind = model_class(name)
+    chosen = {k: value for k, value in SETTINGS.items() if k in names(kind.Config)}
+    return {**kind.TINY, **chosen}
 
 
 def make_model(name="tcnlm", seed=3):

@@ -26,6 +26,12 @@ def starting_vectors(source: str, dataset: Any, size: int, seed: int) -> dict:
     return {i: vectors[word] for i, word in words if word in vectors}
 
 
+def check_source(source: str, size: int) -> None:
+    """Raise InputError where a source is a file without vectors of this size."""
+    if source not in ("random", "train"):
+        read_vectors(Path(source), size, limit=1)
+
+
 def train_vectors(dataset: Any, size: int, seed: int) -> KeyedVectors:
     """Return skip-gram vectors of the training sentences, keyed by word id.
 
@@ -68,12 +74,17 @@ def write_vectors(path: Path, vectors: KeyedVectors, words: Sequence[str]) -> No
         named.save_word2vec_format(str(aside), binary=_is_binary(path))
 
 
-def read_vectors(path: Path, size: int) -> KeyedVectors:
-    """Read word2vec's text format, or its binary one where the name ends in .bin."""
+def read_vectors(path: Path, size: int, limit: int | None = None) -> KeyedVectors:
+    """Read word2vec's text format, or its binary one where the name ends in .bin.
+
+    limit: only so many vectors.
+    """
     from gensim.models import KeyedVectors
 
     try:
-        vectors = KeyedVectors.load_word2vec_format(str(path), binary=_is_binary(path))
+        vectors = KeyedVectors.load_word2vec_format(
+            str(path), binary=_is_binary(path), limit=limit
+        )
     except (OSError, ValueError, UnicodeDecodeError, EOFError) as error:
         raise InputError(f"--embeddings {path}: not a word2vec file: {error}") from None
     if vectors.vector_size != size:

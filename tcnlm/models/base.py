@@ -13,9 +13,10 @@ import tensorflow as tf
 from preprocessing.vocabulary import PAD, Vocabulary
 from tcnlm.data.batching import Batching
 from tcnlm.data.sequences import Sequences
-from tcnlm.data.word_vectors import fill, starting_vectors
+from tcnlm.data.word_vectors import check_source, fill, starting_vectors
 from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax
 from tcnlm.layers.neural_topics import bag_of_words
+from tcnlm.settings import Settings
 from tcnlm.training.optimization import GroupedAdam
 
 Terms = dict[str, tf.Tensor]
@@ -30,6 +31,8 @@ class Method(tf.keras.Model):
     by.
     """
 
+    Config: type[Settings]
+    TINY: dict[str, Any] = {}  # settings with which tests sweep over all methods
     per_word: str
     batching: Batching = Sequences()  # what a row of its batches is
 
@@ -37,13 +40,16 @@ class Method(tf.keras.Model):
         """Return the number of words that the term `per_word` is a mean of."""
         raise NotImplementedError
 
-    def __init__(self, config: Any, vocabulary: Vocabulary, seed: int = 0):
+    def __init__(self, config: Settings, vocabulary: Vocabulary, seed: int = 0):
         super().__init__()
         self.config = config
         self.vocabulary = vocabulary
         self.initial_seed = seed
         self.noise = tf.random.Generator.from_seed(seed, alg="philox")
         self.steps = tf.Variable(0, trainable=False, dtype=tf.int64, name="steps")
+
+    def check(self) -> None:
+        """Refuse by InputError, before anything is written, what cannot be trained."""
 
     def prepare(self, dataset: Any) -> None:
         """Set before training what the data decides; by default nothing."""
@@ -153,7 +159,7 @@ class RecurrentLanguageModel(LanguageModel):
     state (the placement of Lau et al. 2017).
     """
 
-    def __init__(self, config: Any, vocabulary: Vocabulary, seed: int = 0):
+    def __init__(self, config: Settings, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
         scale = config.embedding_scale
         self.embedding = tf.keras.layers.Embedding(
@@ -197,6 +203,10 @@ class RecurrentLanguageModel(LanguageModel):
         context: a nest of [N, ...], that of each state.
         """
         return hidden
+
+    def check(self) -> None:
+        """Refuse a file of embeddings that is not there or does not fit."""
+        check_source(self.config.embeddings, self.config.embedding_size)
 
     def prepare(self, dataset: Any) -> None:
         """Put in the word embeddings to start from, unless they are random."""

@@ -11,6 +11,7 @@ from preprocessing.vocabulary import Vocabulary
 from tcnlm.data.sequences import Sequences
 from tcnlm.layers.lstm import GATES, ForgetBias, ZeroState, activate, remember
 from tcnlm.models import lstm
+from tcnlm.settings import setting
 
 Sentences = tuple[tf.Tensor, tf.Tensor]
 
@@ -19,8 +20,12 @@ Sentences = tuple[tf.Tensor, tf.Tensor]
 class Config(lstm.RecurrentConfig):
     """Settings of LCLM; "small" is units=600 layers=1, "large" units=900 layers=2."""
 
-    context_sentences: int = 4  # n; what Lau et al. 2017 chose for it, from memory
-    context_units: int = 300  # open: of each direction, and of the attention
+    context_sentences: int = setting(
+        4, "sentences before that it reads; Lau et al. 2017, from memory", least=1
+    )
+    context_units: int = setting(
+        300, "units of each direction, and of the attention; not stated", least=1
+    )
 
 
 class LCLM(lstm.LSTMLanguageModel):
@@ -45,6 +50,7 @@ class LCLM(lstm.LSTMLanguageModel):
     """
 
     Config = Config
+    TINY = {**lstm.LSTM.TINY, "context_sentences": 3, "context_units": 4}
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)

@@ -21,20 +21,23 @@ from tqdm import tqdm
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.layers.distributions import dirichlet_kl, dirichlet_log_mean
 from tcnlm.models.base import Terms, TopicModel, TopicsAlone
+from tcnlm.settings import Settings, setting
 
 TINY = 1e-10  # floor of a word's probability; gensim's is float32's epsilon
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Settings):
     """Settings of LDA."""
 
-    num_topics: int = 100  # paper, Table 4: 50, 100 and 150
-    alpha: float = 0.1  # of the prior on t; said to be Lau et al. 2017's, not verified
-    eta: float = 0.01  # of the prior on a topic; likewise
-    passes: int = 10  # open: of the fit over the training documents
-    chunk_size: int = 256  # open: documents in an update of the fit
-    iterations: int = 50  # of the E-step; gensim's
+    num_topics: int = setting(100, "paper, Table 4: 50, 100 and 150 topics", least=1)
+    alpha: float = setting(
+        0.1, "of the prior on t; said to be Lau et al. 2017's, not verified", above=0
+    )
+    eta: float = setting(0.01, "of the prior on a topic; likewise", above=0)
+    passes: int = setting(10, "passes of the fit over the training documents", least=1)
+    chunk_size: int = setting(256, "documents in an update of the fit", least=1)
+    iterations: int = setting(50, "of the E-step; gensim's default", least=1)
 
 
 class DirichletTopics(TopicModel):
@@ -77,6 +80,7 @@ class LDA(DirichletTopics, TopicsAlone):
     """
 
     Config = Config
+    TINY = {"num_topics": 3, "passes": 2}
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)

@@ -27,6 +27,7 @@ class LDALSTM(lda.DirichletTopics, lstm.LSTMLanguageModel):
     """
 
     Config = Config
+    TINY = {**lstm.LSTM.TINY, **lda.LDA.TINY}
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)

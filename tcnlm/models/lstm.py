@@ -18,6 +18,7 @@ from tcnlm.models.base import (
     language_terms,
     without,
 )
+from tcnlm.settings import Settings, setting
 
 CELLS = {
     "lstm": tf.keras.layers.LSTM,
@@ -28,42 +29,82 @@ KERAS_ORDER = (0, 1, 3, 2)  # of the gates i, f, o, c: Keras has i, f, c, o
 
 
 @dataclass(frozen=True)
-class WordConfig:
+class WordConfig(Settings):
     """Settings of what reads words; "small" has units=600 layers=1, "large" 900, 2."""
 
-    units: int = 600  # paper, section 5: small
-    layers: int = 1  # paper, section 5: small
-    embedding_size: int = 300  # Lau et al. 2017; TCNLM's own is not stated
-    embedding_scale: float = 1.0  # open: embeddings start U(-scale, scale), see README
-    embeddings: str = "random"  # or "train", or a word2vec file
-    dropout: float = 0.4  # paper, section 5
-    learning_rate: float = 1e-3  # Adam; Lau et al. 2017
+    units: int = setting(
+        600, "hidden units of a layer; paper: 600 small, 900 large", least=1
+    )
+    layers: int = setting(1, "recurrent layers; paper: 1 small, 2 large", least=1)
+    embedding_size: int = setting(
+        300,
+        "numbers of a word's vector; Lau et al. 2017, TCNLM's is not stated",
+        least=1,
+    )
+    embedding_scale: float = setting(
+        1.0, "embeddings start in U(-scale, scale); docs/deviations.md", above=0
+    )
+    embeddings: str = setting(
+        "random", 'where they start: "random", "train" (word2vec) or a word2vec file'
+    )
+    dropout: float = setting(
+        0.4,
+        "share dropped of the embeddings and of each layer's output; paper",
+        least=0,
+        below=1,
+    )
+    learning_rate: float = setting(1e-3, "of Adam; Lau et al. 2017", above=0)
 
 
 @dataclass(frozen=True)
 class RecurrentConfig(WordConfig):
     """The same, and the settings of the adaptive softmax."""
 
-    cutoffs: tuple[int, ...] = (2000, 10000)  # open; Grave et al.'s for 44K types
-    div_value: float = 4.0  # Grave et al. 2016
+    cutoffs: tuple[int, ...] = setting(
+        (2000, 10000),
+        "ranks where the tails of the softmax begin; Grave et al. 2016",
+        least=1,
+        rising=True,
+    )
+    div_value: float = setting(
+        4.0,
+        "each tail has this many times fewer dimensions; Grave et al. 2016",
+        least=1,
+    )
 
 
 @dataclass(frozen=True)
-class CarryConfig:
+class CarryConfig(Settings):
     """Settings of a recurrent layer whose state can go on through a document."""
 
-    cell: str = "lstm"  # or "gru", "rnn"
-    carry: bool = False  # carry the state from sentence to sentence of a document
-    window: int = 30  # targets in a row, through which gradients flow, where it does
-    reset: str = "document"  # of a carried state: at each one's start, or "never"
+    cell: str = setting(
+        "lstm", "of the recurrent layers", choices=("lstm", "gru", "rnn")
+    )
+    carry: bool = setting(
+        False, "carry the state from sentence to sentence of a document"
+    )
+    window: int = setting(
+        30, "with carry: targets of a window, through which gradients flow", least=1
+    )
+    reset: str = setting(
+        "document",
+        "with carry: where the state begins anew",
+        choices=("document", "never"),
+    )
 
 
 @dataclass(frozen=True)
 class Config(CarryConfig, RecurrentConfig):
     """Settings of the LSTM."""
 
-    recurrent_rate: float = 1.0  # share of learning_rate of the LSTM's own weights
-    recurrent_start: str = "keras"  # or "product": of TCNLM's factors, multiplied out
+    recurrent_rate: float = setting(
+        1.0, "share of learning_rate of the LSTM's own weights", above=0
+    )
+    recurrent_start: str = setting(
+        "keras",
+        "of those weights; product: TCNLM's factors multiplied out",
+        choices=("keras", "product"),
+    )
 
 
 class LSTMLanguageModel(RecurrentLanguageModel):
@@ -155,6 +196,7 @@ class LSTM(CarryingLanguageModel):
     """
 
     Config = Config
+    TINY = {"units": 6, "layers": 2, "embedding_size": 5, "cutoffs": (12,)}
 
     def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
         """Return {"loss": nats a row, "nll": nats a target}."""

@@ -9,7 +9,13 @@ import tensorflow as tf
 
 from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax
 from tcnlm.layers.lstm import GATES, ForgetBias, ZeroState, activate, update
-from tcnlm.models.neural_topics import JointConfig, NeuralTopicLanguageModel
+from tcnlm.models.lstm import LSTM
+from tcnlm.models.neural_topics import (
+    JointConfig,
+    NeuralTopicLanguageModel,
+    NeuralTopicModel,
+)
+from tcnlm.settings import setting
 
 TINY = 1.2e-38  # floor of a proportion, keeps the logarithm finite
 
@@ -18,8 +24,10 @@ TINY = 1.2e-38  # floor of a proportion, keeps the logarithm finite
 class Config(JointConfig):
     """Settings of the naive MoE; the topic model's are TCNLM's."""
 
-    units: int = 100  # paper, section 5.4: of each expert
-    num_topics: int = 30  # paper, section 5.4; as many experts
+    units: int = setting(
+        100, "hidden units of each expert; paper, section 5.4", least=1
+    )
+    num_topics: int = setting(30, "and experts; paper, section 5.4", least=1)
 
 
 class NaiveMoE(NeuralTopicLanguageModel):
@@ -38,6 +46,7 @@ class NaiveMoE(NeuralTopicLanguageModel):
     """
 
     Config = Config
+    TINY = {**LSTM.TINY, **NeuralTopicModel.TINY, "head_start": 9}
 
     def make_layer(self, index: int) -> tf.keras.layers.Layer:
         """Return a layer of all experts' LSTMs."""

@@ -1,6 +1,6 @@
 """The neural topic model of TCNLM (Wang et al. 2018, section 3.1), alone or as a part.
 
-    theta ~ N(mu_0, sigma_0^2), t = softmax(W theta + b), w ~ beta t      (eq. 4 to 6)
+    theta ~ N(0, sigma_0^2), t = softmax(W theta + b), w ~ beta t      (eq. 4 to 6)
 
 with q(theta | d) = N(mu(d), sigma^2(d)) by an encoder of the bag of words d, and the
 bound E log p(d | t) - KL(q || prior) + lambda R (first terms of eq. 17, and eq. 18).
@@ -36,6 +36,7 @@ from tcnlm.models.base import (
     without,
 )
 from tcnlm.models.lstm import RecurrentConfig
+from tcnlm.settings import Settings, setting
 from tcnlm.training.optimization import GroupedAdam
 
 HEAD_START_BATCH = 64  # contexts
@@ -43,40 +44,73 @@ HEAD_START_CLIP = 5.0
 
 
 @dataclass(frozen=True)
-class TopicConfig:
+class TopicConfig(Settings):
     """Settings of the neural topic model itself."""
 
-    num_topics: int = 100  # paper, Tables 2 to 4: 50, 100 and 150
-    latent_size: int = 0  # dimensions of theta: not stated; 0 takes num_topics
-    log_variance: float = 0.0  # open: where the encoder's log sigma^2 starts
-    mean_deviation: float = 0.0  # open: of mu over a batch, held there; 0: as it comes
-    encoder_units: tuple[int, ...] = (256, 256)  # paper, section 5
-    encoder_input: str = "log"  # "counts" in the paper, section 3.1
-    prior_mean: float = 0.0  # mu_0 of eq. 4: symbols only
-    prior_variance: float = 1.0  # sigma_0^2 of eq. 4: symbols only
-    diversity_weight: float = 0.1  # lambda, paper, section 5
-    encoder_dropout: float = 0.5  # of the words that the encoder sees in training
-    topic_start: str = "frequencies"  # of beta; "random" leaves the frequencies out
+    num_topics: int = setting(
+        100, "paper, Tables 2 to 4: 50, 100 and 150 topics", least=1
+    )
+    latent_size: int = setting(
+        0, "dimensions of theta, not stated; 0: as many as topics", least=0
+    )
+    log_variance: float = setting(
+        0.0, "where the encoder's log sigma^2 starts; not stated"
+    )
+    mean_deviation: float = setting(
+        0.0, "standard deviation of mu, held over a batch; 0: as it comes", least=0
+    )
+    encoder_units: tuple[int, ...] = setting(
+        (256, 256), "ReLU units of the encoder's layers; paper, section 5", least=1
+    )
+    encoder_input: str = setting(
+        "log",
+        "what the encoder sees of a count; paper: counts",
+        choices=("counts", "log", "frequencies"),
+    )
+    prior_variance: float = setting(1.0, "sigma_0^2 of eq. 4, not stated", above=0)
+    diversity_weight: float = setting(
+        0.1, "lambda of eq. 18; paper, section 5", least=0
+    )
+    encoder_dropout: float = setting(
+        0.5, "share of the words hidden from the encoder in training", least=0, below=1
+    )
+    topic_start: str = setting(
+        "frequencies",
+        "where beta starts: at the words' frequencies, or not",
+        choices=("frequencies", "random"),
+    )
 
 
 @dataclass(frozen=True)
 class Config(TopicConfig):
     """Settings of the neural topic model trained alone."""
 
-    learning_rate: float = 2e-3  # Adam of the encoder and W
-    beta_rate: float = 1e-2  # Adam of beta
-    kl_warmup_steps: int = 1000  # in which the KL's weight rises to 1
+    learning_rate: float = setting(2e-3, "Adam of the encoder and W", above=0)
+    beta_rate: float = setting(1e-2, "Adam of beta", above=0)
+    kl_warmup_steps: int = setting(
+        1000, "steps in which the KL's weight rises to 1", least=0
+    )
 
 
 @dataclass(frozen=True)
 class JointConfig(TopicConfig, RecurrentConfig):
     """Settings of a language model with the neural topic model."""
 
-    topic_weight: float = 1.0  # of the topic model's loss; 1 in the paper, eq. 17
-    kl_warmup_steps: int = 0  # joint steps in which the KL's weight rises to 1
-    topic_learning_rate: float = 1e-3  # Adam of encoder, W and beta, jointly
-    head_start: int = 1500  # steps of the topic model alone before the joint ones
-    head_start_rates: tuple[float, ...] = (2e-3, 1e-2)  # of encoder and W, and of beta
+    topic_weight: float = setting(
+        1.0, "of the topic model's loss; 1 in the paper, eq. 17", least=0
+    )
+    topic_learning_rate: float = setting(
+        1e-3, "Adam of encoder, W and beta, jointly", above=0
+    )
+    head_start: int = setting(
+        1500, "steps of the topic model alone before the joint ones", least=0
+    )
+    head_start_rates: tuple[float, ...] = setting(
+        (2e-3, 1e-2),
+        "of Adam in these steps: of encoder and W, and of beta",
+        least=0,
+        length=2,
+    )
 
 
 class NeuralTopics(TopicModel):
@@ -119,25 +153,19 @@ class NeuralTopics(TopicModel):
         )
         theta = self.draw(mean, log_variance) if training else mean
         topics = self.proportions(theta)
-        prior = self.config.prior_mean, self.config.prior_variance
         likelihood = log_likelihood(bow, self.decoder(topics))
+        variance = self.config.prior_variance
+        kl = gaussian_kl(mean, log_variance, prior_variance=variance)
         return topics, {
             "reconstruction": -tf.reduce_mean(likelihood),
-            "kl": tf.reduce_mean(gaussian_kl(mean, log_variance, *prior)),
+            "kl": tf.reduce_mean(kl),
             "diversity": diversity(self.topics()),
         }
 
-    def topic_loss(self, terms: Terms, kl_weight: Any) -> tf.Tensor:
+    def topic_loss(self, terms: Terms, kl_weight: Any = 1.0) -> tf.Tensor:
         """Return minus the bound, nats a bag, of what `infer_terms` returned."""
         bound = terms["reconstruction"] + kl_weight * terms["kl"]
         return bound - self.config.diversity_weight * terms["diversity"]
-
-    def kl_weight(self, training: bool) -> tf.Tensor:
-        """Return the KL's weight at this step."""
-        if not training or not self.config.kl_warmup_steps:
-            return tf.constant(1.0)
-        share = tf.cast(self.steps, tf.float32) / self.config.kl_warmup_steps
-        return tf.minimum(share, 1.0)
 
     def start_topics(self) -> None:
         """Start beta at the corpus's word frequencies, if asked."""
@@ -182,8 +210,14 @@ class NeuralTopicModel(NeuralTopics, TopicsAlone):
         _, terms = self.infer_terms(bow, training)
         nats = (terms["reconstruction"] + terms["kl"]) * tf.cast(len(bow), tf.float32)
         bound = tf.math.divide_no_nan(nats, tf.reduce_sum(bow))
-        loss = self.topic_loss(terms, self.kl_weight(training))
+        loss = self.topic_loss(terms, self._kl_weight(training))
         return {"loss": loss, "bound": bound, **terms}
+
+    def _kl_weight(self, training: bool) -> tf.Tensor:
+        if not training or not self.config.kl_warmup_steps:
+            return tf.constant(1.0)
+        share = tf.cast(self.steps, tf.float32) / self.config.kl_warmup_steps
+        return tf.minimum(share, 1.0)
 
     def parameter_groups(self) -> list[tuple[list[tf.Variable], float]]:
         """Return the weights of encoder and W, and beta's."""
@@ -227,7 +261,7 @@ class NeuralTopicLanguageModel(NeuralTopics, RecurrentLanguageModel):
         topics, terms = self.infer_terms(bow, training)
         log_probs = self.log_probs(batch["inputs"], batch["targets"], topics, training)
         language, nll = language_terms(log_probs, batch["targets"])
-        topic = self.topic_loss(terms, self.kl_weight(training))
+        topic = self.topic_loss(terms)
         loss = language + self.config.topic_weight * topic
         return {"loss": loss, **nll, **terms}
 

@@ -9,19 +9,26 @@ import tensorflow as tf
 
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.data.documents import Documents
-from tcnlm.data.word_vectors import starting_vectors
+from tcnlm.data.word_vectors import check_source, starting_vectors
 from tcnlm.models.base import Terms, TopicsAlone
+from tcnlm.settings import Settings, setting
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Settings):
     """Settings of NTM; the paper could not be opened, so all are open."""
 
-    num_topics: int = 100  # Wang et al. 2018, Table 4: 50, 100 and 150
-    embedding_size: int = 300  # as the language models'
-    embeddings: str = "train"  # or a word2vec file
-    margin: float = 0.5  # of the hinge; said to be Cao et al.'s, not verified
-    learning_rate: float = 1e-3  # Adam; as the language models'
+    num_topics: int = setting(
+        100, "Wang et al. 2018, Table 4: 50, 100 and 150 topics", least=1
+    )
+    embedding_size: int = setting(300, "numbers of a word's vector", least=1)
+    embeddings: str = setting(
+        "train", 'the words\' vectors: "train" (word2vec) or a word2vec file'
+    )
+    margin: float = setting(
+        0.5, "of the hinge; said to be Cao et al.'s, not verified", above=0
+    )
+    learning_rate: float = setting(1e-3, "of Adam", above=0)
 
 
 class WordTopics(tf.keras.layers.Layer):
@@ -69,6 +76,7 @@ class NTM(TopicsAlone):
     """
 
     Config = Config
+    TINY = {"num_topics": 3, "embedding_size": 5}
     batching = Documents()
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
@@ -80,6 +88,10 @@ class NTM(TopicsAlone):
         self.documents = tf.keras.layers.Dense(
             config.num_topics, "softmax", use_bias=False, name="W1"
         )
+
+    def check(self) -> None:
+        """Refuse a file of vectors that is not there or does not fit."""
+        check_source(self.config.embeddings, self.config.embedding_size)
 
     def prepare(self, dataset: Any) -> None:
         """Put in the words' vectors; a word that has none keeps its draw."""

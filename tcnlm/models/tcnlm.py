@@ -9,21 +9,31 @@ import tensorflow as tf
 
 from tcnlm.layers.topic_lstm import TopicCompositionalLSTM
 from tcnlm.models.base import without
-from tcnlm.models.neural_topics import JointConfig, NeuralTopicLanguageModel
+from tcnlm.models.lstm import LSTM
+from tcnlm.models.neural_topics import (
+    JointConfig,
+    NeuralTopicLanguageModel,
+    NeuralTopicModel,
+)
+from tcnlm.settings import setting
 
 
 @dataclass(frozen=True)
 class Config(JointConfig):
     """Settings of TCNLM; "small" is units=600 layers=1, "large" units=900 layers=2."""
 
-    num_factors: int = 0  # n_f is not stated; 0 takes as many as units
-    candidate_activation: str = "tanh"  # eq. 13 prints "sigmoid"; see README
-    use_bias: bool = True  # "omitted for simplicity", section 3.2
-    forget_bias: float = 1.0  # open; Lau et al. 2017
-    factor_initializer: str = "orthogonal"  # open: of Wa, Wc, Ua, Uc
-    recurrent_gain: float = 0.5  # open: U(t) starts at this times Ua Uc
-    factor_rate: float = 0.5  # open: share of learning_rate of the factors, see README
-    topic_stddev: float = 0.5  # open: Wb and Ub start N(1, topic_stddev)
+    num_factors: int = setting(0, "n_f, not stated; 0: as many as units", least=0)
+    candidate_activation: str = setting(
+        "tanh",
+        'eq. 13 prints "sigmoid"; docs/deviations.md',
+        choices=("tanh", "sigmoid"),
+    )
+    use_bias: bool = setting(
+        True, 'of the gates; "omitted for simplicity", section 3.2'
+    )
+    factor_rate: float = setting(
+        0.5, "share of learning_rate of the factors; docs/deviations.md", above=0
+    )
 
 
 class TCNLM(NeuralTopicLanguageModel):
@@ -33,6 +43,7 @@ class TCNLM(NeuralTopicLanguageModel):
     """
 
     Config = Config
+    TINY = {**LSTM.TINY, **NeuralTopicModel.TINY, "head_start": 9, "num_factors": 4}
 
     def make_layer(self, index: int) -> tf.keras.layers.Layer:
         """Return a topic compositional LSTM; every layer has factors of its own."""
@@ -43,10 +54,6 @@ class TCNLM(NeuralTopicLanguageModel):
             num_factors=config.num_factors or None,
             candidate_activation=config.candidate_activation,
             use_bias=config.use_bias,
-            forget_bias=config.forget_bias,
-            factor_initializer=config.factor_initializer,
-            recurrent_gain=config.recurrent_gain,
-            topic_stddev=config.topic_stddev,
             name=f"topic_compositional_lstm_{index}",
         )
 

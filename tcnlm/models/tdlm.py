@@ -11,17 +11,27 @@ import tensorflow as tf
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.models import lstm
 from tcnlm.models.base import Terms, TopicModel, language_terms, without
+from tcnlm.settings import setting
 
 
 @dataclass(frozen=True)
 class Config(lstm.RecurrentConfig):
     """Settings of TDLM; "small" is units=600 layers=1, "large" units=900 layers=2."""
 
-    num_topics: int = 100  # k, Lau et al. 2017: 50, 100 and 150
-    topic_size: int = 50  # b of a topic's vector; Lau et al. 2017
-    filters: int = 20  # a; Lau et al. 2017, released code
-    filter_width: int = 2  # h, words; released code
-    topic_dropout: float = 0.6  # of document embeddings and topic vector; released code
+    num_topics: int = setting(
+        100, "k; Lau et al. 2017: 50, 100 and 150 topics", least=1
+    )
+    topic_size: int = setting(
+        50, "b, numbers of a topic's vector; Lau et al. 2017", least=1
+    )
+    filters: int = setting(20, "a, of the convolution; released code", least=1)
+    filter_width: int = setting(2, "h, words of a filter; released code", least=1)
+    topic_dropout: float = setting(
+        0.6,
+        "dropout of document embeddings and topic vector; released code",
+        least=0,
+        below=1,
+    )
 
 
 class TDLM(lstm.LSTMLanguageModel, TopicModel):
@@ -50,6 +60,7 @@ class TDLM(lstm.LSTMLanguageModel, TopicModel):
     """
 
     Config = Config
+    TINY = {**lstm.LSTM.TINY, "num_topics": 3, "topic_size": 4, "filters": 5}
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)

@@ -16,16 +16,27 @@ from tcnlm.layers.distributions import gaussian_kl
 from tcnlm.layers.neural_topics import TopicEncoder
 from tcnlm.models.base import Terms, TopicModel, language_terms
 from tcnlm.models.lstm import CarryConfig, CarryingLanguageModel, WordConfig
+from tcnlm.settings import setting
 
 
 @dataclass(frozen=True)
 class Config(CarryConfig, WordConfig):
     """Settings of TopicRNN; TCNLM's authors compare it at the sizes of their LSTM."""
 
-    num_topics: int = 100  # TCNLM, Tables 2 to 4: 50, 100 and 150
-    encoder_units: tuple[int, ...] = (256, 256)  # as TCNLM; of the paper's unverified
-    encoder_input: str = "log"  # as TCNLM here; the poster's X_c are "counts"
-    document_sequences: float = 10.0  # that share a KL; sentences of a PTB document
+    num_topics: int = setting(
+        100, "TCNLM, Tables 2 to 4: 50, 100 and 150 topics", least=1
+    )
+    encoder_units: tuple[int, ...] = setting(
+        (256, 256), "ReLU units of the inference network's layers; as TCNLM's", least=1
+    )
+    encoder_input: str = setting(
+        "log",
+        "what the encoder sees of a count; the poster: counts",
+        choices=("counts", "log", "frequencies"),
+    )
+    document_sequences: float = setting(
+        10.0, "sequences that share a document's KL; 10 on PTB", least=1
+    )
 
 
 class TopicRNN(CarryingLanguageModel, TopicModel):
@@ -56,6 +67,13 @@ class TopicRNN(CarryingLanguageModel, TopicModel):
     """
 
     Config = Config
+    TINY = {
+        "units": 6,
+        "layers": 2,
+        "embedding_size": 5,
+        "num_topics": 3,
+        "encoder_units": (7, 7),
+    }
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)

@@ -20,7 +20,8 @@ from preprocessing.vocabulary import Vocabulary
 from tcnlm.data.dataset import Dataset
 from tcnlm.files import write_json
 from tcnlm.models import model_class
-from tcnlm.training.settings import Training, from_json
+from tcnlm.settings import from_json
+from tcnlm.training.settings import Training
 
 FORMAT_VERSION = 1
 WEIGHTS = "model.weights.h5"

@@ -7,6 +7,7 @@ import pytest
 import tiny
 import toy
 
+from tcnlm.files import json_text
 from tcnlm.report import published
 from tcnlm.report.records import record
 from tools import results, tables
@@ -51,6 +52,34 @@ def test_a_record_says_how_to_repeat_the_experiment(path):
     assert re.fullmatch(r"[0-9a-f]{40}", kept["experiment"]["git_commit"])
     assert kept["data"]["command"].startswith("python -m preprocessing")
     assert "documents" not in kept["data"]
+
+
+def test_json_has_a_setting_a_line_and_a_topic_a_line():
+    topics = [{"topic": 0, "words": ["war", "army"]}, {"topic": 1, "words": []}]
+    content = {"tops": (5, 10), "empty": {}, "found": {"topics": topics, "grid": [[1]]}}
+    text = json_text(content)
+    assert text.split("\n") == [
+        "{",
+        ' "tops": [5, 10],',
+        ' "empty": {},',
+        ' "found": {',
+        '  "topics": [',
+        '   {"topic": 0, "words": ["war", "army"]},',
+        '   {"topic": 1, "words": []}',
+        "  ],",
+        '  "grid": [',
+        "   [1]",
+        "  ]",
+        " }",
+        "}",
+    ]
+    assert json.loads(text) == {**content, "tops": [5, 10]}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_record_is_written_as_records_are(path):
+    text = path.read_text()
+    assert text == json_text(json.loads(text)) + "\n"
 
 
 def test_every_published_figure_is_a_number_of_a_known_kind():

@@ -21,7 +21,8 @@ from tcnlm.training.settings import Training, override
 README = (toy.ROOT / "README.md").read_text()
 DEVIATIONS = toy.ROOT / "docs/deviations.md"
 DOCS = sorted((toy.ROOT / "docs").glob("*.md"))
-PAGES = [toy.ROOT / "README.md", toy.ROOT / "results/README.md", *DOCS]
+PAGES = [toy.ROOT / f"{folder}/README.md" for folder in (".", "results", "benchmarks")]
+PAGES += DOCS
 STEPS = {
     "-m preprocessing": preprocessing_parser,
     "train.py": train.parser,
@@ -59,7 +60,8 @@ def parser_of(words):
     program = " ".join(words[:size])
     if program in PARSERS:
         return PARSERS[program](), words[size:]
-    return importlib.import_module(words[1]).parser(), words[size:]
+    module = words[size - 1].removesuffix(".py").replace("/", ".")
+    return importlib.import_module(module).parser(), words[size:]
 
 
 def configs_of(command, options):

@@ -26,7 +26,7 @@ demo: $(INSTALLED)
 test: $(INSTALLED)
 	$(RUN) -m pytest
 
-# The tables of the README, from results/*.json and tcnlm/report/published.csv.
+# The tables of README.md and results/README.md, from results/*.json and published.csv.
 results: $(INSTALLED)
 	$(RUN) tools/results.py
 

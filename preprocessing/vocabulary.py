@@ -30,7 +30,7 @@ _LETTER = re.compile("[a-zA-Z]")
 class Rules:
     """What makes a word a word of the vocabulary, and a topic word."""
 
-    min_count: int = 11  # "more than 10" gives the paper's Table 1, see README
+    min_count: int = 11  # "more than 10" gives the paper's Table 1: results/README.md
     topic_min_count: int = 100  # in the whole training text
     top_fraction: float = 0.001  # of the types: so many most frequent ones are no topic
     stop_words: frozenset[str] = frozenset()

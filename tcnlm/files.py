@@ -27,4 +27,36 @@ def replacing(path: Path) -> Iterator[Path]:
 def write_json(path: Path, content: Any) -> None:
     """Write JSON aside, then rename."""
     with replacing(path) as aside:
-        aside.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        aside.write_text(json_text(content) + "\n", encoding="utf-8")
+
+
+def json_text(content: Any) -> str:
+    """Return JSON for people: a setting a line, and an item of a list of rows a line.
+
+    A list of plain values is one line; an item that holds rows itself is more.
+    """
+    return _indented(json.loads(json.dumps(content)), "\n")
+
+
+def _indented(content: Any, margin: str) -> str:
+    deeper = margin + " "
+    if isinstance(content, dict) and content:
+        items = content.items()
+        parts = [f"{json.dumps(k)}: {_indented(v, deeper)}" for k, v in items]
+        return f"{{{deeper}{f',{deeper}'.join(parts)}{margin}}}"
+    if isinstance(content, list) and _has_rows(content):
+        parts = [_row(item, deeper) for item in content]
+        return f"[{deeper}{f',{deeper}'.join(parts)}{margin}]"
+    return json.dumps(content)
+
+
+def _row(item: Any, margin: str) -> str:
+    return _indented(item, margin) if _has_rows(item) else json.dumps(item)
+
+
+def _has_rows(content: Any) -> bool:
+    """Whether there is a list of lists or dicts in it."""
+    if isinstance(content, dict):
+        return any(map(_has_rows, content.values()))
+    rows = content if isinstance(content, list) else []
+    return any(isinstance(row, (dict, list)) for row in rows)

@@ -1,4 +1,4 @@
-"""The commands, settings and links of the README and of results/ exist."""
+"""The commands, settings and links of the README, docs/ and results/ exist."""
 
 import argparse
 import importlib
@@ -18,16 +18,19 @@ from tcnlm.coherence.__main__ import parser as coherence_parser
 from tcnlm.models import MODELS, model_class
 from tcnlm.settings import override
 from tcnlm.training.settings import Training
-from tools.results import PAGES
 
 README = (toy.ROOT / "README.md").read_text()
-PARSERS = {
+DEVIATIONS = toy.ROOT / "docs/deviations.md"
+DOCS = sorted((toy.ROOT / "docs").glob("*.md"))
+PAGES = [toy.ROOT / f"{folder}/README.md" for folder in (".", "results", "benchmarks")]
+PAGES += DOCS
+STEPS = {
     "-m preprocessing": preprocessing_parser,
     "train.py": train.parser,
     "evaluate.py": evaluate.parser,
     "generate.py": generate.parser,
-    "-m tcnlm.coherence": coherence_parser,
 }
+PARSERS = {**STEPS, "-m tcnlm.coherence": coherence_parser}
 
 
 BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -39,11 +42,17 @@ def commands(page):
     return [line for line in lines if line.startswith("python ")]
 
 
-COMMANDS = commands(README)
+COMMANDS = sorted({line for page in PAGES for line in commands(page.read_text())})
 
 
-def configs():
-    return [model_class(name).Config() for name in MODELS]
+def settings_known():
+    configs = [model_class(name).Config() for name in MODELS]
+    return {name for config in (*configs, Training()) for name in vars(config)}
+
+
+def inline_code(page):
+    """Return what stands between backquotes in a page's text."""
+    return re.findall(r"`([^`\n]+(?:\n[^`\n]+)?)`", BLOCK.sub("", page.read_text()))
 
 
 def parser_of(words):
@@ -52,7 +61,8 @@ def parser_of(words):
     program = " ".join(words[:size])
     if program in PARSERS:
         return PARSERS[program](), words[size:]
-    return importlib.import_module(words[1]).parser(), words[size:]
+    module = words[size - 1].removesuffix(".py").replace("/", ".")
+    return importlib.import_module(module).parser(), words[size:]
 
 
 def configs_of(command, options):
@@ -76,7 +86,12 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", h).lower().replace(" ", "-") for h in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+every_page = pytest.mark.parametrize(
+    "page", PAGES, ids=lambda page: str(page.relative_to(toy.ROOT))
+)
+
+
+@every_page
 def test_every_link_of_a_page_leads_somewhere(page):
     links = re.findall(r"\]\(([^)\s]+)\)", BLOCK.sub("", page.read_text()))
     assert links
@@ -87,9 +102,37 @@ def test_every_link_of_a_page_leads_somewhere(page):
         assert not anchor or anchor in anchors(target), link
 
 
-def test_the_readme_shows_the_whole_way():
-    for program in PARSERS:
-        assert any(command.startswith(f"python {program}") for command in COMMANDS)
+def test_two_pages_are_all_that_the_readme_takes():
+    assert len(README.splitlines()) <= 160
+    assert len(README.split()) <= 1400
+
+
+def test_the_readme_shows_the_whole_way_a_command_a_step():
+    programs = [command.split()[1:3] for command in commands(README)]
+    steps = [" ".join(p) if p[0] == "-m" else p[0] for p in programs]
+    assert steps == list(STEPS)
+
+
+def test_the_readme_lists_systems_that_exist():
+    table = README.split("## The systems")[1].split("##")[0]
+    names = set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE))
+    assert len(names) >= 10
+    assert names <= set(MODELS)
+
+
+def test_the_map_of_the_readme_has_every_room():
+    rooms = set(re.findall(r"^  (\w+)/ +\w", README.split("## The map")[1], re.M))
+    folders = (path.parent for path in (toy.ROOT / "tcnlm").glob("*/__init__.py"))
+    assert rooms == {folder.name for folder in folders}
+
+
+@every_page
+def test_settings_and_options_in_the_text_of_a_page_exist(page):
+    parsers = [parser() for parser in PARSERS.values()]
+    options = {o for p in parsers for a in p._actions for o in a.option_strings}
+    text = " ".join(inline_code(page))
+    assert set(re.findall(r"(?<!\S)([a-z]\w*)=", text)) <= settings_known()
+    assert set(re.findall(r"(?<!\S)--[\w-]+", text)) <= options
 
 
 def test_make_targets_of_the_readme_exist():
@@ -99,12 +142,11 @@ def test_make_targets_of_the_readme_exist():
 
 
 def test_settings_in_the_table_of_deviations_exist():
-    table = README.split("## Deviations")[1].split("## Tests")[0]
-    cells = [line.split("|")[-2] for line in table.split("\n") if line.startswith("|")]
+    lines = DEVIATIONS.read_text().split("## The systems")[0].split("\n")
+    cells = [line.split("|")[-2] for line in lines if line.startswith("|")]
     names = {n for cell in cells for n in re.findall(r"`(\w+)[=`]", cell)}
-    known = {name for config in (*configs(), Training()) for name in vars(config)}
     assert len(names) > 10
-    assert names <= known
+    assert names <= settings_known()
 
 
 @pytest.mark.parametrize("program", PARSERS)

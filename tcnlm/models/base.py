@@ -56,6 +56,10 @@ class Method(tf.keras.Model):
         """Return the settings, for Keras."""
         return {"config": asdict(self.config), "seed": self.initial_seed}
 
+    def parameters(self) -> list[tf.Variable]:
+        """Return what was learned from data: the trained weights, and any fitted."""
+        return self.trainable_variables
+
     def parameter_groups(self) -> list[tuple[list[tf.Variable], float]]:
         """Return (weights, learning rate) for each group with an Adam of its own."""
         return [(self.trainable_variables, self.config.learning_rate)]

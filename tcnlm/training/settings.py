@@ -45,7 +45,9 @@ class Training:
 
     batch_size: int = 64  # sequences; Lau et al. 2017
     epochs: int = 20  # at most; TCNLM's are not stated
-    patience: int = 2  # epochs without a better validation perplexity before the end
+    judge: str = ""  # measure by which weights are kept; "" takes the model's own
+    evaluation_steps: int = 0  # batches between evaluations; one after every epoch too
+    patience: int = 2  # evaluations without a better figure before the end
     context: str = "data"  # rule of the contexts; "data" is the one DATA was made with
     clip_norm: float = 5.0  # of each group's gradient; Lau et al. 2017
     decay: str = "constant"  # of the rates; or "linear", "cosine" to 0 at `epochs`' end

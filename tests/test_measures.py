@@ -131,7 +131,7 @@ def test_an_evaluation_without_the_newer_keys_is_shown(name):
     kept = json.loads((OLD / name / "evaluation.json").read_text())
     run = fake_run(["a", "b"], **{**kept, "topics": old["topics"]})
     shown = page.render([run, run])
-    assert "effective number" not in shown
+    assert "effective topics" not in shown
     printed = evaluation.summary(run.evaluation)
     assert f"{kept['parameters']:,}" in printed
     assert "KL, nats per sequence" in printed  # where an old file has it: elbo.kl
@@ -201,9 +201,9 @@ def test_a_page_tells_what_the_topics_are_worth():
     recovery = {"share": 0.75, "recovered": 3, "topics": 4, "sentences": 200}
     run = fake_run(["a", "b"], topic_worth=worth, topic_recovery=recovery)
     shown = sections.sections(run)
-    assert "100.00 with the training documents" in shown
-    assert "(own 10.0% lower)" in shown
-    assert "(own 25.0% lower)" in shown
+    assert "90.00 with the topics of each sequence" in shown
+    assert "(own / mean 0.900)" in shown
+    assert "(own / other 0.750)" in shown
     assert "3 of 4 topics are inferred again from 200 sentences" in shown
     assert "75.0%" in evaluation.summary(run.evaluation)
 

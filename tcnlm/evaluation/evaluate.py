@@ -17,7 +17,9 @@ import numpy as np
 
 from tcnlm.coherence import TOPS, protocol
 from tcnlm.coherence.reference import Reference
+from tcnlm.coherence.summary import scored_words as words_of_lists
 from tcnlm.coherence.table import line
+from tcnlm.coherence.topic_lists import TopicList
 from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation import topics
 from tcnlm.evaluation.measures import MEASURES, both
@@ -93,8 +95,9 @@ def kept_as(run: Path, split: str) -> tuple[Path, Path, Path]:
 def scored_words(paths: Iterable[Path]) -> list[str]:
     """Return the words that the coherence of all these runs' topics rests on."""
     models = filter(lambda model: isinstance(model, TopicModel), map(runs.load, paths))
-    listed = (topics.top_words(model, max(TOPS)) for model in models)
-    return list(dict.fromkeys(itertools.chain.from_iterable(itertools.chain(*listed))))
+    return words_of_lists(
+        TopicList("", topics.top_words(model, max(TOPS))) for model in models
+    )
 
 
 def evaluate(

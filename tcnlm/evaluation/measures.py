@@ -50,7 +50,7 @@ class Measure:
     applies: Contract
     compute: Callable[[Subject], Any]
     better: str = ""  # "min", "max"; "" where neither is better
-    headline: bool = True  # on the page's tiles; else in the summary alone
+    headline: bool = True  # on the page; else in the summary alone
 
     @property
     def worst(self) -> float:
@@ -92,7 +92,15 @@ MEASURES = (
         lambda s: s.score.perplexity,
         "min",
     ),
-    Measure("nll", "nats per target", "{:.4f}", language, lambda s: s.score.nll, "min"),
+    Measure(
+        "nll",
+        "nats per target",
+        "{:.4f}",
+        language,
+        lambda s: s.score.nll,
+        "min",
+        headline=False,  # the perplexity says it
+    ),
     Measure(
         "loss",
         "loss per content word",
@@ -145,7 +153,7 @@ MEASURES = (
     ),
     Measure(
         "effective_topics",
-        "effective number of topics",
+        "effective topics",
         "{:.1f}",
         topical,
         lambda s: s.documents.effective,

@@ -118,7 +118,7 @@ def _judged_curves(axes: Axes, history: History, measure: str) -> None:
             axes.plot(steps, values, "o-", color=colour, ms=3, lw=1.5, label=label)
     best = int(np.nanargmin(history[f"valid_{measure}"]))
     value = history[f"valid_{measure}"][best]
-    axes.plot(steps[best], value, "o", color=RED, ms=6, label=f"best: {value:.1f}")
+    axes.plot(steps[best], value, "o", color=RED, ms=6, label=f"lowest: {value:.1f}")
     axes.legend(fontsize=8, frameon=False, labelcolor=INK)
 
 

@@ -162,20 +162,22 @@ def _worth(evaluation: Mapping[str, Any]) -> str:
     worth, recovery = (evaluation.get(f"topic_{n}") for n in ("worth", "recovery"))
     said = []
     if worth:
-        gains = {name: 1 - worth["own"] / worth[name] for name in ("mean", "other")}
+        own, mean, other = (worth[name] for name in ("own", "mean", "other"))
         said.append(
-            f"Perplexity {worth['own']:.2f} with the topics of each sequence's own "
-            f"document, {worth['mean']:.2f} with the training documents' mean topics "
-            f"for all (own {gains['mean']:.1%} lower), {worth['other']:.2f} with "
-            f"another document's (own {gains['other']:.1%} lower)."
+            f"Perplexity {own:.2f} with the topics of each sequence's own document; "
+            f"{mean:.2f} with the training documents' mean topics for all (own / mean "
+            f"{own / mean:.3f}); {other:.2f} with another document's (own / other "
+            f"{own / other:.3f})."
         )
     if recovery:
+        found, count = recovery["recovered"], recovery["topics"]
         said.append(
-            f"{recovery['recovered']} of {recovery['topics']} topics are inferred "
-            f"again from {recovery['sentences']} sentences written from each; at "
-            f"random {1 / recovery['topics']:.1%} would be."
+            f"{found} of {count} topics are inferred again from "
+            f"{recovery['sentences']} sentences written from each; at random it would "
+            f"be one in {count}."
         )
-    return said and "<h2>What the topics are worth</h2>" + "".join(map(note, said))
+    title = "<h2>What the topics are worth</h2>" if said else ""
+    return title + "".join(map(note, said))
 
 
 def _continuations(evaluation: Mapping[str, Any]) -> str:

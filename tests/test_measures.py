@@ -36,7 +36,8 @@ def run(toy_data, tmp_path_factory):
 def subject_of(run, split="test"):
     config = runs.read_config(run)
     dataset = runs.open_data(config)
-    return Subject(runs.load(run), dataset, dataset.split(split))
+    model = runs.load(run)
+    return Subject(model, dataset, model.batching.rows(dataset.split(split)))
 
 
 def test_every_key_and_title_stands_once():
@@ -114,15 +115,9 @@ def test_there_is_a_bound_only_where_the_objective_has_a_divergence(name):
         mean_score = None
 
     subject = Scored(model, None, None)
-    terms = model.objective(batch_of(model), training=False)
+    terms = model.objective(model.batching.empty(2), training=False)
     subject.mean_score = type("", (), {"terms": dict(terms)})
     assert (subject.elbo is not None) == has.get(name, False)
-
-
-def batch_of(model):
-    word = np.array([[1, 2]], np.int32)
-    rows = {"inputs": word, "targets": word, "context": word}
-    return {name: np.asarray(values) for name, values in rows.items()}
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in OLD.iterdir()))
@@ -244,7 +239,7 @@ def test_the_weights_kept_are_those_of_the_best_figure(toy_data, tmp_path):
 def test_a_run_judged_by_coherence_shows_it_in_its_history(toy_data, tmp_path, capsys):
     trainer = make_trainer(toy_data, tmp_path, judge="npmi_by_use", epochs=1)
     (row,) = trainer.train().history
-    valid = Subject(trainer.model, Dataset(toy_data), trainer.splits["valid"])
+    valid = Subject(trainer.model, Dataset(toy_data), trainer.rows["valid"])
     expected = BY_KEY["npmi_by_use"].of(valid)
     assert row["valid_npmi_by_use"] == pytest.approx(expected)
     assert f"NPMI by use {expected:.3f}" in capsys.readouterr().out

@@ -31,6 +31,10 @@ def make_model(data, rng):
     return model
 
 
+def rows_of(model, split):
+    return model.batching.rows(split)
+
+
 def nats(model, batch, contexts):
     """Nats and targets of a batch, sentence by sentence, each with its context."""
     total, targets = 0.0, 0
@@ -47,17 +51,19 @@ def test_the_three_perplexities_are_of_own_other_and_mean_topics(data, rng):
     model, split = make_model(data, rng), data.split("valid")
     mean = np.array([0.2, 0.5, 0.3])
     sums = {"own": [], "other": [], "mean": []}
-    for batch in split.batches(ablation.BATCH, ablation.SEED):
+    for batch in rows_of(model, split).batches(ablation.BATCH, ablation.SEED):
         own = model.infer_context(batch["context"]).numpy()
         others = [own[i - 1] for i in range(len(own))]
         sums["own"].append(nats(model, batch, own))
         sums["other"].append(nats(model, batch, others))
         sums["mean"].append(nats(model, batch, [mean] * len(own)))
-    found = ablation.topic_worth(model, split, mean)
+    found = ablation.topic_worth(model, rows_of(model, split), mean)
     for name, parts in sums.items():
         total, targets = np.sum(parts, axis=0)
         assert found[name] == pytest.approx(math.exp(total / targets), rel=1e-4)
-    assert found["own"] == pytest.approx(score(model, split).perplexity, rel=1e-5)
+    assert found["own"] == pytest.approx(
+        score(model, rows_of(model, split)).perplexity, rel=1e-5
+    )
     assert len({round(value, 2) for value in found.values()}) == 3
 
 
@@ -69,8 +75,11 @@ def test_every_system_with_topics_and_sentences_has_a_worth(name, data):
     model = kind(config, data.vocabulary, seed=1)
     model.build_weights()
     split = data.split("valid")
-    found = ablation.topic_worth(model, split, np.full(3, 1 / 3))
-    assert found["own"] == pytest.approx(score(model, split).perplexity, rel=1e-5)
+    rows = rows_of(model, split)
+    found = ablation.topic_worth(model, rows, np.full(3, 1 / 3))
+    assert found["own"] == pytest.approx(
+        score(model, rows_of(model, split)).perplexity, rel=1e-5
+    )
     assert min(found.values()) > 1
 
 

@@ -6,6 +6,7 @@ import argparse
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from preprocessing.errors import InputError, errors_reported
@@ -19,7 +20,14 @@ CHOSEN = ("corpus", "context", "split", "samples", "batch_size")
 def main(options: argparse.Namespace, command: str) -> None:
     """Evaluate as the options say, write into every RUN and print a summary."""
     # Here, or each process that tokenizes the reference would load TensorFlow too.
-    from tcnlm.evaluation.evaluate import Reference, evaluate_run, scored_words, summary
+    from tcnlm.evaluation.evaluate import (
+        ASKED,
+        Reference,
+        evaluate_run,
+        kept_as,
+        scored_words,
+        summary,
+    )
     from tcnlm.report.page import write_report
     from tcnlm.report.records import write_record
 
@@ -32,19 +40,36 @@ def main(options: argparse.Namespace, command: str) -> None:
     if len(options.run) > 1:
         reference = reference.counted_for(scored_words(options.run))
     chosen = {name: getattr(options, name) for name in CHOSEN}
+    chosen["ask"] = [name for name in ASKED if getattr(options, name)]
+    if chosen["ask"]:
+        _check_topics_write(options.run)
     measured = []
     for run in options.run:
         measured.append(
             evaluate_run(run, options.data, command, reference=reference, **chosen)
         )
         print(summary(measured[-1].evaluation))
-        print(f"written to {run}/evaluation.json and {run}/report.html")
+        file, page, _ = kept_as(run, options.split)
+        print(f"written to {file} and {page}")
     if options.report:
         write_report(measured, options.report)
         print(f"written to {options.report}")
     if options.record:
         write_record(run, measured[-1].evaluation, options.record)
         print(f"written to {options.record}")
+
+
+def _check_topics_write(paths: Sequence[Path]) -> None:
+    from tcnlm.evaluation.measures import both
+    from tcnlm.models import model_class
+    from tcnlm.training.runs import read_config
+
+    names = [read_config(run)["model"] for run in paths]
+    if not any(both(model_class(name)) for name in names):
+        raise InputError(
+            "--topic-worth and --topic-recovery are of models that write sentences "
+            f"from topics; {', '.join(sorted(set(names)))} does not"
+        )
 
 
 def parser() -> argparse.ArgumentParser:
@@ -55,6 +80,8 @@ def parser() -> argparse.ArgumentParser:
     counts += "counted on it"
     samples = "average likelihoods over S draws of the topics (default: use their mean)"
     record = "keep what was measured of the one RUN, and how: results/NAME.json"
+    worth = "perplexity with the mean topics and with another document's, too"
+    recovery = "how many topics are inferred again from sentences written from them"
     corpus = "the paper's name of the data, to show its figures beside these"
     context = "what topics are inferred from (default: as in training); see "
     context += "python -m preprocessing --help"
@@ -72,6 +99,8 @@ def parser() -> argparse.ArgumentParser:
     add("--samples", metavar="S", type=int, default=0, help=samples)
     add("--context", choices=RULES, default="", help=context)
     add("--batch-size", type=int, default=64)
+    add("--topic-worth", action="store_true", help=worth)
+    add("--topic-recovery", action="store_true", help=recovery)
     add("--report", metavar="FILE", type=Path, help="one page about all RUNs")
     add("--record", metavar="FILE", type=Path, help=record)
     add("--corpus", choices=corpora(), help=corpus)

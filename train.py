@@ -11,6 +11,7 @@ from pathlib import Path
 
 from preprocessing.errors import errors_reported
 from tcnlm.data.dataset import Dataset
+from tcnlm.evaluation.measures import judge
 from tcnlm.generation.saved_model import export
 from tcnlm.models import MODELS, model_class
 from tcnlm.process import keep_memory, make_reproducible
@@ -32,6 +33,7 @@ def main(options: argparse.Namespace, command: str) -> None:
     keep_memory()
     make_reproducible(options.seed, options.threads)
     settings, loop = chosen_settings(options)
+    judged = judge(model_class(options.model), loop.judge)
     dataset, run = Dataset(options.data, loop.context), Path(options.out)
     config = new_config(options.model, settings, loop, dataset, options.seed, command)
     model = make_model(config, dataset.vocabulary)
@@ -43,7 +45,7 @@ def main(options: argparse.Namespace, command: str) -> None:
     made = dataset.meta["settings"]
     saved_model = run / "saved_model"
     export(model, saved_model, made["sequence_length"], made["context_words"])
-    best = f"validation {trainer.measure} {state.best:.2f}"
+    best = f"validation {judged.title} {judged.form.format(state.best)}"
     print(f"{run}: {best} after {state.epoch} epochs")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,17 @@ from typing import Any
 def replacing(path: Path) -> Iterator[Path]:
     """Give a path to write to, which takes the place of `path` only if all goes well.
 
-    Its name ends like `path`'s, for writers that go by the ending.
+    A file or a folder. Its name ends like `path`'s, for writers that go by the ending.
     """
     aside = path.with_name(f".{os.getpid()}.{path.name}")
     try:
         yield aside
+        if aside.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
         os.replace(aside, path)
     finally:
+        if aside.is_dir():
+            shutil.rmtree(aside)
         aside.unlink(missing_ok=True)
 
 

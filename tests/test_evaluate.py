@@ -137,7 +137,7 @@ def test_figures_of_a_plain_lstm_that_do_not_apply_are_null(finished):
     assert result["perplexity"] == pytest.approx(math.exp(result["nll"]))
     for name in ("npmi", "diversity", "topics_in_use", "topics", "elbo", "coherence"):
         assert result[name] is None
-    page = ElementTree.fromstring((finished["lstm"] / "report.html").read_text())
+    page = ElementTree.fromstring((finished["lstm"] / "report.valid.html").read_text())
     titles = [title.text for title in page.iter("h2")]
     assert titles == ["Learning curves", "Settings"]
 

@@ -176,7 +176,7 @@ def test_a_loss_that_is_not_finite_stops_with_step_and_term(toy_data, tmp_path):
 def test_training_stops_when_validation_stops_improving(toy_data, tmp_path):
     trainer = make_trainer(toy_data, tmp_path / "RUN", model="lstm", patience=2)
     perplexities = iter([9.0, 7.0, 8.0, 7.5, 6.0])
-    trainer._validate = lambda: {
+    trainer._validate = lambda valid: {
         "valid_perplexity": next(perplexities),
         "valid_nll": 0.0,
     }

@@ -19,7 +19,6 @@ A table stands between `<!-- table NAME -->` and `<!-- end -->`. NAME is one of
     python tools/results.py
 """
 
-import os
 import re
 import sys
 from pathlib import Path
@@ -27,6 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from tcnlm.files import replacing  # noqa: E402
 from tcnlm.report.figures import compared_curves, save  # noqa: E402
 from tools.tables import RESULTS, TABLES, named  # noqa: E402
 
@@ -66,9 +66,8 @@ def main() -> None:
     """Write the pages anew, each whole or not at all, and draw the curves."""
     draw_curves(named(DRAWN), CURVES)
     for page in PAGES:
-        aside = page.with_name(f".{os.getpid()}.{page.name}")
-        aside.write_text(rebuilt(page.read_text()))
-        aside.rename(page)
+        with replacing(page) as aside:
+            aside.write_text(rebuilt(page.read_text()))
 
 
 if __name__ == "__main__":

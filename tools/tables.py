@@ -6,6 +6,7 @@ from csv import DictReader
 from itertools import zip_longest
 from pathlib import Path
 
+from tcnlm.evaluation.measures import BY_KEY
 from tcnlm.report.published import beside, figures
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -36,18 +37,24 @@ def record_of(file: str) -> dict:
     return json.loads((RESULTS / f"{file}.json").read_text())
 
 
+def measured(key: str, title: str = "") -> tuple[str, str, Callable]:
+    """Return the column of a measure; none of an older record that lacks it."""
+    row = BY_KEY[key]
+    return title or row.title, row.form, lambda r: row.value(r["evaluation"])
+
+
 COLUMNS = (  # title, form, value of a record
     ("topics", "{}", lambda r: r["run"]["settings"].get("num_topics")),
-    ("parameters", "{:,}", lambda r: r["evaluation"]["parameters"]),
+    measured("parameters"),
     ("epochs", "{:.0f}", lambda r: r["history"][-1]["epoch"]),
     ("best epoch", "{:.0f}", lambda r: _best(r).get("epoch")),
     # LDA is fitted before the clock starts: no hours.
     ("training, hours", "{:.1f}", lambda r: r["history"][-1]["seconds"] / 3600 or None),
     ("validation perplexity", "{:.2f}", lambda r: _best(r).get("valid_perplexity")),
-    ("test perplexity", "{:.2f}", lambda r: r["evaluation"]["perplexity"]),
-    ("NPMI", "{:.3f}", lambda r: r["evaluation"]["npmi"]),
-    ("diversity", "{:.2f}", lambda r: r["evaluation"]["diversity"]),
-    ("topics in use", "{}", lambda r: r["evaluation"]["topics_in_use"]),
+    measured("perplexity", "test perplexity"),
+    measured("npmi"),
+    measured("diversity"),
+    measured("topics_in_use"),
 )
 
 
@@ -113,13 +120,13 @@ def systems_table(folder: Path) -> str:
 
     columns = (
         ("topics", "{}", lambda r: r["run"]["settings"].get("num_topics")),
-        ("test perplexity", "{:.2f}", lambda r: r["evaluation"]["perplexity"]),
+        measured("perplexity", "test perplexity"),
         ("Table 2", "{}", paper("Table 2", "1x600", "50")),
         ("Table 6", "{}", paper("Table 6", "1x100", "30")),
-        ("NPMI", "{:.3f}", lambda r: r["evaluation"]["npmi"]),
+        measured("npmi"),
         ("Table 4", "{}", paper("Table 4", "1x600", "50")),
-        ("topics in use", "{}", lambda r: r["evaluation"]["topics_in_use"]),
-        ("parameters", "{:,}", lambda r: r["evaluation"]["parameters"]),
+        measured("topics_in_use"),
+        measured("parameters"),
         ("tokens/s", "{:,.0f}", lambda r: rates.get(r["run"]["model"])),
         ("minutes at that rate", "{:.1f}", minutes),
     )
@@ -130,10 +137,10 @@ def systems_table(folder: Path) -> str:
 
 
 COHERENCE = (  # title, form, value of a record
-    ("NPMI", "{:.3f}", lambda r: r["evaluation"]["npmi"]),
+    measured("npmi"),
     ("Table 4", "{}", paper("Table 4", "1x600", "50")),
-    ("diversity", "{:.2f}", lambda r: r["evaluation"]["diversity"]),
-    ("topics in use", "{}", lambda r: r["evaluation"]["topics_in_use"]),
+    measured("diversity"),
+    measured("topics_in_use"),
     ("documents of the rarest", "{}", lambda r: _rarest(r)),
     ("best joint epoch", "{:.0f}", lambda r: _best(r).get("epoch")),
 )
@@ -151,7 +158,7 @@ def history_table(chosen: list[tuple[str, dict]]) -> str:
     """
     scored = [(title, record) for title, record in chosen if _best(record)]
     titles, runs = zip(*sorted(scored, key=lambda s: s[1]["run"]["model"] != BASELINE))
-    histories = [[row["valid_perplexity"] for row in r["history"]] for r in runs]
+    histories = [[row["valid_perplexity"] for row in _epochs(r)] for r in runs]
     compared = runs[0]["run"]["model"] == BASELINE
     rows = [["epoch", *titles]]
     for epoch, (first, *others) in enumerate(zip_longest(*histories), 1):
@@ -159,6 +166,11 @@ def history_table(chosen: list[tuple[str, dict]]) -> str:
         cells = (_with_ratio(value, base) for value in others)
         rows.append([str(epoch), _with_ratio(first, None), *cells])
     return _markdown(rows)
+
+
+def _epochs(record: dict) -> list[dict]:
+    """Return the evaluations after whole epochs; there may be others in between."""
+    return [row for row in record["history"] if float(row["epoch"]).is_integer()]
 
 
 def _with_ratio(value: float | None, base: float | None) -> str:
@@ -186,15 +198,15 @@ def published_table(corpus: str, table: str) -> str:
         for measure in ("perplexity", "npmi"):
             model = record["run"]["model"]
             figure = beside(evaluation.get("corpus"), model, settings, measure)
-            ours[figure] = evaluation[measure], _best(record).get("epoch")
+            text = BY_KEY[measure].text(evaluation)
+            ours[figure] = text, _best(record).get("epoch")
     title = ["model", "layers x units", "topics", "measure", "published", "ours"]
     rows = [[*title, "our epochs"]]
     for figure in figures():
         if (figure.corpus, figure.table) == (corpus, table):
             value, epochs = ours.get(figure, (None, None))
-            digits = 2 if figure.measure == "perplexity" else 3
             cells = [figure.model, figure.size, figure.topics, figure.measure]
-            cells += [figure.value, MISSING if value is None else f"{value:.{digits}f}"]
+            cells += [figure.value, value or MISSING]
             cells += [f"{epochs:.0f}" if epochs else MISSING]
             rows.append([cell or MISSING for cell in cells])
     return _markdown(rows)

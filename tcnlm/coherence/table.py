@@ -14,11 +14,11 @@ def table(figures: Mapping[str, Any], tops: Sequence[int]) -> str:
     topics = figures["topics"]
     with_gensim = "c_npmi" in figures
     names = [*(f"N={top}" for top in tops), "mean", *["c_npmi"] * with_gensim]
-    lines = [figures["source"], _line("topic", names, "words")]
+    lines = [figures["source"], line("topic", names, "words")]
     for topic in topics:
         words = " ".join(topic["words"][:WORDS])
-        lines.append(_line(topic["topic"], _cells(topic), words))
-    lines.append(_line("mean", _cells(figures), f"median {figures['npmi_median']:.4f}"))
+        lines.append(line(topic["topic"], _cells(topic), words))
+    lines.append(line("mean", _cells(figures), f"median {figures['npmi_median']:.4f}"))
     return "\n".join([*lines, *_remarks(figures, max(tops))])
 
 
@@ -44,7 +44,8 @@ def _cells(figures: Mapping[str, Any]) -> list[str]:
     return ["-" if score is None else f"{score:.4f}" for score in scores]
 
 
-def _line(label: Any, cells: Sequence[str], rest: str) -> str:
+def line(label: Any, cells: Sequence[str], rest: str) -> str:
+    """A topic's line: its number or a title, its figures, its words."""
     return f"{label:>5} " + "".join(f"{cell:>9}" for cell in cells) + f"  {rest}"
 
 

@@ -15,24 +15,27 @@ from typing import Any
 
 import numpy as np
 
-from tcnlm.coherence import TOPS, protocol, topic_coherence
-from tcnlm.coherence.diversity import DIVERSITY_WORDS, diversity
+from tcnlm.coherence import TOPS, protocol
 from tcnlm.coherence.reference import Reference
+from tcnlm.coherence.summary import scored_words as words_of_lists
+from tcnlm.coherence.table import line
+from tcnlm.coherence.topic_lists import TopicList
 from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation import topics
-from tcnlm.evaluation.perplexity import sampled_score, score
+from tcnlm.evaluation.measures import MEASURES, both
+from tcnlm.evaluation.subject import Subject
 from tcnlm.files import write_json
 from tcnlm.generation import specimens
 from tcnlm.models.base import LanguageModel, TopicModel
 from tcnlm.report.page import draw_run, write_report
 from tcnlm.report.sections import Measured
 from tcnlm.training import runs
+from tcnlm.training.progress import progress, stated
 
 SAMPLE_DOCUMENTS = 5
 EXCERPT = 90  # words of a sample document
-LANGUAGE = ("perplexity", "nll", "targets", "sequences", "samples", "elbo")
-TOPICS = ("npmi", "npmi_median", "diversity", "topics_in_use", "largest_proportion")
-TOPICS += ("coherence", "topics", "continuations", "documents")
+SECTIONS = ("coherence", "topics", "continuations", "documents")
+ASKED = ("topic_worth", "topic_recovery")  # sections that take their time
 
 
 def evaluate_run(
@@ -42,41 +45,59 @@ def evaluate_run(
     corpus: str | None = None,
     reference: Reference | None = None,
     context: str = "",
+    split: str = "test",
     **options: Any,
 ) -> Measured:
-    """Measure a run, write its evaluation.json, figures and report.html.
+    """Measure a run, write its evaluation.json, then figures and report.html.
 
     data: where the run's data is, if it was moved; corpus: the paper's name of it, to
     find the published figures; context: the rule of the contexts, by default the one of
-    the training; options: see `evaluate`.
+    the training; split: see `kept_as`; options: see `evaluate`.
     """
     started = time.monotonic()
     config = runs.read_config(run)
     dataset = runs.open_data(config, data, context)
     model = runs.load(run)
-    figures = evaluate(model, dataset, reference or Reference(), **options)
+    reference = reference or Reference()
+    figures = evaluate(model, dataset, reference, split, **options)
     result = {
         "run": str(run),
         "model": config["model"],
         "data": {"path": str(dataset.path), "fingerprint": dataset.meta["fingerprint"]},
         "corpus": corpus,
+        **progress(config, runs.read_history(run)),
         **figures,
         "command": command,
         "versions": {name: version(name) for name in runs.PACKAGES},
         "seconds": round(time.monotonic() - started, 1),
     }
+    file, page, folder = kept_as(run, split)
+    write_json(file, result)
     angles = topics.angles(model) if result["topics"] else None
-    measured = draw_run(run, result, config, angles)
-    write_report([measured], run / "report.html")
-    write_json(run / "evaluation.json", result)
+    measured = draw_run(folder, run, result, config, angles)
+    write_report([measured], page)
     return measured
+
+
+def kept_as(run: Path, split: str) -> tuple[Path, Path, Path]:
+    """Return the paths of figures, page and drawings: the test split's, or another's.
+
+    RUN/evaluation.json, report.html and figures; RUN/evaluation.valid.json and so on.
+    """
+    name = "" if split == "test" else f".{split}"
+    return (
+        run / f"evaluation{name}.json",
+        run / f"report{name}.html",
+        run / f"figures{name}",
+    )
 
 
 def scored_words(paths: Iterable[Path]) -> list[str]:
     """Return the words that the coherence of all these runs' topics rests on."""
     models = filter(lambda model: isinstance(model, TopicModel), map(runs.load, paths))
-    listed = (topics.top_words(model, max(TOPS)) for model in models)
-    return list(dict.fromkeys(itertools.chain.from_iterable(itertools.chain(*listed))))
+    return words_of_lists(
+        TopicList("", topics.top_words(model, max(TOPS))) for model in models
+    )
 
 
 def evaluate(
@@ -86,80 +107,59 @@ def evaluate(
     split: str = "test",
     samples: int = 0,
     batch_size: int = 64,
+    ask: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Measure a model on a split of its data; every value is ready for JSON.
 
     samples: 0 scores with the posterior mean of the topics, S averages each sequence's
-    likelihood over S draws.
+    likelihood over S draws; ask: which of `ASKED` to measure, where they apply.
     """
-    data = dataset.split(split)
-    weights = model.trainable_variables
-    result = {
-        "split": split,
-        "parameters": sum(int(np.prod(weight.shape)) for weight in weights),
-        **dict.fromkeys(LANGUAGE + TOPICS),
-    }
+    rows = model.batching.rows(dataset.split(split))
+    subject = Subject(model, dataset, rows, reference, samples, batch_size)
     # Topics first, where a reference may turn out to be unfit.
-    if isinstance(model, TopicModel):
-        result.update(_topics(model, dataset, data, reference))
-    if isinstance(model, LanguageModel):
-        rows = model.batching.rows(data)
-        result.update(_language(model, rows, samples, batch_size))
-    return result
-
-
-def _language(model: Any, rows: Any, samples: int, batch_size: int) -> dict[str, Any]:
-    mean = score(model, rows, batch_size)
-    best = sampled_score(model, rows, samples, batch_size) if samples else mean
+    sections = _topics(subject) if isinstance(model, TopicModel) else {}
     return {
-        "perplexity": best.perplexity,
-        "nll": best.nll,  # nats per target
-        "targets": best.targets,
-        "sequences": best.sequences,
-        "samples": samples or None,
-        "elbo": mean.terms if isinstance(model, TopicModel) else None,
+        "split": split,
+        **{m.key: m.of(subject) for m in MEASURES if "." not in m.key},
+        **_scoring(subject),
+        "elbo": subject.elbo,
+        **dict.fromkeys(SECTIONS + ASKED),
+        **sections,
+        **{name: getattr(subject, name) for name in ask if both(type(model))},
     }
 
 
-def _topics(
-    model: Any, dataset: Any, split: Any, reference: Reference
-) -> dict[str, Any]:
-    words = topics.top_words(model, max(TOPS))
-    scored = list(dict.fromkeys(itertools.chain(*words)))
-    counts = reference.window_counts(scored, dataset=dataset)
-    inferred = topics.infer_documents(model, split)
-    npmi = [topic_coherence(counts, topic) for topic in words]
+def _scoring(subject: Subject) -> dict[str, int | None]:
+    if not isinstance(subject.model, LanguageModel):
+        return {"sequences": None, "samples": None}
+    return {"sequences": subject.score.sequences, "samples": subject.samples or None}
+
+
+def _topics(subject: Subject) -> dict[str, Any]:
+    model, split, inferred = subject.model, subject.rows.split, subject.documents
+    absent = subject.coherence["absent_words"]
     return {
-        "npmi": float(np.mean(npmi)),
-        "npmi_median": float(np.median(npmi)),
-        "diversity": diversity(topics.top_words(model, DIVERSITY_WORDS)),
-        "topics_in_use": inferred.in_use,
-        "largest_proportion": inferred.largest_proportion,
-        "coherence": {**protocol(counts), "absent_words": counts.absent(scored)},
-        "topics": _topic_rows(model, words, npmi, inferred),
+        "coherence": {**protocol(subject.counts), "absent_words": absent},
+        "topics": _topic_rows(subject),
         "continuations": specimens.continuations(model, split, inferred.shares),
-        "documents": _sample_documents(dataset, split, inferred),
+        "documents": _sample_documents(subject.dataset, split, inferred),
     }
 
 
-def _topic_rows(
-    model: Any,
-    words: list[list[str]],
-    npmi: list[float],
-    inferred: topics.DocumentTopics,
-) -> list[dict[str, Any]]:
-    documents = np.bincount(inferred.largest, minlength=len(words))
-    sentences = specimens.topic_sentences(model) or [None] * len(words)
+def _topic_rows(subject: Subject) -> list[dict[str, Any]]:
+    scored, inferred = subject.coherence["topics"], subject.documents
+    documents = np.bincount(inferred.largest, minlength=len(scored))
+    sentences = specimens.topic_sentences(subject.model) or [None] * len(scored)
     return [
         {
             "topic": i,
-            "words": words[i],
-            "npmi": npmi[i],
+            "words": topic["words"][: max(TOPS)],
+            "npmi": topic["npmi"],
             "documents": int(documents[i]),  # that have it as their largest
             "proportion": float(inferred.shares[i]),  # mean over documents
             "sentence": sentences[i],
         }
-        for i in range(len(words))
+        for i, topic in enumerate(scored)
     ]
 
 
@@ -187,20 +187,11 @@ def _excerpt(words: Sequence[str], sentences: Iterable[Sequence[int]]) -> str:
 
 def summary(result: Mapping[str, Any]) -> str:
     """Return the measurements as lines to read."""
-    lines = [f"{result['model']}, {result['split']} split"]
-    for label, form, name in (
-        ("perplexity", "{:.2f}", "perplexity"),
-        ("nats per target", "{:.4f}", "nll"),
-        ("targets", "{:,}", "targets"),
-        ("parameters", "{:,}", "parameters"),
-        ("coherence (NPMI)", "{:.3f}", "npmi"),
-        ("topic diversity", "{:.2f}", "diversity"),
-        ("topics in use", "{}", "topics_in_use"),
-        ("largest proportion", "{:.2f}", "largest_proportion"),
-    ):
-        if result[name] is not None:
-            lines.append(f"  {label:<20}{form.format(result[name])}")
+    title = f"{result['model']}, {result['split']} split", stated(result)
+    lines = ["; ".join(filter(None, title))]
+    shown = {measure.title: measure.text(result) for measure in MEASURES}
+    lines += [f"  {name:<40}{text}" for name, text in shown.items() if text]
     for topic in result["topics"] or ():
         words = " ".join(topic["words"][:10])
-        lines.append(f"topic {topic['topic']:>3}  {topic['npmi']:6.3f}  {words}")
+        lines.append(line(topic["topic"], [f"{topic['npmi']:.3f}"], words))
     return "\n".join(lines)

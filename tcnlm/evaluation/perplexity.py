@@ -76,6 +76,8 @@ def sampled_score(
         raise InputError(f"samples must be 1 or more, got {samples}")
     if not hasattr(model, "sample_context"):
         raise InputError("samples: this model has no topics to draw; leave it out")
+    if "fresh" in model.batching.arrays:
+        raise InputError("samples: this model carries its state, one for all draws")
     model.noise.reset_from_seed(seed)
     evaluate = tf.function(
         lambda batch: _log_mean_likelihood(model, batch, samples),

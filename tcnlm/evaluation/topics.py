@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.stats import entropy
 from tqdm import tqdm
 
 from tcnlm.layers.neural_topics import topic_angles
@@ -48,6 +49,11 @@ class DocumentTopics:
     def in_use(self) -> int:
         """The number of topics that are the largest of at least one document."""
         return len(np.unique(self.largest))
+
+    @property
+    def effective(self) -> float:
+        """The effective number of topics: exp(entropy of the mean shares), 1 .. K."""
+        return float(np.exp(entropy(self.shares)))
 
     @property
     def largest_proportion(self) -> float:

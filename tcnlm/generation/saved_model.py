@@ -22,8 +22,6 @@ tfa's sampler takes no tensor for a seed and serving has no tfa.
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +31,7 @@ from preprocessing.errors import InputError
 from preprocessing.text import RULES
 from preprocessing.vocabulary import EOS, GO, PAD, SPECIALS, UNK, Vocabulary
 from tcnlm.data.contexts import NO_WORD
+from tcnlm.files import replacing
 from tcnlm.generation.sampling import MAX_LENGTH, draw, forbid, step_seed
 from tcnlm.models.base import LanguageModel, TopicModel
 
@@ -61,13 +60,8 @@ def export(
     module = tf.Module()
     # The weights and not the model, or Keras would save every layer of it besides.
     module.weights, module.table = model.variables, program.texts.table
-    aside = folder.with_name(f".{os.getpid()}.{folder.name}")
-    try:
+    with replacing(folder) as aside:
         tf.saved_model.save(module, str(aside), program.signatures())
-        shutil.rmtree(folder, ignore_errors=True)
-        aside.rename(folder)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
 
 
 class Texts:

@@ -62,6 +62,10 @@ class Method(tf.keras.Model):
         """Return the settings, for Keras."""
         return {"config": asdict(self.config), "seed": self.initial_seed}
 
+    def parameters(self) -> list[tf.Variable]:
+        """Return what was learned from data: the trained weights, and any fitted."""
+        return self.trainable_variables
+
     def parameter_groups(self) -> list[tuple[list[tf.Variable], float]]:
         """Return (weights, learning rate) for each group with an Adam of its own."""
         return [(self.trainable_variables, self.config.learning_rate)]
@@ -232,6 +236,12 @@ class RecurrentLanguageModel(LanguageModel):
             return self.run_layer(layer, outputs, context)
 
         return self._through_layers(inputs, training, run)
+
+    def read(
+        self, batch: dict[str, tf.Tensor], context: Any, training: bool = False
+    ) -> tf.Tensor:
+        """Return the last layer's outputs [B, T, H] of a batch."""
+        return self.hidden(batch["inputs"], context, training)
 
     def carry_hidden(
         self, inputs: tf.Tensor, states: list[Any], training: bool

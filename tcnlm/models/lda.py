@@ -60,6 +60,10 @@ class DirichletTopics(TopicModel):
         fitted = fit(split, words, self.config, self.initial_seed)
         self.lda.topic_weights.assign(fitted)
 
+    def parameters(self) -> list[tf.Variable]:
+        """Return lambda, too."""
+        return [*super().parameters(), self.lda.topic_weights]
+
     def infer(self, bow: tf.Tensor) -> tf.Tensor:
         """Return E t under q(t | d) [B, K] of bags [B, D]."""
         gamma = self.lda(bow)

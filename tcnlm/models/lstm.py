@@ -173,11 +173,11 @@ class CarryingLanguageModel(LSTMLanguageModel):
         return outputs, after
 
     def read(
-        self, batch: dict[str, tf.Tensor], context: Any, training: bool
+        self, batch: dict[str, tf.Tensor], context: Any, training: bool = False
     ) -> tf.Tensor:
         """Return the last outputs [B, T, H] of a batch; keep a carried state."""
         if not self.config.carry:
-            return self.hidden(batch["inputs"], context, training)
+            return super().read(batch, context, training)
         start = self.carried.start(batch["fresh"])
         outputs, after = self.carry_hidden(batch["inputs"], start, training)
         self.carried.keep(after)

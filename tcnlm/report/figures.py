@@ -12,6 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, ScalarFormatter
 
+from tcnlm.files import replacing
+
 INK, GREY, LIGHT = "#243b53", "#829ab1", "#d9e2ec"
 BLUE, RED = "#1f6f9f", "#c2452d"
 HIGHLIGHTS = ("#1f6f9f", "#d1812a", "#4d8b57")  # the first topics of a document
@@ -23,7 +25,8 @@ History = dict[str, np.ndarray]  # column -> one value per evaluation
 def save(figure: Figure, path: Path) -> None:
     """Write a figure as PNG."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(png(figure))
+    with replacing(path) as aside:
+        aside.write_bytes(png(figure))
 
 
 def png(figure: Figure) -> bytes:
@@ -115,7 +118,7 @@ def _judged_curves(axes: Axes, history: History, measure: str) -> None:
             axes.plot(steps, values, "o-", color=colour, ms=3, lw=1.5, label=label)
     best = int(np.nanargmin(history[f"valid_{measure}"]))
     value = history[f"valid_{measure}"][best]
-    axes.plot(steps[best], value, "o", color=RED, ms=6, label=f"best: {value:.1f}")
+    axes.plot(steps[best], value, "o", color=RED, ms=6, label=f"lowest: {value:.1f}")
     axes.legend(fontsize=8, frameon=False, labelcolor=INK)
 
 

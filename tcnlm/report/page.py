@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tcnlm.evaluation.measures import BY_KEY, MEASURES, Measure
 from tcnlm.files import replacing
 from tcnlm.report import figures as draw
+from tcnlm.report.markup import image, note, table
 from tcnlm.report.published import size
-from tcnlm.report.sections import Measured, image, note, sections
+from tcnlm.report.sections import Measured, sections
 from tcnlm.training.runs import read_history
 
 STYLE = Path(__file__).with_name("page.css")
 
 
 def draw_run(
+    folder: Path,
     run: Path,
     evaluation: Mapping[str, Any],
     config: Mapping[str, Any],
     angles: np.ndarray | None = None,
 ) -> Measured:
-    """Draw RUN/figures/*.png; return what the page needs.
+    """Draw a run's figures as PNG files in a folder; return what the page needs.
 
     angles [K, K] between the topics, degrees.
     """
     history, figures = read_history(run), {}
     for name, figure in draw.all_figures(evaluation, history, angles):
-        path = run / "figures" / f"{name}.png"
+        path = folder / f"{name}.png"
         draw.save(figure, path)
         figures[name] = path.read_bytes()
     return Measured(evaluation, config, history, figures)
@@ -70,49 +74,47 @@ def _label(run: Measured) -> str:
     return f"{Path(run.evaluation['run']).name}: {run.name}"
 
 
-COLUMNS = (  # title, form, value of a run
-    ("layers x units", "{}", lambda run: size(run.config["settings"]) or None),
-    ("topics", "{}", lambda run: run.config["settings"].get("num_topics")),
-    ("epochs", "{:.0f}", lambda run: _last(run, "epoch")),
-    ("parameters", "{:,}", lambda run: run.evaluation["parameters"]),
-    ("perplexity", "{:.2f}", lambda run: run.evaluation["perplexity"]),
-    ("published", "{}", lambda run: _value(run.published("perplexity"))),
-    ("NPMI", "{:.3f}", lambda run: run.evaluation["npmi"]),
-    ("published", "{}", lambda run: _value(run.published("npmi"))),
-    ("diversity", "{:.2f}", lambda run: run.evaluation["diversity"]),
-    ("in use", "{}", lambda run: run.evaluation["topics_in_use"]),
+Column = tuple[str, Callable[[Measured], Any]]  # title, text of a run or None
+
+COLUMNS: tuple[Column, ...] = (
+    ("layers x units", lambda run: size(run.config["settings"])),
+    ("topics", lambda run: run.config["settings"].get("num_topics")),
+    ("epochs", lambda run: _epochs(run)),
+    ("parameters", lambda run: BY_KEY["parameters"].text(run.evaluation)),
 )
 
 
-def _last(run: Measured, column: str) -> float | None:
-    values = run.history.get(column, ())
-    return values[-1] if len(values) else None
+def _epochs(run: Measured) -> str | None:
+    values = run.history.get("epoch", ())
+    return f"{values[-1]:g}" if len(values) else None
 
 
-def _value(figure: Any) -> str | None:
-    return figure and figure.value
+def _measured(measure: Measure) -> tuple[Column, Column]:
+    """Return the columns of a measure and of what is published of it."""
+
+    def published(run: Measured) -> str | None:
+        figure = run.published(measure.key)
+        return figure and figure.value
+
+    return (
+        (measure.title, lambda run: measure.text(run.evaluation)),
+        ("published", published),
+    )
 
 
 def _comparison(runs: Sequence[Measured]) -> str:
     """Return the runs side by side, with what is published where there is any."""
-    titles = "".join(f'<th class="number">{title}</th>' for title, *_ in COLUMNS)
-    rows = "\n".join(map(_comparison_row, runs))
+    judged = [m for m in MEASURES if m.headline and m.better]
+    columns = [*COLUMNS, *itertools.chain.from_iterable(map(_measured, judged))]
+    columns = [column for column in columns if any(map(column[1], runs))]
+    titles = ["run", *(title for title, _ in columns)]
+    rows = [[_label(r), *(text(r) or "" for _, text in columns)] for r in runs]
     curves = draw.png(draw.compared_curves({_label(r): r.history for r in runs}))
     return (
-        f"<table><thead><tr><th>run</th>{titles}</tr></thead>\n"
-        f"<tbody>{rows}</tbody></table>"
+        table(titles, ["", *["number"] * len(columns)], rows)
         + note(
             "Perplexities compare within one DATA only, NPMI within one reference. "
             "Published: same corpus (--corpus), model, size and number of topics."
         )
         + image(curves, "validation perplexity of all runs")
     )
-
-
-def _comparison_row(run: Measured) -> str:
-    values = [(form, value(run)) for _, form, value in COLUMNS]
-    cells = "".join(
-        f'<td class="number">{"" if v is None else escape(form.format(v))}</td>'
-        for form, v in values
-    )
-    return f"<tr><td>{escape(_label(run))}</td>{cells}</tr>"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
 
+from tcnlm.evaluation.measures import MEASURES
 from tcnlm.report.figures import History
+from tcnlm.report.markup import image, note, table
 from tcnlm.report.published import PAPER, beside
+from tcnlm.training.progress import stated
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ def sections(run: Measured) -> str:
         _subtitle(evaluation, config),
         _tiles(evaluation),
         _beside(run),
+        _worth(evaluation),
         _learning(figures),
         _topics(evaluation, figures),
         _continuations(evaluation),
@@ -58,35 +61,18 @@ def corpus(config: Mapping[str, Any]) -> str:
 def _subtitle(evaluation: Mapping[str, Any], config: Mapping[str, Any]) -> str:
     source = config.get("data", {}).get("source")
     text = f"Run {evaluation['run']}, measured on the {evaluation['split']} split"
+    trained = stated(evaluation)
+    text += f", {trained}" if trained else ""
     return note(text + (f". Corpus: {source}." if source else "."))
-
-
-def note(text: str) -> str:
-    """Return a paragraph in small print."""
-    return f'<p class="note">{escape(text)}</p>'
 
 
 def _tiles(evaluation: Mapping[str, Any]) -> str:
     """Return the headline figures that apply to this model."""
-    elbo = evaluation["elbo"] or {}
-    figures = [
-        ("perplexity", "{:.2f}", evaluation["perplexity"]),
-        ("topic coherence (NPMI)", "{:.3f}", evaluation["npmi"]),
-        ("topic diversity", "{:.2f}", evaluation["diversity"]),
-        (
-            f"of {len(evaluation['topics'] or ())} topics in use",
-            "{}",
-            evaluation["topics_in_use"],
-        ),
-        ("mean largest proportion", "{:.2f}", evaluation["largest_proportion"]),
-        ("nats per target", "{:.3f}", evaluation["nll"]),
-        ("KL, nats per sequence", "{:.2f}", elbo.get("kl")),
-        ("parameters", "{:,}", evaluation["parameters"]),
-    ]
+    shown = {m.title: m.text(evaluation) for m in MEASURES if m.headline}
     tiles = "".join(
-        f'<div class="tile"><b>{form.format(value)}</b>{escape(label)}</div>'
-        for label, form, value in figures
-        if value is not None
+        f'<div class="tile"><b>{text}</b>{escape(title)}</div>'
+        for title, text in shown.items()
+        if text
     )
     return f'<div class="tiles">{tiles}</div>{_how_scored(evaluation)}'
 
@@ -100,15 +86,6 @@ def _how_scored(evaluation: Mapping[str, Any]) -> str:
     elif evaluation["topics"]:
         given += "; topics at their posterior mean"
     return note(f"Perplexity over {given}.")
-
-
-def image(png: bytes | None, text: str) -> str:
-    """Return a figure with its file inside the page; nothing where there is none."""
-    if png is None:
-        return ""
-    data = base64.b64encode(png).decode("ascii")
-    source = f"data:image/png;base64,{data}"
-    return f'<figure><img src="{source}" alt="{escape(text)}"/></figure>'
 
 
 def _beside(run: Measured) -> str:
@@ -131,18 +108,13 @@ def _topics(evaluation: Mapping[str, Any], figures: Mapping[str, bytes]) -> str:
     if topics is None:
         return ""
     order = sorted(topics, key=lambda topic: -topic["proportion"])
-    head = (
-        '<tr><th class="number">topic</th><th>ten most probable words</th>'
-        '<th class="number">NPMI</th><th class="number">documents</th>'
-        '<th class="number">mean<br/>share</th><th>a sentence written from it</th></tr>'
-    )
-    rows = "\n".join(map(_topic_row, order))
     return (
         "<h2>Topics</h2>"
         + note(_protocol(evaluation["coherence"]))
-        + f"<table><thead>{head}</thead>\n<tbody>{rows}</tbody></table>"
+        + table(*zip(*TOPIC_COLUMNS), list(map(_topic_row, order)))
         + note(
-            "The most used first. Documents: those in which it is the largest topic."
+            f"{len(topics)} topics, the most used first. Documents: those in which it "
+            "is the largest topic."
         )
         + "<h2>Use and shape of the topics</h2>"
         + image(figures.get("topic_use"), "use of the topics")
@@ -164,16 +136,48 @@ def _protocol(coherence: Mapping[str, Any]) -> str:
     )
 
 
-def _topic_row(topic: Mapping[str, Any]) -> str:
-    words = escape(" ".join(topic["words"][:10]))
-    sentence = escape(topic["sentence"] or "")
+TOPIC_COLUMNS = (
+    ("topic", "number"),
+    ("ten most probable words", ""),
+    ("NPMI", "number"),
+    ("documents", "number"),
+    ("mean share", "number"),
+    ("a sentence written from it", "sentence"),
+)
+
+
+def _topic_row(topic: Mapping[str, Any]) -> tuple:
     return (
-        f'<tr><td class="number">{topic["topic"]}</td><td>{words}</td>'
-        f'<td class="number">{topic["npmi"]:.3f}</td>'
-        f'<td class="number">{topic["documents"]:,}</td>'
-        f'<td class="number">{topic["proportion"]:.3f}</td>'
-        f'<td class="sentence">{sentence}</td></tr>'
+        topic["topic"],
+        " ".join(topic["words"][:10]),
+        f"{topic['npmi']:.3f}",
+        f"{topic['documents']:,}",
+        f"{topic['proportion']:.3f}",
+        topic["sentence"] or "",
     )
+
+
+def _worth(evaluation: Mapping[str, Any]) -> str:
+    """Say what a document's own topics gain, and which topics are found again."""
+    worth, recovery = (evaluation.get(f"topic_{n}") for n in ("worth", "recovery"))
+    said = []
+    if worth:
+        own, mean, other = (worth[name] for name in ("own", "mean", "other"))
+        said.append(
+            f"Perplexity {own:.2f} with the topics of each sequence's own document; "
+            f"{mean:.2f} with the training documents' mean topics for all (own / mean "
+            f"{own / mean:.3f}); {other:.2f} with another document's (own / other "
+            f"{own / other:.3f})."
+        )
+    if recovery:
+        found, count = recovery["recovered"], recovery["topics"]
+        said.append(
+            f"{found} of {count} topics are inferred again from "
+            f"{recovery['sentences']} sentences written from each; at random it would "
+            f"be one in {count}."
+        )
+    title = "<h2>What the topics are worth</h2>" if said else ""
+    return title + "".join(map(note, said))
 
 
 def _continuations(evaluation: Mapping[str, Any]) -> str:
@@ -181,17 +185,13 @@ def _continuations(evaluation: Mapping[str, Any]) -> str:
     shown = evaluation.get("continuations")
     if not shown:
         return ""
-    rows = "".join(
-        f'<tr><td class="number">{row["topic"]}</td><td>{escape(row["words"])}</td>'
-        f'<td class="sentence">{escape(row["sentence"])}</td></tr>'
-        for row in shown["rows"]
-    )
-    head = '<th class="number">topic</th><th>its words</th><th>the sentence</th>'
+    rows = [(row["topic"], row["words"], row["sentence"]) for row in shown["rows"]]
+    titles = ("topic", "its words", "the sentence")
     text = f"“{shown['prefix']} …” continued greedily under the most used topics: only "
     return (
         "<h2>One beginning, different topics</h2>"
         + note(text + "the topic differs from row to row.")
-        + f"<table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table>"
+        + table(titles, ("number", "", "sentence"), rows)
     )
 
 

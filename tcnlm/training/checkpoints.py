@@ -14,6 +14,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tcnlm.files import replacing
+
 KEPT = 2  # the latest, and one to fall back on
 STATE = "state.json"
 
@@ -27,16 +29,13 @@ class Checkpoints:
 
     def save(self, step: int, state: dict[str, Any]) -> None:
         """Write a checkpoint aside, rename it, and remove those no longer kept."""
-        final = self.folder / f"{step:08d}"
-        aside = self.folder / f".{step:08d}"
         for leftover in self.folder.glob(".*"):
             shutil.rmtree(leftover)
-        aside.mkdir(parents=True)
-        self.checkpoint.write(str(aside / "weights"))
-        content = {"state": state, "sha256": _digests(aside)}
-        (aside / STATE).write_text(json.dumps(content), encoding="utf-8")
-        shutil.rmtree(final, ignore_errors=True)
-        aside.rename(final)
+        with replacing(self.folder / f"{step:08d}") as aside:
+            aside.mkdir(parents=True)
+            self.checkpoint.write(str(aside / "weights"))
+            content = {"state": state, "sha256": _digests(aside)}
+            (aside / STATE).write_text(json.dumps(content), encoding="utf-8")
         for old in self._folders()[:-KEPT]:
             shutil.rmtree(old)
 

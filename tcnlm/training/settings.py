@@ -14,8 +14,14 @@ class Training(Settings):
 
     batch_size: int = setting(64, "sequences; Lau et al. 2017", least=1)
     epochs: int = setting(20, "at most; TCNLM's are not stated", least=1)
+    judge: str = setting(
+        "", "measure by which weights are kept and it ends; empty: the model's own"
+    )
+    evaluation_steps: int = setting(
+        0, "batches between evaluations; one after every epoch too", least=0
+    )
     patience: int = setting(
-        2, "epochs without a better validation perplexity before the end", least=1
+        2, "evaluations without a better figure before the end", least=1
     )
     context: str = setting(
         "data",

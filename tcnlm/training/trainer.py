@@ -15,7 +15,8 @@ from tqdm import tqdm
 
 from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation import topics
-from tcnlm.evaluation.perplexity import score
+from tcnlm.evaluation.measures import judge
+from tcnlm.evaluation.subject import Subject
 from tcnlm.files import replacing
 from tcnlm.models.base import TopicModel
 from tcnlm.training.checkpoints import Checkpoints
@@ -38,11 +39,12 @@ class State:
 
     epoch: int = 0  # from 0
     position: int = 0  # batches of this epoch already taken
+    evaluated: int = 0  # of these, before the last evaluation
     seconds: float = 0.0  # spent training
-    nll: float = 0.0  # sums over this epoch so far: nats (or loss, of topics alone),
+    nll: float = 0.0  # sums since the last evaluation: nats (or loss, of topics alone),
     targets: int = 0  # and targets (or content words)
-    best: float = math.inf  # validation perplexity (or loss)
-    waited: int = 0  # epochs since the best
+    best: float = math.inf  # of the measure that judges, on validation
+    waited: int = 0  # evaluations since the best
     history: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -53,7 +55,8 @@ class Trainer:
         self, model: Any, dataset: Dataset, run: Path, settings: Training, seed: int
     ):
         self.model, self.run, self.settings, self.seed = model, run, settings, seed
-        self.measure = "perplexity" if model.per_word == "nll" else model.per_word
+        self.measure = judge(type(model)).key
+        self.judge = judge(type(model), settings.judge)
         self.dataset = dataset
         self.rows = {
             name: model.batching.rows(dataset.split(name))
@@ -72,7 +75,7 @@ class Trainer:
             lambda batch: model.train_step(batch, self.optimizer),
             input_signature=[model.batching.signature()],
         )
-        self.state = State()
+        self.state = State(best=self.judge.worst)
         self.writer = tf.summary.create_file_writer(str(run / "tensorboard"))
 
     @property
@@ -95,7 +98,7 @@ class Trainer:
         self.last_save = time.monotonic()
         while not self.finished:
             if self.model.trainable_variables:
-                self._epoch()
+                self._to_evaluation()
             self._evaluate()
             self._save()
         return self.state
@@ -107,9 +110,11 @@ class Trainer:
     def _steps(self) -> int:
         return sum(map(self._epoch_steps, range(self.settings.epochs)))
 
-    def _epoch(self) -> None:
-        """Take the rest of this epoch's batches."""
+    def _to_evaluation(self) -> None:
+        """Take this epoch's batches up to the next evaluation."""
         settings, total = self.settings, self._epoch_steps(self.state.epoch)
+        every = settings.evaluation_steps or total
+        due = min(self.state.evaluated + every, total)
         label = f"epoch {self.state.epoch + 1}/{settings.epochs}"
         self.clock = time.monotonic()
         bar = tqdm(
@@ -123,16 +128,16 @@ class Trainer:
         )
         with bar:
             batches = iter(self.batches())
-            while self.state.position < total:
-                self._account(self.take(batches, self._until_due(total)), bar)
+            while self.state.position < due:
+                self._account(self.take(batches, self._until_due(due)), bar)
                 if self._checkpoint_due():
                     self._save()
 
-    def _until_due(self, total: int) -> int:
+    def _until_due(self, end: int) -> int:
         """Return how many steps to take until Python has something to do."""
         position, every = self.state.position, self.settings.checkpoint_steps
         due = every - position % every if every else CALL_STEPS
-        return min(CALL_STEPS, due, total - position)
+        return min(CALL_STEPS, due, end - position)
 
     def take(self, batches: Any, number: int) -> pd.DataFrame:
         """Take steps in one call; return their terms and "targets", a row each."""
@@ -191,23 +196,33 @@ class Trainer:
                 tf.summary.scalar(f"train/{name}", value)
 
     def _evaluate(self) -> None:
-        """Score the validation split, keep the best weights, turn the epoch."""
-        row = {**self._row(), **self._validate(), **self._topics_in_use()}
-        state = self.state
+        """Score the validation split, keep the best weights, turn a finished epoch."""
+        size = self.settings.batch_size
+        valid = Subject(self.model, self.dataset, self.rows["valid"], batch_size=size)
+        row = {**self._row(), **self._validate(valid), **self._topics_in_use(valid)}
+        state, value = self.state, row[f"valid_{self.judge.key}"]
         state.history.append(row)
         state.waited += 1
-        if row[f"valid_{self.measure}"] < state.best:
-            state.best, state.waited = row[f"valid_{self.measure}"], 0
+        if self.judge.improves(value, state.best):
+            state.best, state.waited = value, 0
             with replacing(self.run / WEIGHTS) as aside:
                 self.model.save_weights(aside)
-        state.epoch, state.position = state.epoch + 1, 0
+        state.evaluated = state.position
+        if self._share_taken() == 1:
+            state.epoch, state.position, state.evaluated = state.epoch + 1, 0, 0
         state.nll, state.targets = 0.0, 0
         self._write_history(row)
 
+    def _share_taken(self) -> float:
+        """Return the share of this epoch that is over; a fit takes all of its one."""
+        if not self.model.trainable_variables:
+            return 1
+        return self.state.position / self._epoch_steps(self.state.epoch)
+
     def _row(self) -> dict[str, Any]:
-        state = self.state
+        state, share = self.state, self._share_taken()
         row = {
-            "epoch": state.epoch + 1,
+            "epoch": state.epoch + (1 if share == 1 else round(share, 4)),
             "step": int(self.model.steps),
             "seconds": round(state.seconds, 1),
         }
@@ -215,13 +230,20 @@ class Trainer:
             row[f"train_{self.measure}"] = self._measured(state.nll / state.targets)
         return row
 
-    def _validate(self) -> dict[str, float]:
-        valid = score(self.model, self.rows["valid"], self.settings.batch_size)
-        terms = {self.model.per_word: valid.nll, **valid.terms}
+    def _validate(self, valid: Subject) -> dict[str, float]:
+        scored = valid.mean_score
+        terms = {self.model.per_word: scored.nll, **scored.terms}
         return {
-            f"valid_{self.measure}": self._measured(valid.nll),
+            f"valid_{self.measure}": self._measured(scored.nll),
             **{f"valid_{name}": value for name, value in terms.items()},
+            **self._judged(valid),
         }
+
+    def _judged(self, valid: Subject) -> dict[str, float]:
+        """Return the figure that judges, unless it is the model's own."""
+        if self.judge.key == self.measure:
+            return {}
+        return {f"valid_{self.judge.key}": self.judge.of(valid)}
 
     def _measured(self, per_word: float) -> float:
         """Return what an epoch is judged by: the perplexity, or the loss as it is."""
@@ -229,10 +251,10 @@ class Trainer:
             return per_word
         return math.exp(min(per_word, 700.0))
 
-    def _topics_in_use(self) -> dict[str, float]:
+    def _topics_in_use(self, valid: Subject) -> dict[str, float]:
         if not isinstance(self.model, TopicModel):
             return {}
-        used = topics.infer_documents(self.model, self.rows["valid"].split)
+        used = valid.documents
         complaint = collapse(used)
         if complaint:
             print(f"warning: the topic model has collapsed: {complaint}")
@@ -248,7 +270,13 @@ class Trainer:
             for name, value in row.items():
                 tf.summary.scalar(f"evaluation/{name}", value)
         self.writer.flush()
-        print(_line(row, self.measure), flush=True)
+        print(_line(row, self.measure) + self._verdict(row), flush=True)
+
+    def _verdict(self, row: dict[str, Any]) -> str:
+        key, title, form = self.judge.key, self.judge.title, self.judge.form
+        if key == self.measure:
+            return ""
+        return f", {title} {form.format(row[f'valid_{key}'])}"
 
     def _checkpoint_due(self) -> bool:
         every, minutes = (
@@ -291,7 +319,7 @@ def collapse(used: topics.DocumentTopics) -> str:
 
 def _line(row: dict[str, Any], measure: str) -> str:
     line = (
-        f"epoch {row['epoch']}: step {row['step']}, {row['seconds'] / 60:.1f} min, "
+        f"epoch {row['epoch']:g}: step {row['step']}, {row['seconds'] / 60:.1f} min, "
         f"{measure}"
     )
     for split in ("train", "valid"):

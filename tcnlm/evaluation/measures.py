@@ -1,0 +1,221 @@
+"""The measures: one row each, for summary, page, comparison, tables, early stopping."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from preprocessing.errors import InputError
+from tcnlm.evaluation.subject import Subject
+from tcnlm.models.base import LanguageModel, TopicModel
+
+Contract = Callable[[type], bool]
+
+
+def any_model(kind: type) -> bool:
+    """Every model."""
+    return True
+
+
+def language(kind: type) -> bool:
+    """Models of sentences."""
+    return issubclass(kind, LanguageModel)
+
+
+def topical(kind: type) -> bool:
+    """Models with topics."""
+    return issubclass(kind, TopicModel)
+
+
+def both(kind: type) -> bool:
+    """Models that write sentences from topics."""
+    return language(kind) and topical(kind)
+
+
+def _judged_by(term: str) -> Contract:
+    return lambda kind: kind.per_word == term
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One figure of a model on a split."""
+
+    key: str  # its place in evaluation.json; a dot leads into a section
+    title: str
+    form: str
+    applies: Contract
+    compute: Callable[[Subject], Any]
+    better: str = ""  # "min", "max"; "" where neither is better
+    headline: bool = True  # on the page; else in the summary alone
+
+    @property
+    def worst(self) -> float:
+        """What every finite value is better than."""
+        return -math.inf if self.better == "max" else math.inf
+
+    def improves(self, value: float, best: float) -> bool:
+        """Return whether a value is better than the best so far."""
+        return value > best if self.better == "max" else value < best
+
+    def of(self, subject: Subject) -> Any:
+        """Return the figure; None where it does not apply."""
+        return self.compute(subject) if self.applies(type(subject.model)) else None
+
+    def value(self, evaluation: Mapping[str, Any]) -> Any:
+        """Return the figure in an evaluation.json; None where it is not there."""
+        found: Any = evaluation
+        for part in self.key.split("."):
+            found = (found or {}).get(part)
+        return found
+
+    def text(self, evaluation: Mapping[str, Any]) -> str | None:
+        """Return the same in its format."""
+        value = self.value(evaluation)
+        return None if value is None else self.form.format(value)
+
+
+def _by_use(subject: Subject) -> float:
+    scores = [topic["npmi"] for topic in subject.coherence["topics"]]
+    return float(np.average(scores, weights=subject.documents.shares))
+
+
+MEASURES = (
+    Measure(
+        "perplexity",
+        "perplexity",
+        "{:.2f}",
+        language,
+        lambda s: s.score.perplexity,
+        "min",
+    ),
+    Measure(
+        "nll",
+        "nats per target",
+        "{:.4f}",
+        language,
+        lambda s: s.score.nll,
+        "min",
+        headline=False,  # the perplexity says it
+    ),
+    Measure(
+        "loss",
+        "loss per content word",
+        "{:.4f}",
+        _judged_by("loss"),
+        lambda s: s.mean_score.nll,
+        "min",
+    ),
+    Measure(
+        "bound",
+        "minus the bound, nats per content word",
+        "{:.4f}",
+        _judged_by("bound"),
+        lambda s: s.mean_score.nll,
+        "min",
+    ),
+    Measure(
+        "elbo.kl",
+        "KL, nats per sequence",
+        "{:.2f}",
+        topical,
+        lambda s: (s.elbo or {}).get("kl"),
+    ),
+    Measure("npmi", "NPMI", "{:.3f}", topical, lambda s: s.coherence["npmi"], "max"),
+    Measure("npmi_by_use", "NPMI by use", "{:.3f}", topical, _by_use, "max"),
+    Measure(
+        "npmi_median",
+        "NPMI, median",
+        "{:.3f}",
+        topical,
+        lambda s: s.coherence["npmi_median"],
+        "max",
+        headline=False,
+    ),
+    Measure(
+        "diversity",
+        "diversity",
+        "{:.2f}",
+        topical,
+        lambda s: s.coherence["diversity"],
+        "max",
+    ),
+    Measure(
+        "topics_in_use",
+        "topics in use",
+        "{}",
+        topical,
+        lambda s: s.documents.in_use,
+        "max",
+    ),
+    Measure(
+        "effective_topics",
+        "effective topics",
+        "{:.1f}",
+        topical,
+        lambda s: s.documents.effective,
+        "max",
+    ),
+    Measure(
+        "largest_proportion",
+        "mean largest proportion",
+        "{:.2f}",
+        topical,
+        lambda s: s.documents.largest_proportion,
+    ),
+    Measure(
+        "topic_worth.mean",
+        "perplexity, mean topics",
+        "{:.2f}",
+        both,
+        lambda s: s.topic_worth["mean"],
+    ),
+    Measure(
+        "topic_worth.other",
+        "perplexity, another document's topics",
+        "{:.2f}",
+        both,
+        lambda s: s.topic_worth["other"],
+    ),
+    Measure(
+        "topic_recovery.share",
+        "topics recovered from their sentences",
+        "{:.1%}",
+        both,
+        lambda s: s.topic_recovery["share"],
+        "max",
+    ),
+    Measure(
+        "targets",
+        "targets",
+        "{:,}",
+        language,
+        lambda s: s.score.targets,
+        headline=False,
+    ),
+    Measure(
+        "parameters",
+        "parameters",
+        "{:,}",
+        any_model,
+        lambda s: sum(int(np.prod(w.shape)) for w in s.model.parameters()),
+    ),
+)
+BY_KEY = {measure.key: measure for measure in MEASURES}
+
+
+def judge(kind: type, key: str = "") -> Measure:
+    """Return the measure that a model's epochs are judged by: `key`, or its own.
+
+    Raises InputError where the model has no such measure, or it has no better end.
+    """
+    own = "perplexity" if kind.per_word == "nll" else kind.per_word
+    known = [m.key for m in MEASURES if m.better and m.applies(kind)]
+    if (key or own) not in known:
+        raise InputError(
+            f"judge={key}: a {kind.__name__} can be judged by {', '.join(known)}"
+        )
+    return BY_KEY[key or own]

@@ -110,8 +110,8 @@ def _add_source(group: argparse._ArgumentGroup) -> None:
     kinds = (
         "lee: the news corpus that gensim ships; aclimdb: the folder aclImdb or its "
         ".tar.gz (train is for training, test is held out); tdlm: a document a line, "
-        "sentences apart by tabs, tokens by spaces; text: a document a line; jsonl: a "
-        "JSON object a line. Files may be plain, .gz or .xz, in UTF-8"
+        "sentences apart by tabs, tokens by white space; text: a document a line; "
+        "jsonl: a JSON object a line. Files may be plain, .gz or .xz, in UTF-8"
     )
     add("--format", choices=corpora.NAMES, required=True, help=kinds)
     purpose = "jsonl: the field that holds the document (default: %(default)s)"

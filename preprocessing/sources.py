@@ -65,11 +65,11 @@ def read_aclimdb(path: Path, part: str) -> Iterator[str]:
 
 
 def split_tdlm(document: str) -> list[list[str]]:
-    """Sentences apart by tabs, tokens by spaces, taken as they are."""
-    return [
-        [token for token in sentence.split(" ") if token]
-        for sentence in document.split("\t")
-    ]
+    """Sentences apart by tabs, tokens by white space, taken as they are.
+
+    A tab at the end starts no sentence; any other empty sentence counts.
+    """
+    return [sentence.split() for sentence in document.removesuffix("\t").split("\t")]
 
 
 FORMATS = {

@@ -56,6 +56,28 @@ def test_tdlm_is_taken_as_it_is():
     ]
 
 
+def test_any_white_space_but_a_tab_parts_tdlm_tokens():
+    assert split_tdlm("a\xa0b\u2003c\x0bd e\tf") == [["a", "b", "c", "d", "e"], ["f"]]
+
+
+def test_a_tab_at_the_end_starts_no_tdlm_sentence():
+    assert split_tdlm("a b\tc\t") == [["a", "b"], ["c"]]
+    assert split_tdlm("\t") == [[]]
+
+
+EMPTY_SENTENCES = {
+    "\ta": [[], ["a"]],
+    "a\t\tb": [["a"], [], ["b"]],
+    "a\t\t": [["a"], []],
+    "a\t ": [["a"], []],
+}
+
+
+@pytest.mark.parametrize("line", EMPTY_SENTENCES)
+def test_an_empty_tdlm_sentence_elsewhere_counts(line):
+    assert split_tdlm(line) == EMPTY_SENTENCES[line]
+
+
 def test_an_empty_tdlm_line_is_one_empty_sentence():
     assert split_tdlm("") == [[]]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from preprocessing import corpora
 from preprocessing.errors import InputError
 from preprocessing.pipeline import CONTEXTS, Settings
+from preprocessing.sources import Fields
 from preprocessing.splits import DEFAULT_FRACTIONS
 from preprocessing.vocabulary import STOP_WORDS, Rules, read_stop_words
 
@@ -25,6 +26,11 @@ _FILES = ("input", "train", "heldout", "valid", "test")
 def corpus_of(options: argparse.Namespace) -> corpora.Corpus:
     """The corpus that the options name; InputError where they do not fit together."""
     given = {name for name in _FILES if getattr(options, name)}
+    fields = Fields(options.field, options.label, options.id)
+    _require(
+        options.format == "jsonl" or fields[1:] == (None, None),
+        "--label and --id name fields of --format jsonl",
+    )
     if options.format == "lee":
         _require(not given, "--format lee takes no files: gensim ships them")
         return corpora.lee_corpus()
@@ -41,7 +47,7 @@ def corpus_of(options: argparse.Namespace) -> corpora.Corpus:
     for names, parts in _PARTS.items():
         if given == set(names):
             files = {parts[name]: getattr(options, name) for name in names}
-            return corpora.file_corpus(options.format, files, options.field)
+            return corpora.file_corpus(options.format, files, fields)
     raise InputError(
         "give --input, or --train and --heldout, or --train, --valid and --test"
     )
@@ -115,7 +121,17 @@ def _add_source(group: argparse._ArgumentGroup) -> None:
     )
     add("--format", choices=corpora.NAMES, required=True, help=kinds)
     purpose = "jsonl: the field that holds the document (default: %(default)s)"
-    add("--field", default="text", metavar="NAME", help=purpose)
+    add("--field", default=Fields().text, metavar="NAME", help=purpose)
+    purpose = (
+        "jsonl: the field that holds the document's class (aclimdb has pos and neg), "
+        "for DATA/SPLIT/labels.npy"
+    )
+    add("--label", metavar="NAME", help=purpose)
+    purpose = (
+        "jsonl: the field that holds the document's name (aclimdb has that of its "
+        "file), for DATA/SPLIT/ids.txt"
+    )
+    add("--id", metavar="NAME", help=purpose)
     files = {
         "input": "all documents, to be cut by --split",
         "train": "training documents",

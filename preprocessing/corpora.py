@@ -10,7 +10,14 @@ from pathlib import Path
 
 from preprocessing import text
 from preprocessing.errors import InputError
-from preprocessing.sources import FORMATS, Format, read_aclimdb, read_lines
+from preprocessing.sources import (
+    FORMATS,
+    Document,
+    Fields,
+    Format,
+    read_aclimdb,
+    read_plain,
+)
 
 NAMES = ("lee", "aclimdb", *FORMATS)
 
@@ -23,7 +30,7 @@ class Corpus:
     or all, which is to be cut.
     """
 
-    parts: Mapping[str, Callable[[], Iterator[str]]]
+    parts: Mapping[str, Callable[[], Iterator[Document]]]
     sentences: Callable[[str], list[list[str]]]
     source: str
 
@@ -35,7 +42,9 @@ def lee_corpus() -> Corpus:
         raise InputError("--format lee: gensim, which ships it, is not installed")
     path = Path(spec.origin).parent / "test" / "test_data" / "lee_background.cor"
     return Corpus(
-        {"all": partial(read_lines, path)}, text.sentences, f"lee: gensim/{path.name}"
+        {"all": partial(read_plain, path, Fields())},
+        text.sentences,
+        f"lee: gensim/{path.name}",
     )
 
 
@@ -49,17 +58,17 @@ def aclimdb_corpus(path: Path) -> Corpus:
 
 
 def file_corpus(
-    name: str, files: Mapping[str, Sequence[Path]], field: str = "text"
+    name: str, files: Mapping[str, Sequence[Path]], fields: Fields
 ) -> Corpus:
     """A corpus in the format `name`, the `files` of every part given."""
     chosen = FORMATS[name]
     parts = {
-        part: partial(_read, chosen, paths, field) for part, paths in files.items()
+        part: partial(_read, chosen, paths, fields) for part, paths in files.items()
     }
     sources = " ".join(str(path) for paths in files.values() for path in paths)
     return Corpus(parts, chosen.sentences, f"{name}: {sources}")
 
 
-def _read(chosen: Format, paths: Sequence[Path], field: str) -> Iterator[str]:
+def _read(chosen: Format, paths: Sequence[Path], fields: Fields) -> Iterator[Document]:
     for path in paths:
-        yield from chosen.read(path, field)
+        yield from chosen.read(path, fields)

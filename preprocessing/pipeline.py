@@ -24,6 +24,8 @@ from preprocessing.encode import (
 )
 from preprocessing.errors import InputError
 from preprocessing.folders import new_folder
+from preprocessing.marks import Marks, save_marks
+from preprocessing.sources import Document
 from preprocessing.splits import DEFAULT_FRACTIONS, assign
 from preprocessing.vocabulary import Rules, Vocabulary
 
@@ -53,7 +55,7 @@ def preprocess(
 ) -> dict:
     """Write the DATA directory `out` and return its meta.json; InputError if bad."""
     with new_folder(out, force) as folder:
-        sizes = _count(corpus)
+        sizes, marks = _survey(corpus)
         splits = assign(sizes, settings.fractions, settings.limit, settings.seed)
         types, arrays, rows = _tokenize(
             corpus, splits, folder / "tokens.tmp", processes
@@ -66,16 +68,21 @@ def preprocess(
         counts = _save_splits(folder, arrays, rows, ids, settings.sequence_length)
         (folder / "tokens.tmp").unlink()
         meta = _meta(folder, corpus, settings, vocabulary, command)
-        write_meta(folder, {**meta, "splits": counts})
+        classes = save_marks(folder, splits, marks)
+        write_meta(folder, {**meta, **classes, "splits": counts})
     return read_meta(out)
 
 
-def _count(corpus: Corpus) -> dict[str, int]:
-    """Read all of the corpus once: how many documents has every part?"""
-    return {
-        name: sum(1 for _ in _progress(read(), f"reading {name}"))
-        for name, read in corpus.parts.items()
-    }
+def _survey(corpus: Corpus) -> tuple[dict[str, int], Marks]:
+    """Read all of the corpus once: the size of every part, the marks of documents."""
+    sizes, marks = {}, Marks([], [])
+    for name, read in corpus.parts.items():
+        before = len(marks.ids)
+        for document in _progress(read(), f"reading {name}"):
+            marks.labels.append(document.label)
+            marks.ids.append(document.id)
+        sizes[name] = len(marks.ids) - before
+    return sizes, marks
 
 
 def _tokenize(
@@ -84,14 +91,15 @@ def _tokenize(
     """Types, arrays of the documents of any split, and the rows of each split."""
     wanted = np.sort(np.concatenate(list(splits.values())))
     documents = chain.from_iterable(read() for read in corpus.parts.values())
-    documents = _progress(_pick(documents, wanted), "tokenizing", len(wanted))
+    texts = (document.text for document in _pick(documents, wanted))
+    texts = _progress(texts, "tokenizing", len(wanted))
     processes = min(processes, -(-len(wanted) // CHUNK))
-    types, arrays = tokenize_all(documents, corpus.sentences, file, processes)
+    types, arrays = tokenize_all(texts, corpus.sentences, file, processes)
     rows = {name: np.searchsorted(wanted, numbers) for name, numbers in splits.items()}
     return types, arrays, rows
 
 
-def _pick(items: Iterable[str], wanted: np.ndarray) -> Iterator[str]:
+def _pick(items: Iterable[Document], wanted: np.ndarray) -> Iterator[Document]:
     """The items whose numbers are `wanted` (ascending)."""
     numbers = iter(wanted)
     following = next(numbers, None)
@@ -101,7 +109,7 @@ def _pick(items: Iterable[str], wanted: np.ndarray) -> Iterator[str]:
             following = next(numbers, None)
 
 
-def _progress(items: Iterable[str], label: str, total: int | None = None) -> tqdm:
+def _progress(items: Iterable, label: str, total: int | None = None) -> tqdm:
     # disable=None: no bar where the standard error is no terminal.
     return tqdm(items, label, total, unit=" documents", disable=None)
 

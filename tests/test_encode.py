@@ -1,5 +1,7 @@
 """Documents to DATA: splits, arrays, counts, folders; nothing lost on the way."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,7 +15,7 @@ from preprocessing.errors import InputError
 from preprocessing.folders import new_folder
 from preprocessing.parallel import chunks, ordered_map
 from preprocessing.pipeline import Settings, preprocess
-from preprocessing.sources import split_tdlm
+from preprocessing.sources import Document, split_tdlm
 from preprocessing.splits import SPLITS, assign
 from preprocessing.vocabulary import SPECIALS, UNK, Rules, Vocabulary
 
@@ -22,7 +24,7 @@ EVERY_WORD = Rules(min_count=1, topic_min_count=1, top_fraction=0.0)
 
 
 def corpus_of(sentences=text.sentences, **parts):
-    readers = {name: documents.__iter__ for name, documents in parts.items()}
+    readers = {part: partial(map, Document, texts) for part, texts in parts.items()}
     return Corpus(readers, sentences, "made up")
 
 

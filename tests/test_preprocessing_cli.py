@@ -263,6 +263,8 @@ BAD_OPTIONS = {
     "--format text --train FILE --heldout FILE --split .8 .1 .1": "--split cuts",
     "--format text --input FILE --topic-top-fraction 1": "--topic-top-fraction",
     "--format text --input FILE --stop-words nowhere.txt": "nowhere.txt",
+    "--format text --input FILE --label x": "fields of --format jsonl",
+    "--format lee --id x": "fields of --format jsonl",
 }
 
 

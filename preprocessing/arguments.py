@@ -18,14 +18,15 @@ from preprocessing.vocabulary import STOP_WORDS, Rules, read_stop_words
 _PARTS = {
     ("train", "heldout"): {"train": "train", "heldout": "heldout"},
     ("train", "valid", "test"): {"train": "train", "valid": "valid", "test": "test"},
+    ("train", "valid_from_train", "test"): {"train": "training", "test": "test"},
     ("input",): {"input": "all"},
 }
-_FILES = ("input", "train", "heldout", "valid", "test")
+_PLACES = ("input", "train", "heldout", "valid", "valid_from_train", "test")
 
 
 def corpus_of(options: argparse.Namespace) -> corpora.Corpus:
     """The corpus that the options name; InputError where they do not fit together."""
-    given = {name for name in _FILES if getattr(options, name)}
+    given = {name for name in _PLACES if getattr(options, name)}
     fields = Fields(options.field, options.label, options.id)
     _require(
         options.format == "jsonl" or fields[1:] == (None, None),
@@ -46,10 +47,11 @@ def corpus_of(options: argparse.Namespace) -> corpora.Corpus:
     )
     for names, parts in _PARTS.items():
         if given == set(names):
-            files = {parts[name]: getattr(options, name) for name in names}
+            files = {part: getattr(options, name) for name, part in parts.items()}
             return corpora.file_corpus(options.format, files, fields)
     raise InputError(
-        "give --input, or --train and --heldout, or --train, --valid and --test"
+        "give --input, or --train and --heldout, or --train, --valid (or "
+        "--valid-from-train) and --test"
     )
 
 
@@ -69,6 +71,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
             read_stop_words(options.stop_words),
         ),
         fractions=fractions,
+        valid_from_train=options.valid_from_train,
         limit=options.limit and tuple(options.limit),
         seed=options.seed,
         sequence_length=options.sequence_length,
@@ -94,6 +97,17 @@ def _natural(text: str) -> int:
     if number < 0:
         raise argparse.ArgumentTypeError(f"must be 0 or more, not {number}")
     return number
+
+
+def _count_or_share(text: str) -> float:
+    if text.isdecimal():
+        return _positive(text)
+    share = float(text)
+    if not 0 < share < 1:
+        raise argparse.ArgumentTypeError(
+            f"must be a count like 1000 or a share like 0.1, not {text}"
+        )
+    return share
 
 
 def parser() -> argparse.ArgumentParser:
@@ -148,6 +162,12 @@ def _add_splits(group: argparse._ArgumentGroup) -> None:
     names = ("TRAIN", "VALID", "TEST")
     purpose = "fractions of --input, which is shuffled before (default: 0.8 0.1 0.1)"
     add("--split", nargs=3, type=float, metavar=names, help=purpose)
+    purpose = (
+        "validation documents to take out of --train, which is shuffled before: so "
+        "many (1000), or a share (0.1)"
+    )
+    kind = {"type": _count_or_share, "metavar": "N"}
+    add("--valid-from-train", help=purpose, **kind)
     purpose = (
         "keep the first so many documents of the shuffled splits (files given with "
         "--train --valid --test keep their order, and are shuffled only for this)"

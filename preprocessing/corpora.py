@@ -26,8 +26,8 @@ NAMES = ("lee", "aclimdb", *FORMATS)
 class Corpus:
     """Parts of a corpus, each a way to read its documents, again and again.
 
-    The parts are train, valid and test; or train and heldout, which is to be halved;
-    or all, which is to be cut.
+    The parts are train, valid and test; or training, from which valid is to be cut, and
+    test; or train and heldout, which is to be halved; or all, which is to be cut.
     """
 
     parts: Mapping[str, Callable[[], Iterator[Document]]]

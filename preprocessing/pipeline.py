@@ -40,6 +40,7 @@ class Settings:
     fractions: tuple[float, float, float] = DEFAULT_FRACTIONS
     limit: tuple[int, int, int] | None = None
     seed: int = 0
+    valid_from_train: float | None = None  # documents, or a share of them below 1
     sequence_length: int = 30  # targets; TCNLM paper, Section 5
     context: str = "others"
     context_words: int = 300  # TCNLM paper, Section 5; of the topic vocabulary
@@ -56,7 +57,13 @@ def preprocess(
     """Write the DATA directory `out` and return its meta.json; InputError if bad."""
     with new_folder(out, force) as folder:
         sizes, marks = _survey(corpus)
-        splits = assign(sizes, settings.fractions, settings.limit, settings.seed)
+        splits = assign(
+            sizes,
+            settings.fractions,
+            settings.limit,
+            settings.seed,
+            settings.valid_from_train,
+        )
         types, arrays, rows = _tokenize(
             corpus, splits, folder / "tokens.tmp", processes
         )

@@ -16,7 +16,7 @@ from preprocessing.folders import new_folder
 from preprocessing.parallel import chunks, ordered_map
 from preprocessing.pipeline import Settings, preprocess
 from preprocessing.sources import Document, split_tdlm
-from preprocessing.splits import SPLITS, assign
+from preprocessing.splits import SPLITS
 from preprocessing.vocabulary import SPECIALS, UNK, Rules, Vocabulary
 
 few_examples = settings(max_examples=25, deadline=None)
@@ -44,65 +44,6 @@ def decode(data, split):
     spelt = [words[i] for i in tokens]
     sentences = [spelt[a:b] for a, b in zip(sentences, sentences[1:])]
     return [sentences[a:b] for a, b in zip(documents, documents[1:])]
-
-
-# Splits
-
-
-def test_heldout_is_shuffled_and_halved_and_train_is_shuffled():
-    splits = assign({"train": 50, "heldout": 21}, seed=3)
-    assert [len(splits[name]) for name in SPLITS] == [50, 10, 11]
-    assert sorted(splits["train"]) == list(range(50)) != list(splits["train"])
-    heldout = [*splits["valid"], *splits["test"]]
-    assert sorted(heldout) == list(range(50, 71)) != heldout
-
-
-def test_one_input_is_shuffled_and_cut_by_fractions():
-    splits = assign({"all": 99}, (0.5, 0.3, 0.2), seed=3)
-    assert [len(splits[name]) for name in SPLITS] == [50, 29, 20]
-    assert sorted(np.concatenate(list(splits.values()))) == list(range(99))
-
-
-def test_splits_given_as_files_keep_their_order():
-    splits = assign({"train": 3, "valid": 2, "test": 2}, seed=3)
-    assert [list(splits[name]) for name in SPLITS] == [[0, 1, 2], [3, 4], [5, 6]]
-
-
-@pytest.mark.parametrize(
-    "sizes",
-    [
-        {"train": 50, "heldout": 40},
-        {"all": 99},
-        {"train": 50, "valid": 20, "test": 20},
-    ],
-)
-def test_a_limit_keeps_the_first_documents_of_the_shuffled_splits(sizes):
-    limited = assign(sizes, limit=(9, 5, 6), seed=3)
-    assert [len(limited[name]) for name in SPLITS] == [9, 5, 6]
-    assert list(limited["train"]) != sorted(limited["train"])
-    larger = assign(sizes, limit=(20, 8, 8), seed=3)
-    for name in SPLITS:
-        np.testing.assert_array_equal(limited[name], larger[name][: len(limited[name])])
-
-
-def test_another_seed_is_another_shuffle():
-    assert list(assign({"all": 99}, seed=1)["test"]) != list(
-        assign({"all": 99}, seed=2)["test"]
-    )
-
-
-@pytest.mark.parametrize(
-    ("sizes", "name"),
-    [
-        ({"train": 0, "heldout": 9}, "train"),
-        ({"train": 9, "heldout": 1}, "valid"),
-        ({"all": 3}, "test"),
-        ({"all": 0}, "train"),
-    ],
-)
-def test_a_split_without_documents_is_refused(sizes, name):
-    with pytest.raises(InputError, match=f"the {name} split has no document"):
-        assign(sizes)
 
 
 # Tokens and arrays

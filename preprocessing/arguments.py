@@ -13,7 +13,12 @@ from preprocessing.errors import InputError
 from preprocessing.pipeline import CONTEXTS, Settings
 from preprocessing.sources import Fields
 from preprocessing.splits import DEFAULT_FRACTIONS
-from preprocessing.vocabulary import STOP_WORDS, Rules, read_stop_words
+from preprocessing.vocabulary import (
+    STOP_WORDS,
+    Rules,
+    read_stop_words,
+    read_topic_words,
+)
 
 _PARTS = {
     ("train", "heldout"): {"train": "train", "heldout": "heldout"},
@@ -27,10 +32,13 @@ _PLACES = ("input", "train", "heldout", "valid", "valid_from_train", "test")
 def corpus_of(options: argparse.Namespace) -> corpora.Corpus:
     """The corpus that the options name; InputError where they do not fit together."""
     given = {name for name in _PLACES if getattr(options, name)}
-    fields = Fields(options.field, options.label, options.id)
     _require(
-        options.format == "jsonl" or fields[1:] == (None, None),
+        options.format == "jsonl" or not (options.label or options.id),
         "--label and --id name fields of --format jsonl",
+    )
+    _require(
+        options.format == "jsonl" or options.headers == "keep",
+        "--headers drop is for news messages of several lines, in --format jsonl",
     )
     if options.format == "lee":
         _require(not given, "--format lee takes no files: gensim ships them")
@@ -48,11 +56,18 @@ def corpus_of(options: argparse.Namespace) -> corpora.Corpus:
     for names, parts in _PARTS.items():
         if given == set(names):
             files = {part: getattr(options, name) for name, part in parts.items()}
-            return corpora.file_corpus(options.format, files, fields)
+            return _file_corpus(options, files)
     raise InputError(
         "give --input, or --train and --heldout, or --train, --valid (or "
         "--valid-from-train) and --test"
     )
+
+
+def _file_corpus(
+    options: argparse.Namespace, files: dict[str, list[Path]]
+) -> corpora.Corpus:
+    fields = Fields(options.field, options.label, options.id)
+    return corpora.file_corpus(options.format, files, fields, options.headers == "drop")
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
@@ -69,6 +84,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
             options.topic_min_count,
             options.topic_top_fraction,
             read_stop_words(options.stop_words),
+            options.vocabulary and read_topic_words(options.vocabulary),
         ),
         fractions=fractions,
         valid_from_train=options.valid_from_train,
@@ -146,6 +162,11 @@ def _add_source(group: argparse._ArgumentGroup) -> None:
         "file), for DATA/SPLIT/ids.txt"
     )
     add("--id", metavar="NAME", help=purpose)
+    purpose = (
+        "of jsonl documents that are news messages: all up to the first empty line "
+        "(default: %(default)s)"
+    )
+    add("--headers", choices=("keep", "drop"), default="keep", help=purpose)
     files = {
         "input": "all documents, to be cut by --split",
         "train": "training documents",
@@ -191,6 +212,11 @@ def _add_vocabularies(group: argparse._ArgumentGroup) -> None:
     purpose = "no topic words: a word a line, # for comments (default: those of MALLET)"
     add = group.add_argument
     add("--stop-words", type=Path, default=STOP_WORDS, metavar="FILE", help=purpose)
+    purpose = (
+        "the topic words, exactly these whatever their counts, in place of those by "
+        "the three rules above: a word a line"
+    )
+    add("--vocabulary", type=Path, metavar="FILE", help=purpose)
 
 
 def _add_sequences(group: argparse._ArgumentGroup) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +21,7 @@ from preprocessing.sources import (
 )
 
 NAMES = ("lee", "aclimdb", *FORMATS)
+_EMPTY_LINE = re.compile(r"^\r?\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -58,17 +60,35 @@ def aclimdb_corpus(path: Path) -> Corpus:
 
 
 def file_corpus(
-    name: str, files: Mapping[str, Sequence[Path]], fields: Fields
+    name: str,
+    files: Mapping[str, Sequence[Path]],
+    fields: Fields,
+    drop_headers: bool = False,
 ) -> Corpus:
-    """A corpus in the format `name`, the `files` of every part given."""
+    """A corpus in the format `name`, the `files` of every part given.
+
+    drop_headers: of documents that are news messages, take the bodies.
+    """
     chosen = FORMATS[name]
     parts = {
-        part: partial(_read, chosen, paths, fields) for part, paths in files.items()
+        part: partial(_read, chosen, paths, fields, drop_headers)
+        for part, paths in files.items()
     }
     sources = " ".join(str(path) for paths in files.values() for path in paths)
     return Corpus(parts, chosen.sentences, f"{name}: {sources}")
 
 
-def _read(chosen: Format, paths: Sequence[Path], fields: Fields) -> Iterator[Document]:
+def _read(
+    chosen: Format, paths: Sequence[Path], fields: Fields, drop_headers: bool
+) -> Iterator[Document]:
     for path in paths:
-        yield from chosen.read(path, fields)
+        for document in chosen.read(path, fields):
+            if drop_headers:
+                document = document._replace(text=body(document.text))
+            yield document
+
+
+def body(message: str) -> str:
+    """What follows the first empty line of a news message; "" where there is none."""
+    end = _EMPTY_LINE.search(message)
+    return message[end.end() :] if end else ""

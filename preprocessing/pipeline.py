@@ -139,12 +139,19 @@ def _save_splits(
 
 
 def _refuse_no_topics(vocabulary: Vocabulary, rules: Rules) -> None:
-    if not vocabulary.topic_words:
+    if vocabulary.topic_counts.any():
+        return
+    if rules.topic_words is not None:
         raise InputError(
-            f"no topic word is left: none of the {len(vocabulary)} words occurs "
-            f"{rules.topic_min_count} times in the training documents and is neither a "
-            "stop word nor among the most frequent; lower --topic-min-count"
+            f"none of the {len(rules.topic_words)} words of --vocabulary occurs in the "
+            "training documents, whose words are in lower case (those of tdlm: as they "
+            "are)"
         )
+    raise InputError(
+        f"no topic word is left: none of the {len(vocabulary)} words occurs "
+        f"{rules.topic_min_count} times in the training documents and is neither a "
+        "stop word nor among the most frequent; lower --topic-min-count"
+    )
 
 
 def _meta(
@@ -157,6 +164,7 @@ def _meta(
     values = asdict(settings)
     rules = values.pop("rules")
     rules["stop_words"] = len(rules["stop_words"])
+    rules["topic_words"] = rules["topic_words"] and len(rules["topic_words"])
     later = ("sequence_length", "context", "context_words")  # batches depend on them
     return {
         "command": command,

@@ -266,6 +266,8 @@ BAD_OPTIONS = {
     "--format text --input FILE --topic-top-fraction 1": "--topic-top-fraction",
     "--format text --input FILE --stop-words nowhere.txt": "nowhere.txt",
     "--format text --input FILE --label x": "fields of --format jsonl",
+    "--format text --input FILE --headers drop": "in --format jsonl",
+    "--format text --input FILE --vocabulary nowhere.txt": "nowhere.txt",
     "--format lee --id x": "fields of --format jsonl",
 }
 

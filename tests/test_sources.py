@@ -9,7 +9,7 @@ import tarfile
 
 import pytest
 
-from preprocessing.corpora import aclimdb_corpus, file_corpus, lee_corpus
+from preprocessing.corpora import aclimdb_corpus, body, file_corpus, lee_corpus
 from preprocessing.errors import InputError
 from preprocessing.sources import FORMATS, Document, Fields, read_aclimdb, split_tdlm
 
@@ -254,3 +254,26 @@ def test_files_of_a_part_follow_each_other_and_can_be_read_again(tmp_path):
     b, a = Document("b"), Document("a")
     assert list(corpus.parts["train"]()) == list(corpus.parts["train"]()) == [b, a]
     assert list(corpus.parts["test"]()) == [b]
+
+
+MESSAGES = {
+    "Subject: x\nLines: 2\n\nOne.\n\nTwo.\n": "One.\n\nTwo.\n",
+    "Subject: x\r\n\r\nOne.\r\n": "One.\r\n",
+    "Subject: x\n \nLines: 2\n\nOne.": "One.",
+    "\nOne.": "One.",
+    "Subject: x\n": "",
+    "": "",
+}
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_the_headers_of_a_message_end_at_its_first_empty_line(message):
+    assert body(message) == MESSAGES[message]
+
+
+@pytest.mark.parametrize(("drop", "text"), [(True, "x"), (False, "From: a\n\nx")])
+def test_headers_go_only_if_asked_and_the_label_stays(tmp_path, drop, text):
+    record = {"text": "From: a\n\nx", "class": "b"}
+    path = write(tmp_path / "file", json.dumps(record).encode())
+    corpus = file_corpus("jsonl", {"all": [path]}, Fields(label="class"), drop)
+    assert list(corpus.parts["all"]()) == [Document(text, "b")]

@@ -71,8 +71,8 @@ def preprocess(
         vocabulary = vocabulary_of(types, train, settings.rules)
         _refuse_no_topics(vocabulary, settings.rules)
         vocabulary.save(folder)
-        ids = np.array(vocabulary.ids(types), dtype=np.int32)
-        counts = _save_splits(folder, arrays, rows, ids, settings.sequence_length)
+        length = settings.sequence_length
+        counts = _save_splits(folder, types, arrays, rows, vocabulary, length)
         (folder / "tokens.tmp").unlink()
         meta = _meta(folder, corpus, settings, vocabulary, command)
         classes = save_marks(folder, splits, marks)
@@ -123,18 +123,20 @@ def _progress(items: Iterable, label: str, total: int | None = None) -> tqdm:
 
 def _save_splits(
     folder: Path,
+    types: list[str],
     arrays: Arrays,
     rows: dict[str, np.ndarray],
-    ids: np.ndarray,
+    vocabulary: Vocabulary,
     sequence_length: int,
 ) -> dict[str, dict[str, int]]:
-    """Write every split, with the word `ids` of the types, and return its counts."""
+    """Write every split, in the word ids of the vocabulary, and return its counts."""
+    ids = np.array(vocabulary.ids(types), dtype=np.int32)
     counts = {}
     for name, numbers in rows.items():
         split = select(arrays, numbers)
         split = split._replace(tokens=ids[split.tokens])
         save_arrays(folder / name, split)
-        counts[name] = counts_of(split, sequence_length)
+        counts[name] = counts_of(split, vocabulary.topic_ids, sequence_length)
     return counts
 
 

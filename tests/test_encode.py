@@ -97,7 +97,8 @@ def test_the_counts_of_a_worked_example():
         np.full(122, 4), np.cumsum([0, 2, 0, 29, 30, 61]), np.array([0, 2, 2, 5])
     )
     arrays.tokens[:3] = UNK
-    assert counts_of(arrays, 30) == {
+    arrays.tokens[90] = 5
+    assert counts_of(arrays, np.array([-1, -1, -1, -1, -1, 0]), 30) == {
         "documents": 3,
         "sentences": 5,
         "tokens": 122,
@@ -105,7 +106,18 @@ def test_the_counts_of_a_worked_example():
         "sequences": 1 + 1 + 1 + 2 + 3,
         "unknown": 3,
         "empty_documents": 1,
+        "without_topic_words": 2,
     }
+
+
+@given(st.lists(st.lists(st.integers(0, 3), max_size=4), max_size=6))
+def test_documents_without_a_topic_word_are_counted_empty_ones_too(documents):
+    """Word 3 is the topic word; a sentence a document."""
+    bounds = np.arange(len(documents) + 1)
+    tokens = np.array([word for words in documents for word in words], np.int32)
+    arrays = Arrays(tokens, np.cumsum([0, *map(len, documents)]), bounds)
+    counts = counts_of(arrays, np.array([-1, -1, -1, 0]), 30)
+    assert counts["without_topic_words"] == sum(3 not in words for words in documents)
 
 
 def test_documents_are_selected_in_the_order_asked_for():

@@ -93,6 +93,7 @@ def test_the_table_has_the_figures_of_meta(stories, tmp_path, capsys):
         ]
         share = 100 * counts["unknown"] / counts["tokens"]
         assert float(figures[-1].rstrip("%")) == pytest.approx(share, abs=0.006)
+    assert table[5] == "documents without a topic word: train 0, valid 0, test 0"
 
 
 def test_the_number_of_processes_does_not_change_the_result(tmp_path):

@@ -20,7 +20,7 @@ def make(tmp_path, words, *options):
 
 
 def test_the_listed_words_are_the_topic_words_and_all_that_is_rare_else_is_unknown(
-    tmp_path,
+    tmp_path, capsys
 ):
     assert make(tmp_path, "zebra\nsail\nships\n", "--headers", "drop") == 0
     dataset = Dataset(tmp_path / "DATA")
@@ -30,6 +30,10 @@ def test_the_listed_words_are_the_topic_words_and_all_that_is_rare_else_is_unkno
     assert dataset.meta["topic_vocabulary_size"] == 3
     assert dataset.meta["settings"]["topic_words"] == 3
     assert dataset.split("test").content(2).shape == (3,)
+    assert dataset.meta["splits"]["test"]["without_topic_words"] == 2
+    last = capsys.readouterr().out.splitlines()[-2]
+    assert last.startswith("documents without a topic word: train ")
+    assert last.endswith(", test 2")
 
 
 def test_words_of_the_headers_count_unless_they_are_dropped(tmp_path):

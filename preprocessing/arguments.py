@@ -11,20 +11,35 @@ from pathlib import Path
 from preprocessing import corpora
 from preprocessing.errors import InputError
 from preprocessing.pipeline import CONTEXTS, Settings
+from preprocessing.sources import Fields
 from preprocessing.splits import DEFAULT_FRACTIONS
-from preprocessing.vocabulary import STOP_WORDS, Rules, read_stop_words
+from preprocessing.vocabulary import (
+    STOP_WORDS,
+    Rules,
+    read_stop_words,
+    read_topic_words,
+)
 
 _PARTS = {
     ("train", "heldout"): {"train": "train", "heldout": "heldout"},
     ("train", "valid", "test"): {"train": "train", "valid": "valid", "test": "test"},
+    ("train", "valid_from_train", "test"): {"train": "training", "test": "test"},
     ("input",): {"input": "all"},
 }
-_FILES = ("input", "train", "heldout", "valid", "test")
+_PLACES = ("input", "train", "heldout", "valid", "valid_from_train", "test")
 
 
 def corpus_of(options: argparse.Namespace) -> corpora.Corpus:
     """The corpus that the options name; InputError where they do not fit together."""
-    given = {name for name in _FILES if getattr(options, name)}
+    given = {name for name in _PLACES if getattr(options, name)}
+    _require(
+        options.format == "jsonl" or not (options.label or options.id),
+        "--label and --id name fields of --format jsonl",
+    )
+    _require(
+        options.format == "jsonl" or options.headers == "keep",
+        "--headers drop is for news messages of several lines, in --format jsonl",
+    )
     if options.format == "lee":
         _require(not given, "--format lee takes no files: gensim ships them")
         return corpora.lee_corpus()
@@ -40,11 +55,19 @@ def corpus_of(options: argparse.Namespace) -> corpora.Corpus:
     )
     for names, parts in _PARTS.items():
         if given == set(names):
-            files = {parts[name]: getattr(options, name) for name in names}
-            return corpora.file_corpus(options.format, files, options.field)
+            files = {part: getattr(options, name) for name, part in parts.items()}
+            return _file_corpus(options, files)
     raise InputError(
-        "give --input, or --train and --heldout, or --train, --valid and --test"
+        "give --input, or --train and --heldout, or --train, --valid (or "
+        "--valid-from-train) and --test"
     )
+
+
+def _file_corpus(
+    options: argparse.Namespace, files: dict[str, list[Path]]
+) -> corpora.Corpus:
+    fields = Fields(options.field, options.label, options.id)
+    return corpora.file_corpus(options.format, files, fields, options.headers == "drop")
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
@@ -61,8 +84,10 @@ def settings_of(options: argparse.Namespace) -> Settings:
             options.topic_min_count,
             options.topic_top_fraction,
             read_stop_words(options.stop_words),
+            options.vocabulary and read_topic_words(options.vocabulary),
         ),
         fractions=fractions,
+        valid_from_train=options.valid_from_train,
         limit=options.limit and tuple(options.limit),
         seed=options.seed,
         sequence_length=options.sequence_length,
@@ -90,6 +115,17 @@ def _natural(text: str) -> int:
     return number
 
 
+def _count_or_share(text: str) -> float:
+    if text.isdecimal():
+        return _positive(text)
+    share = float(text)
+    if not 0 < share < 1:
+        raise argparse.ArgumentTypeError(
+            f"must be a count like 1000 or a share like 0.1, not {text}"
+        )
+    return share
+
+
 def parser() -> argparse.ArgumentParser:
     """All options, each with its default."""
     result = argparse.ArgumentParser(
@@ -110,12 +146,27 @@ def _add_source(group: argparse._ArgumentGroup) -> None:
     kinds = (
         "lee: the news corpus that gensim ships; aclimdb: the folder aclImdb or its "
         ".tar.gz (train is for training, test is held out); tdlm: a document a line, "
-        "sentences apart by tabs, tokens by spaces; text: a document a line; jsonl: a "
-        "JSON object a line. Files may be plain, .gz or .xz, in UTF-8"
+        "sentences apart by tabs, tokens by white space; text: a document a line; "
+        "jsonl: a JSON object a line. Files may be plain, .gz or .xz, in UTF-8"
     )
     add("--format", choices=corpora.NAMES, required=True, help=kinds)
     purpose = "jsonl: the field that holds the document (default: %(default)s)"
-    add("--field", default="text", metavar="NAME", help=purpose)
+    add("--field", default=Fields().text, metavar="NAME", help=purpose)
+    purpose = (
+        "jsonl: the field that holds the document's class (aclimdb has pos and neg), "
+        "for DATA/SPLIT/labels.npy"
+    )
+    add("--label", metavar="NAME", help=purpose)
+    purpose = (
+        "jsonl: the field that holds the document's name (aclimdb has that of its "
+        "file), for DATA/SPLIT/ids.txt"
+    )
+    add("--id", metavar="NAME", help=purpose)
+    purpose = (
+        "of jsonl documents that are news messages: all up to the first empty line "
+        "(default: %(default)s)"
+    )
+    add("--headers", choices=("keep", "drop"), default="keep", help=purpose)
     files = {
         "input": "all documents, to be cut by --split",
         "train": "training documents",
@@ -132,6 +183,12 @@ def _add_splits(group: argparse._ArgumentGroup) -> None:
     names = ("TRAIN", "VALID", "TEST")
     purpose = "fractions of --input, which is shuffled before (default: 0.8 0.1 0.1)"
     add("--split", nargs=3, type=float, metavar=names, help=purpose)
+    purpose = (
+        "validation documents to take out of --train, which is shuffled before: so "
+        "many (1000), or a share (0.1)"
+    )
+    kind = {"type": _count_or_share, "metavar": "N"}
+    add("--valid-from-train", help=purpose, **kind)
     purpose = (
         "keep the first so many documents of the shuffled splits (files given with "
         "--train --valid --test keep their order, and are shuffled only for this)"
@@ -155,6 +212,11 @@ def _add_vocabularies(group: argparse._ArgumentGroup) -> None:
     purpose = "no topic words: a word a line, # for comments (default: those of MALLET)"
     add = group.add_argument
     add("--stop-words", type=Path, default=STOP_WORDS, metavar="FILE", help=purpose)
+    purpose = (
+        "the topic words, exactly these whatever their counts, in place of those by "
+        "the three rules above: a word a line"
+    )
+    add("--vocabulary", type=Path, metavar="FILE", help=purpose)
 
 
 def _add_sequences(group: argparse._ArgumentGroup) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -10,20 +11,28 @@ from pathlib import Path
 
 from preprocessing import text
 from preprocessing.errors import InputError
-from preprocessing.sources import FORMATS, Format, read_aclimdb, read_lines
+from preprocessing.sources import (
+    FORMATS,
+    Document,
+    Fields,
+    Format,
+    read_aclimdb,
+    read_plain,
+)
 
 NAMES = ("lee", "aclimdb", *FORMATS)
+_EMPTY_LINE = re.compile(r"^\r?\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Corpus:
     """Parts of a corpus, each a way to read its documents, again and again.
 
-    The parts are train, valid and test; or train and heldout, which is to be halved;
-    or all, which is to be cut.
+    The parts are train, valid and test; or training, from which valid is to be cut, and
+    test; or train and heldout, which is to be halved; or all, which is to be cut.
     """
 
-    parts: Mapping[str, Callable[[], Iterator[str]]]
+    parts: Mapping[str, Callable[[], Iterator[Document]]]
     sentences: Callable[[str], list[list[str]]]
     source: str
 
@@ -35,7 +44,9 @@ def lee_corpus() -> Corpus:
         raise InputError("--format lee: gensim, which ships it, is not installed")
     path = Path(spec.origin).parent / "test" / "test_data" / "lee_background.cor"
     return Corpus(
-        {"all": partial(read_lines, path)}, text.sentences, f"lee: gensim/{path.name}"
+        {"all": partial(read_plain, path, Fields())},
+        text.sentences,
+        f"lee: gensim/{path.name}",
     )
 
 
@@ -49,17 +60,35 @@ def aclimdb_corpus(path: Path) -> Corpus:
 
 
 def file_corpus(
-    name: str, files: Mapping[str, Sequence[Path]], field: str = "text"
+    name: str,
+    files: Mapping[str, Sequence[Path]],
+    fields: Fields,
+    drop_headers: bool = False,
 ) -> Corpus:
-    """A corpus in the format `name`, the `files` of every part given."""
+    """A corpus in the format `name`, the `files` of every part given.
+
+    drop_headers: of documents that are news messages, take the bodies.
+    """
     chosen = FORMATS[name]
     parts = {
-        part: partial(_read, chosen, paths, field) for part, paths in files.items()
+        part: partial(_read, chosen, paths, fields, drop_headers)
+        for part, paths in files.items()
     }
     sources = " ".join(str(path) for paths in files.values() for path in paths)
     return Corpus(parts, chosen.sentences, f"{name}: {sources}")
 
 
-def _read(chosen: Format, paths: Sequence[Path], field: str) -> Iterator[str]:
+def _read(
+    chosen: Format, paths: Sequence[Path], fields: Fields, drop_headers: bool
+) -> Iterator[Document]:
     for path in paths:
-        yield from chosen.read(path, field)
+        for document in chosen.read(path, fields):
+            if drop_headers:
+                document = document._replace(text=body(document.text))
+            yield document
+
+
+def body(message: str) -> str:
+    """What follows the first empty line of a news message; "" where there is none."""
+    end = _EMPTY_LINE.search(message)
+    return message[end.end() :] if end else ""

@@ -43,14 +43,21 @@ def save_arrays(folder: Path, arrays: Arrays) -> None:
         np.save(folder / f"{name}.npy", array, allow_pickle=False)
 
 
-def counts_of(arrays: Arrays, sequence_length: int) -> dict[str, int]:
+def counts_of(
+    arrays: Arrays, topic_ids: np.ndarray, sequence_length: int
+) -> dict[str, int]:
     """The figures of the paper's Table 1 for a split, and what follows from them.
 
     A sentence of n words has n + 1 targets (<eos> is one), in as many sequences of
-    `sequence_length` targets as it takes.
+    `sequence_length` targets as it takes. topic_ids: see `Vocabulary`; a document
+    without topic words, be it empty or not, is an empty bag of words.
     """
     lengths = np.diff(arrays.sentences)
-    words = np.diff(arrays.sentences[arrays.documents])
+    bounds = arrays.sentences[arrays.documents]
+    words = np.diff(bounds)
+    is_topic_word = topic_ids[arrays.tokens] >= 0
+    # The next document that is not empty starts where one ends.
+    has_topic = np.logical_or.reduceat(is_topic_word, bounds[:-1][words > 0])
     return {
         "documents": len(words),
         "sentences": len(lengths),
@@ -59,6 +66,7 @@ def counts_of(arrays: Arrays, sequence_length: int) -> dict[str, int]:
         "sequences": int(np.sum(lengths // sequence_length + 1)),
         "unknown": int(np.count_nonzero(arrays.tokens == UNK)),
         "empty_documents": int(np.count_nonzero(words == 0)),
+        "without_topic_words": len(words) - int(np.count_nonzero(has_topic)),
     }
 
 

@@ -24,6 +24,8 @@ from preprocessing.encode import (
 )
 from preprocessing.errors import InputError
 from preprocessing.folders import new_folder
+from preprocessing.marks import Marks, save_marks
+from preprocessing.sources import Document
 from preprocessing.splits import DEFAULT_FRACTIONS, assign
 from preprocessing.vocabulary import Rules, Vocabulary
 
@@ -38,6 +40,7 @@ class Settings:
     fractions: tuple[float, float, float] = DEFAULT_FRACTIONS
     limit: tuple[int, int, int] | None = None
     seed: int = 0
+    valid_from_train: float | None = None  # documents, or a share of them below 1
     sequence_length: int = 30  # targets; TCNLM paper, Section 5
     context: str = "others"
     context_words: int = 300  # TCNLM paper, Section 5; of the topic vocabulary
@@ -53,8 +56,14 @@ def preprocess(
 ) -> dict:
     """Write the DATA directory `out` and return its meta.json; InputError if bad."""
     with new_folder(out, force) as folder:
-        sizes = _count(corpus)
-        splits = assign(sizes, settings.fractions, settings.limit, settings.seed)
+        sizes, marks = _survey(corpus)
+        splits = assign(
+            sizes,
+            settings.fractions,
+            settings.limit,
+            settings.seed,
+            settings.valid_from_train,
+        )
         types, arrays, rows = _tokenize(
             corpus, splits, folder / "tokens.tmp", processes
         )
@@ -62,20 +71,25 @@ def preprocess(
         vocabulary = vocabulary_of(types, train, settings.rules)
         _refuse_no_topics(vocabulary, settings.rules)
         vocabulary.save(folder)
-        ids = np.array(vocabulary.ids(types), dtype=np.int32)
-        counts = _save_splits(folder, arrays, rows, ids, settings.sequence_length)
+        length = settings.sequence_length
+        counts = _save_splits(folder, types, arrays, rows, vocabulary, length)
         (folder / "tokens.tmp").unlink()
         meta = _meta(folder, corpus, settings, vocabulary, command)
-        write_meta(folder, {**meta, "splits": counts})
+        classes = save_marks(folder, splits, marks)
+        write_meta(folder, {**meta, **classes, "splits": counts})
     return read_meta(out)
 
 
-def _count(corpus: Corpus) -> dict[str, int]:
-    """Read all of the corpus once: how many documents has every part?"""
-    return {
-        name: sum(1 for _ in _progress(read(), f"reading {name}"))
-        for name, read in corpus.parts.items()
-    }
+def _survey(corpus: Corpus) -> tuple[dict[str, int], Marks]:
+    """Read all of the corpus once: the size of every part, the marks of documents."""
+    sizes, marks = {}, Marks([], [])
+    for name, read in corpus.parts.items():
+        before = len(marks.ids)
+        for document in _progress(read(), f"reading {name}"):
+            marks.labels.append(document.label)
+            marks.ids.append(document.id)
+        sizes[name] = len(marks.ids) - before
+    return sizes, marks
 
 
 def _tokenize(
@@ -84,14 +98,15 @@ def _tokenize(
     """Types, arrays of the documents of any split, and the rows of each split."""
     wanted = np.sort(np.concatenate(list(splits.values())))
     documents = chain.from_iterable(read() for read in corpus.parts.values())
-    documents = _progress(_pick(documents, wanted), "tokenizing", len(wanted))
+    texts = (document.text for document in _pick(documents, wanted))
+    texts = _progress(texts, "tokenizing", len(wanted))
     processes = min(processes, -(-len(wanted) // CHUNK))
-    types, arrays = tokenize_all(documents, corpus.sentences, file, processes)
+    types, arrays = tokenize_all(texts, corpus.sentences, file, processes)
     rows = {name: np.searchsorted(wanted, numbers) for name, numbers in splits.items()}
     return types, arrays, rows
 
 
-def _pick(items: Iterable[str], wanted: np.ndarray) -> Iterator[str]:
+def _pick(items: Iterable[Document], wanted: np.ndarray) -> Iterator[Document]:
     """The items whose numbers are `wanted` (ascending)."""
     numbers = iter(wanted)
     following = next(numbers, None)
@@ -101,35 +116,44 @@ def _pick(items: Iterable[str], wanted: np.ndarray) -> Iterator[str]:
             following = next(numbers, None)
 
 
-def _progress(items: Iterable[str], label: str, total: int | None = None) -> tqdm:
+def _progress(items: Iterable, label: str, total: int | None = None) -> tqdm:
     # disable=None: no bar where the standard error is no terminal.
     return tqdm(items, label, total, unit=" documents", disable=None)
 
 
 def _save_splits(
     folder: Path,
+    types: list[str],
     arrays: Arrays,
     rows: dict[str, np.ndarray],
-    ids: np.ndarray,
+    vocabulary: Vocabulary,
     sequence_length: int,
 ) -> dict[str, dict[str, int]]:
-    """Write every split, with the word `ids` of the types, and return its counts."""
+    """Write every split, in the word ids of the vocabulary, and return its counts."""
+    ids = np.array(vocabulary.ids(types), dtype=np.int32)
     counts = {}
     for name, numbers in rows.items():
         split = select(arrays, numbers)
         split = split._replace(tokens=ids[split.tokens])
         save_arrays(folder / name, split)
-        counts[name] = counts_of(split, sequence_length)
+        counts[name] = counts_of(split, vocabulary.topic_ids, sequence_length)
     return counts
 
 
 def _refuse_no_topics(vocabulary: Vocabulary, rules: Rules) -> None:
-    if not vocabulary.topic_words:
+    if vocabulary.topic_counts.any():
+        return
+    if rules.topic_words is not None:
         raise InputError(
-            f"no topic word is left: none of the {len(vocabulary)} words occurs "
-            f"{rules.topic_min_count} times in the training documents and is neither a "
-            "stop word nor among the most frequent; lower --topic-min-count"
+            f"none of the {len(rules.topic_words)} words of --vocabulary occurs in the "
+            "training documents, whose words are in lower case (those of tdlm: as they "
+            "are)"
         )
+    raise InputError(
+        f"no topic word is left: none of the {len(vocabulary)} words occurs "
+        f"{rules.topic_min_count} times in the training documents and is neither a "
+        "stop word nor among the most frequent; lower --topic-min-count"
+    )
 
 
 def _meta(
@@ -142,6 +166,7 @@ def _meta(
     values = asdict(settings)
     rules = values.pop("rules")
     rules["stop_words"] = len(rules["stop_words"])
+    rules["topic_words"] = rules["topic_words"] and len(rules["topic_words"])
     later = ("sequence_length", "context", "context_words")  # batches depend on them
     return {
         "command": command,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from preprocessing.parallel import chunks, ordered_map
-from preprocessing.sources import FORMATS
+from preprocessing.sources import FORMATS, Fields
 
 CHUNK = 100  # documents that a process tokenizes at a time
 
@@ -29,7 +29,7 @@ def read_reference(
 
 def _documents(path: Path, field: str) -> Iterator[str]:
     kind = "jsonl" if ".jsonl" in path.suffixes else "text"
-    return FORMATS[kind].read(path, field)
+    return (document.text for document in FORMATS[kind].read(path, Fields(field)))
 
 
 def _tokenize(documents: list[str]) -> list[list[str]]:

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from preprocessing import text
 from preprocessing.errors import InputError
@@ -27,36 +27,60 @@ _DAMAGED = (
 )
 
 
+class Document(NamedTuple):
+    """A raw document, with its class and its name where the corpus has them."""
+
+    text: str
+    label: str | None = None
+    id: str | None = None
+
+
+class Fields(NamedTuple):
+    """The fields of a JSON object that hold a document, its label and its id."""
+
+    text: str = "text"
+    label: str | None = None
+    id: str | None = None
+
+
 @dataclass(frozen=True)
 class Format:
-    """How to read a file: (path, JSON field) to documents, a document to sentences."""
+    """How to read a file: (path, fields) to documents, a text to sentences."""
 
-    read: Callable[[Path, str], Iterator[str]]
+    read: Callable[[Path, Fields], Iterator[Document]]
     sentences: Callable[[str], list[list[str]]]
 
 
-def read_lines(path: Path, field: str = "") -> Iterator[str]:
-    """A document a line; an empty line is a document without words."""
+def read_lines(path: Path) -> Iterator[str]:
+    """The lines of a file, empty ones too."""
     return (line for _, line in _numbered_lines(path))
 
 
-def read_jsonl(path: Path, field: str) -> Iterator[str]:
-    """A JSON object a line, the document in its `field`; empty lines do not count."""
+def read_plain(path: Path, fields: Fields) -> Iterator[Document]:
+    """A document a line; an empty line is a document without words."""
+    return map(Document, read_lines(path))
+
+
+def read_jsonl(path: Path, fields: Fields) -> Iterator[Document]:
+    """A JSON object a line, the document in its `fields`; empty lines do not count."""
     for number, line in _numbered_lines(path):
         if line.strip():
-            yield _json_text(line, field, f"{path}:{number}")
+            yield _json_document(line, fields, f"{path}:{number}")
 
 
-def read_aclimdb(path: Path, part: str) -> Iterator[str]:
+def read_aclimdb(path: Path, part: str) -> Iterator[Document]:
     """Part "train" or "test" of the Large Movie Review Dataset, as distributed.
 
-    path: the folder aclImdb or its .tar.gz. A file a document; train has the 50,000
-    reviews without a label too.
+    path: the folder aclImdb or its .tar.gz. A file a document, its folder the label,
+    its place (test/pos/0_10.txt) the id; train has the 50,000 reviews without a label
+    too.
     """
     found = False
     for name, content in _aclimdb_files(path, part):
         found = True
-        yield _decode(content, f"{path}/{name}", 1)
+        label = PurePosixPath(name).parent.name
+        text = _decode(content, f"{path}/{name}", 1)
+        yield Document(text, None if label == "unsup" else label, name)
     if not found:
         raise InputError(
             f"{path}: no {part}/pos/*.txt in it; give the folder aclImdb or "
@@ -65,16 +89,16 @@ def read_aclimdb(path: Path, part: str) -> Iterator[str]:
 
 
 def split_tdlm(document: str) -> list[list[str]]:
-    """Sentences apart by tabs, tokens by spaces, taken as they are."""
-    return [
-        [token for token in sentence.split(" ") if token]
-        for sentence in document.split("\t")
-    ]
+    """Sentences apart by tabs, tokens by white space, taken as they are.
+
+    A tab at the end starts no sentence; any other empty sentence counts.
+    """
+    return [sentence.split() for sentence in document.removesuffix("\t").split("\t")]
 
 
 FORMATS = {
-    "tdlm": Format(read_lines, split_tdlm),
-    "text": Format(read_lines, text.sentences),
+    "tdlm": Format(read_plain, split_tdlm),
+    "text": Format(read_plain, text.sentences),
     "jsonl": Format(read_jsonl, text.sentences),
 }
 
@@ -117,19 +141,44 @@ def _unreadable(path: Path, error: OSError) -> InputError:
     return InputError(f"{path}: cannot be read: {error.strerror or error}")
 
 
-def _json_text(line: str, field: str, where: str) -> str:
+def _json_document(line: str, fields: Fields, where: str) -> Document:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where}: not valid JSON: {error}") from None
     if not isinstance(record, dict):
-        raise InputError(f'{where}: not a JSON object like {{"{field}": "..."}}')
+        raise InputError(f'{where}: not a JSON object like {{"{fields.text}": "..."}}')
+    return Document(
+        _checked_text(_value(record, "field", fields.text, where), fields.text, where),
+        _name(record, "label", fields.label, where),
+        _name(record, "id", fields.id, where),
+    )
+
+
+def _value(record: dict, option: str, field: str, where: str) -> object:
     if field not in record:
         fields = ", ".join(record) or "none"
         raise InputError(
-            f"{where}: no field {field!r} (its fields: {fields}); name one with --field"
+            f"{where}: no field {field!r} (its fields: {fields}); name one with "
+            f"--{option}"
         )
-    return _checked_text(record[field], field, where)
+    return record[field]
+
+
+def _name(record: dict, option: str, field: str | None, where: str) -> str | None:
+    """A label or id, which may be a number; null is none."""
+    value = None if field is None else _value(record, option, field, where)
+    if value is None:
+        return None
+    if isinstance(value, int):
+        return json.dumps(value)
+    value = _checked_text(value, field, where)
+    if not value or value.splitlines() != [value]:
+        raise InputError(
+            f"{where}: field {field!r} is not one line of text; null says that a "
+            f"document has no {option}"
+        )
+    return value
 
 
 def _checked_text(value: object, field: str, where: str) -> str:

@@ -17,22 +17,25 @@ def assign(
     fractions: Sequence[float] = DEFAULT_FRACTIONS,
     limit: Sequence[int] | None = None,
     seed: int = 0,
+    valid_from_train: float | None = None,
 ) -> dict[str, np.ndarray]:
     """Numbers of the documents of every split, in the order in which they are written.
 
     sizes: documents of every part of the corpus (see `Corpus`); documents are numbered
-    through the parts. Every part is shuffled with `seed`, except train, valid and test
-    given as they are and without a limit; `limit` keeps the first so many documents of
-    every split. Raises InputError where a split would be empty.
+    through the parts. Every part is shuffled with `seed`, except a test part and train
+    and valid given beside it, without a limit; `limit` keeps the first so many
+    documents of every split. valid_from_train: documents of the part training that
+    make valid, a share of them if below 1. Raises InputError where a split would be
+    empty.
     """
-    shuffled = limit is not None or set(sizes) != set(SPLITS)
+    as_given = SPLITS if limit is None and "test" in sizes else ()
     random = np.random.default_rng(seed)
     first, splits = 0, {}
     for part, size in sizes.items():
         numbers = np.arange(first, first + size)
         first += size
-        order = random.permutation(numbers) if shuffled else numbers
-        splits.update(_cut(part, order, fractions))
+        order = numbers if part in as_given else random.permutation(numbers)
+        splits.update(_cut(part, order, fractions, valid_from_train))
     if limit is not None:
         splits = {name: splits[name][:most] for name, most in zip(SPLITS, limit)}
     _refuse_empty(splits, sizes)
@@ -40,8 +43,15 @@ def assign(
 
 
 def _cut(
-    part: str, numbers: np.ndarray, fractions: Sequence[float]
+    part: str,
+    numbers: np.ndarray,
+    fractions: Sequence[float],
+    valid_from_train: float | None,
 ) -> dict[str, np.ndarray]:
+    if part == "training":
+        share = valid_from_train < 1
+        valid = round(valid_from_train * len(numbers)) if share else valid_from_train
+        return {"valid": numbers[:valid], "train": numbers[valid:]}
     if part == "heldout":
         return dict(zip(SPLITS[1:], np.split(numbers, [len(numbers) // 2])))
     if part == "all":
@@ -56,5 +66,6 @@ def _refuse_empty(splits: Mapping[str, np.ndarray], sizes: Mapping[str, int]) ->
         if not len(splits[name]):
             raise InputError(
                 f"the {name} split has no document (documents read: {read}); give more "
-                "documents, other fractions or a larger limit"
+                "documents, other fractions, another --valid-from-train or a larger "
+                "limit"
             )

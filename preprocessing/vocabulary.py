@@ -34,6 +34,7 @@ class Rules:
     topic_min_count: int = 100  # in the whole training text
     top_fraction: float = 0.001  # of the types: so many most frequent ones are no topic
     stop_words: frozenset[str] = frozenset()
+    topic_words: tuple[str, ...] | None = None  # if given, exactly these
 
 
 class Vocabulary:
@@ -100,20 +101,32 @@ def build_vocabulary(
     """
     is_word = np.array([word not in SPECIALS for word in types], dtype=bool)
     order = [i for i in np.argsort(-counts, kind="stable") if is_word[i]]
-    kept = [i for i in order if counts[i] >= rules.min_count]
-    top = int(rules.top_fraction * len(order))
-    ignored = rules.stop_words.union(types[i] for i in order[:top])
-    topic_words = [
-        types[i]
-        for i in kept
-        if counts[i] >= rules.topic_min_count and is_content(types[i], ignored)
-    ]
+    named = frozenset(rules.topic_words or ())
+    kept = [i for i in order if counts[i] >= rules.min_count or types[i] in named]
+    if rules.topic_words is None:
+        topic_words, unseen = _topic_words(types, counts, order, rules), []
+    else:
+        seen = named.intersection(types)
+        unseen = [word for word in rules.topic_words if word not in seen]
+        topic_words = [*(types[i] for i in kept if types[i] in named), *unseen]
     unknown = int(counts.sum() - counts[kept].sum())
     return Vocabulary(
-        [*SPECIALS, *(types[i] for i in kept)],
-        [0, 0, sentences, unknown, *counts[kept]],
+        [*SPECIALS, *(types[i] for i in kept), *unseen],
+        [0, 0, sentences, unknown, *counts[kept], *(0 for _ in unseen)],
         topic_words,
     )
+
+
+def _topic_words(
+    types: Sequence[str], counts: np.ndarray, order: Sequence[int], rules: Rules
+) -> list[str]:
+    """The topic words by the rules, of types in the `order` of their frequency."""
+    top = int(rules.top_fraction * len(order))
+    ignored = rules.stop_words.union(types[i] for i in order[:top])
+    least = max(rules.min_count, rules.topic_min_count)
+    return [
+        types[i] for i in order if counts[i] >= least and is_content(types[i], ignored)
+    ]
 
 
 def is_content(word: str, ignored: frozenset[str]) -> bool:
@@ -128,14 +141,37 @@ def is_content(word: str, ignored: frozenset[str]) -> bool:
 
 def read_stop_words(path: Path = STOP_WORDS) -> frozenset[str]:
     """A word a line, lower-cased; lines that start with # are comments."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path}: not a readable list of stop words: {error}"
-        ) from None
+    lines = _lines(path, "stop words")
     words = (line.strip().lower() for line in lines if not line.startswith("#"))
     return frozenset(word for word in words if word)
+
+
+def read_topic_words(path: Path) -> tuple[str, ...]:
+    """A word a line, taken as it is; empty lines do not count.
+
+    Raises InputError for a line of several words, a word that is there twice or is one
+    of the specials, and for a file without a word.
+    """
+    places: dict[str, int] = {}
+    for number, line in enumerate(_lines(path, "words"), 1):
+        words = line.split()
+        if len(words) > 1 or set(words) & set(SPECIALS):
+            raise InputError(f"{path}:{number}: not one word of a text: {line!r}")
+        if words and places.setdefault(words[0], number) != number:
+            first = places[words[0]]
+            raise InputError(
+                f"{path}:{number}: {words[0]!r} is in line {first} already"
+            )
+    if not places:
+        raise InputError(f"{path}: no word in it; give a word a line")
+    return tuple(places)
+
+
+def _lines(path: Path, kind: str) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not a readable list of {kind}: {error}") from None
 
 
 def _write_counted(path: Path, words: Sequence[str], counts: np.ndarray) -> None:

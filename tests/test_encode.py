@@ -1,5 +1,7 @@
 """Documents to DATA: splits, arrays, counts, folders; nothing lost on the way."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,8 +15,8 @@ from preprocessing.errors import InputError
 from preprocessing.folders import new_folder
 from preprocessing.parallel import chunks, ordered_map
 from preprocessing.pipeline import Settings, preprocess
-from preprocessing.sources import split_tdlm
-from preprocessing.splits import SPLITS, assign
+from preprocessing.sources import Document, split_tdlm
+from preprocessing.splits import SPLITS
 from preprocessing.vocabulary import SPECIALS, UNK, Rules, Vocabulary
 
 few_examples = settings(max_examples=25, deadline=None)
@@ -22,7 +24,7 @@ EVERY_WORD = Rules(min_count=1, topic_min_count=1, top_fraction=0.0)
 
 
 def corpus_of(sentences=text.sentences, **parts):
-    readers = {name: documents.__iter__ for name, documents in parts.items()}
+    readers = {part: partial(map, Document, texts) for part, texts in parts.items()}
     return Corpus(readers, sentences, "made up")
 
 
@@ -44,70 +46,11 @@ def decode(data, split):
     return [sentences[a:b] for a, b in zip(documents, documents[1:])]
 
 
-# Splits
-
-
-def test_heldout_is_shuffled_and_halved_and_train_is_shuffled():
-    splits = assign({"train": 50, "heldout": 21}, seed=3)
-    assert [len(splits[name]) for name in SPLITS] == [50, 10, 11]
-    assert sorted(splits["train"]) == list(range(50)) != list(splits["train"])
-    heldout = [*splits["valid"], *splits["test"]]
-    assert sorted(heldout) == list(range(50, 71)) != heldout
-
-
-def test_one_input_is_shuffled_and_cut_by_fractions():
-    splits = assign({"all": 99}, (0.5, 0.3, 0.2), seed=3)
-    assert [len(splits[name]) for name in SPLITS] == [50, 29, 20]
-    assert sorted(np.concatenate(list(splits.values()))) == list(range(99))
-
-
-def test_splits_given_as_files_keep_their_order():
-    splits = assign({"train": 3, "valid": 2, "test": 2}, seed=3)
-    assert [list(splits[name]) for name in SPLITS] == [[0, 1, 2], [3, 4], [5, 6]]
-
-
-@pytest.mark.parametrize(
-    "sizes",
-    [
-        {"train": 50, "heldout": 40},
-        {"all": 99},
-        {"train": 50, "valid": 20, "test": 20},
-    ],
-)
-def test_a_limit_keeps_the_first_documents_of_the_shuffled_splits(sizes):
-    limited = assign(sizes, limit=(9, 5, 6), seed=3)
-    assert [len(limited[name]) for name in SPLITS] == [9, 5, 6]
-    assert list(limited["train"]) != sorted(limited["train"])
-    larger = assign(sizes, limit=(20, 8, 8), seed=3)
-    for name in SPLITS:
-        np.testing.assert_array_equal(limited[name], larger[name][: len(limited[name])])
-
-
-def test_another_seed_is_another_shuffle():
-    assert list(assign({"all": 99}, seed=1)["test"]) != list(
-        assign({"all": 99}, seed=2)["test"]
-    )
-
-
-@pytest.mark.parametrize(
-    ("sizes", "name"),
-    [
-        ({"train": 0, "heldout": 9}, "train"),
-        ({"train": 9, "heldout": 1}, "valid"),
-        ({"all": 3}, "test"),
-        ({"all": 0}, "train"),
-    ],
-)
-def test_a_split_without_documents_is_refused(sizes, name):
-    with pytest.raises(InputError, match=f"the {name} split has no document"):
-        assign(sizes)
-
-
 # Tokens and arrays
 
-WORDS = st.text(
-    st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n"), min_size=1
-).filter(lambda word: word not in SPECIALS)
+WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(
+    lambda word: word.split() == [word] and word not in SPECIALS
+)
 TOKENIZED = st.lists(
     st.lists(st.lists(WORDS, max_size=70), min_size=1, max_size=3),
     min_size=10,
@@ -118,12 +61,12 @@ TOKENIZED = st.lists(
 @few_examples
 @given(TOKENIZED)
 def test_tokenized_documents_come_back_word_for_word(tmp_path_factory, documents):
-    lines = ["\t".join(" ".join(s) for s in d) for d in documents]
+    lines = ["".join(" ".join(s) + "\t" for s in d) for d in documents]
     lines[0] = "film"  # a topic word
     data = tmp_path_factory.mktemp("data") / "DATA"
     corpus = corpus_of(split_tdlm, train=lines, valid=lines[:3], test=lines[5:])
     preprocess(corpus, Settings(EVERY_WORD), data)
-    assert decode(data, "train") == [split_tdlm(line) for line in lines]
+    assert decode(data, "train") == [[["film"]], *documents[1:]]
     assert decode(data, "valid") == [split_tdlm(line) for line in lines[:3]]
     assert decode(data, "test") == [split_tdlm(line) for line in lines[5:]]
 
@@ -154,7 +97,8 @@ def test_the_counts_of_a_worked_example():
         np.full(122, 4), np.cumsum([0, 2, 0, 29, 30, 61]), np.array([0, 2, 2, 5])
     )
     arrays.tokens[:3] = UNK
-    assert counts_of(arrays, 30) == {
+    arrays.tokens[90] = 5
+    assert counts_of(arrays, np.array([-1, -1, -1, -1, -1, 0]), 30) == {
         "documents": 3,
         "sentences": 5,
         "tokens": 122,
@@ -162,7 +106,18 @@ def test_the_counts_of_a_worked_example():
         "sequences": 1 + 1 + 1 + 2 + 3,
         "unknown": 3,
         "empty_documents": 1,
+        "without_topic_words": 2,
     }
+
+
+@given(st.lists(st.lists(st.integers(0, 3), max_size=4), max_size=6))
+def test_documents_without_a_topic_word_are_counted_empty_ones_too(documents):
+    """Word 3 is the topic word; a sentence a document."""
+    bounds = np.arange(len(documents) + 1)
+    tokens = np.array([word for words in documents for word in words], np.int32)
+    arrays = Arrays(tokens, np.cumsum([0, *map(len, documents)]), bounds)
+    counts = counts_of(arrays, np.array([-1, -1, -1, 0]), 30)
+    assert counts["without_topic_words"] == sum(3 not in words for words in documents)
 
 
 def test_documents_are_selected_in_the_order_asked_for():

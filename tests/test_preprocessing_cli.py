@@ -93,6 +93,7 @@ def test_the_table_has_the_figures_of_meta(stories, tmp_path, capsys):
         ]
         share = 100 * counts["unknown"] / counts["tokens"]
         assert float(figures[-1].rstrip("%")) == pytest.approx(share, abs=0.006)
+    assert table[5] == "documents without a topic word: train 0, valid 0, test 0"
 
 
 def test_the_number_of_processes_does_not_change_the_result(tmp_path):
@@ -256,6 +257,8 @@ BAD_OPTIONS = {
     "--format text --train FILE": "give --input, or --train and --heldout",
     "--format text --train FILE --valid FILE": "give --input, or --train and --heldout",
     "--format text --input FILE --test FILE": "give --input, or --train and --heldout",
+    "--format text --train FILE --test FILE": "--valid (or --valid-from-train)",
+    "--format text --input FILE --valid-from-train 5": "give --input, or --train",
     "--format lee --input FILE": "lee takes no files",
     "--format aclimdb --train FILE": "aclimdb takes --input",
     "--format text --input FILE --split 0.8 0.1 0.2": "sum to 1",
@@ -263,6 +266,10 @@ BAD_OPTIONS = {
     "--format text --train FILE --heldout FILE --split .8 .1 .1": "--split cuts",
     "--format text --input FILE --topic-top-fraction 1": "--topic-top-fraction",
     "--format text --input FILE --stop-words nowhere.txt": "nowhere.txt",
+    "--format text --input FILE --label x": "fields of --format jsonl",
+    "--format text --input FILE --headers drop": "in --format jsonl",
+    "--format text --input FILE --vocabulary nowhere.txt": "nowhere.txt",
+    "--format lee --id x": "fields of --format jsonl",
 }
 
 
@@ -279,6 +286,9 @@ def test_impossible_options_are_refused(capsys, stories, tmp_path, options):
         "--min-count 0",
         "--limit 1 2 0",
         "--seed -1",
+        "--valid-from-train 0",
+        "--valid-from-train 1.5",
+        "--valid-from-train some",
         "--context future",
         "--processes x",
     ],

@@ -9,9 +9,9 @@ import tarfile
 
 import pytest
 
-from preprocessing.corpora import aclimdb_corpus, file_corpus, lee_corpus
+from preprocessing.corpora import aclimdb_corpus, body, file_corpus, lee_corpus
 from preprocessing.errors import InputError
-from preprocessing.sources import FORMATS, read_aclimdb, split_tdlm
+from preprocessing.sources import FORMATS, Document, Fields, read_aclimdb, split_tdlm
 
 WRITERS = {"": open, ".gz": gzip.open, ".xz": lzma.open}
 
@@ -23,7 +23,7 @@ def write(path, content):
 
 
 def read(name, path, field="text"):
-    return list(FORMATS[name].read(path, field))
+    return [document.text for document in FORMATS[name].read(path, Fields(field))]
 
 
 @pytest.mark.parametrize("suffix", WRITERS)
@@ -56,6 +56,28 @@ def test_tdlm_is_taken_as_it_is():
     ]
 
 
+def test_any_white_space_but_a_tab_parts_tdlm_tokens():
+    assert split_tdlm("a\xa0b\u2003c\x0bd e\tf") == [["a", "b", "c", "d", "e"], ["f"]]
+
+
+def test_a_tab_at_the_end_starts_no_tdlm_sentence():
+    assert split_tdlm("a b\tc\t") == [["a", "b"], ["c"]]
+    assert split_tdlm("\t") == [[]]
+
+
+EMPTY_SENTENCES = {
+    "\ta": [[], ["a"]],
+    "a\t\tb": [["a"], [], ["b"]],
+    "a\t\t": [["a"], []],
+    "a\t ": [["a"], []],
+}
+
+
+@pytest.mark.parametrize("line", EMPTY_SENTENCES)
+def test_an_empty_tdlm_sentence_elsewhere_counts(line):
+    assert split_tdlm(line) == EMPTY_SENTENCES[line]
+
+
 def test_an_empty_tdlm_line_is_one_empty_sentence():
     assert split_tdlm("") == [[]]
 
@@ -82,6 +104,37 @@ def test_a_bad_line_is_named_with_its_number(tmp_path, line):
 def test_a_missing_file_is_named(tmp_path, name):
     with pytest.raises(InputError, match="nowhere: no such file"):
         read(name, tmp_path / "nowhere")
+
+
+def test_labels_and_ids_are_strings_or_whole_numbers_or_null(tmp_path):
+    path = tmp_path / "file.jsonl"
+    rows = [("sport", "a/1"), (7, 12), (True, None), (None, "z")]
+    rows = [json.dumps({"text": "x", "class": c, "name": n}) for c, n in rows]
+    path.write_text("\n".join(rows))
+    found = list(FORMATS["jsonl"].read(path, Fields("text", "class", "name")))
+    assert found == [
+        ("x", "sport", "a/1"),
+        ("x", "7", "12"),
+        ("x", "true", None),
+        ("x", None, "z"),
+    ]
+
+
+BAD_LABELS = {
+    '{"text": "x", "id": 1}': r"no field 'label' \(its fields: text, id\);.* --label",
+    '{"text": "x", "label": [1]}': "field 'label' is no string",
+    '{"text": "x", "label": 0.5}': "field 'label' is no string",
+    '{"text": "x", "label": ""}': "field 'label' is not one line of text; null says",
+    r'{"text": "x", "label": "a\nb"}': "field 'label' is not one line of text",
+}
+
+
+@pytest.mark.parametrize("line", BAD_LABELS)
+def test_a_bad_label_is_named_with_its_line(tmp_path, line):
+    path = tmp_path / "bad.jsonl"
+    path.write_text(line)
+    with pytest.raises(InputError, match=f"bad.jsonl:1: {BAD_LABELS[line]}"):
+        list(FORMATS["jsonl"].read(path, Fields("text", "label")))
 
 
 def test_a_folder_is_no_file(tmp_path):
@@ -134,16 +187,22 @@ def archive_of(folder):
 def test_aclimdb_trains_on_all_but_the_test_reviews(aclimdb, form):
     corpus = aclimdb_corpus(form(aclimdb))
     reviews = {part: sorted(read()) for part, read in corpus.parts.items()}
+
+    def of(part, name, label):
+        place = f"{part}/{name}"
+        return [Document(f"{place} {i}", label, f"{place}/{i}_7.txt") for i in (0, 1)]
+
+    labelled = (("neg", "neg"), ("pos", "pos"))
     assert reviews == {
-        "train": [f"train/{x} {i}" for x in ("neg", "pos", "unsup") for i in (0, 1)],
-        "heldout": [f"test/{x} {i}" for x in ("neg", "pos") for i in (0, 1)],
+        "train": sum((of("train", *x) for x in (*labelled, ("unsup", None))), []),
+        "heldout": sum((of("test", *x) for x in labelled), []),
     }
 
 
 def test_reviews_of_a_folder_come_by_their_numbers(aclimdb):
     (aclimdb / "test/neg/10_7.txt").write_text("test/neg 10")
     (aclimdb / "test/neg/2_9.txt").write_text("test/neg 2")
-    order = [text.split()[1] for text in read_aclimdb(aclimdb, "test")]
+    order = [review.text.split()[1] for review in read_aclimdb(aclimdb, "test")]
     assert order == ["0", "1", "2", "10", "0", "1"]
 
 
@@ -191,6 +250,30 @@ def test_lee_says_what_is_missing_without_gensim(monkeypatch):
 
 def test_files_of_a_part_follow_each_other_and_can_be_read_again(tmp_path):
     files = [write(tmp_path / name, name.encode()) for name in ("b", "a")]
-    corpus = file_corpus("text", {"train": files, "test": files[:1]})
-    assert list(corpus.parts["train"]()) == list(corpus.parts["train"]()) == ["b", "a"]
-    assert list(corpus.parts["test"]()) == ["b"]
+    corpus = file_corpus("text", {"train": files, "test": files[:1]}, Fields())
+    b, a = Document("b"), Document("a")
+    assert list(corpus.parts["train"]()) == list(corpus.parts["train"]()) == [b, a]
+    assert list(corpus.parts["test"]()) == [b]
+
+
+MESSAGES = {
+    "Subject: x\nLines: 2\n\nOne.\n\nTwo.\n": "One.\n\nTwo.\n",
+    "Subject: x\r\n\r\nOne.\r\n": "One.\r\n",
+    "Subject: x\n \nLines: 2\n\nOne.": "One.",
+    "\nOne.": "One.",
+    "Subject: x\n": "",
+    "": "",
+}
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_the_headers_of_a_message_end_at_its_first_empty_line(message):
+    assert body(message) == MESSAGES[message]
+
+
+@pytest.mark.parametrize(("drop", "text"), [(True, "x"), (False, "From: a\n\nx")])
+def test_headers_go_only_if_asked_and_the_label_stays(tmp_path, drop, text):
+    record = {"text": "From: a\n\nx", "class": "b"}
+    path = write(tmp_path / "file", json.dumps(record).encode())
+    corpus = file_corpus("jsonl", {"all": [path]}, Fields(label="class"), drop)
+    assert list(corpus.parts["all"]()) == [Document(text, "b")]

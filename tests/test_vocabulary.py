@@ -18,6 +18,7 @@ from preprocessing.vocabulary import (
     Vocabulary,
     build_vocabulary,
     read_stop_words,
+    read_topic_words,
 )
 
 ALL = Rules(min_count=1, topic_min_count=1, top_fraction=0.0)
@@ -87,6 +88,19 @@ def test_the_most_frequent_types_are_no_topic_words():
     assert vocabulary.topic_words == vocabulary.words[4 + 2 :]
 
 
+def test_named_topic_words_are_exactly_those_whatever_the_rules_say():
+    counts = {"the": 90, "film": 5, "rare": 1, "other": 20, "lost": 2}
+    named = ("unseen", "rare", "the", "absent", "film")
+    rules = Rules(4, 100, 0.5, frozenset({"the"}), named)
+    vocabulary = build(counts, rules)
+    assert vocabulary.topic_words == ["the", "film", "rare", "unseen", "absent"]
+    assert vocabulary.topic_counts.tolist() == [90, 5, 1, 0, 0]
+    words = ["the", "other", "film", "rare", "unseen", "absent"]
+    assert vocabulary.words == [*SPECIALS, *words]
+    assert vocabulary.counts.tolist() == [0, 0, 7, 2, 90, 20, 5, 1, 0, 0]
+    assert vocabulary.topic_ids[4:].tolist() == [0, -1, 1, 2, 3, 4]
+
+
 def test_a_special_symbol_in_the_text_is_an_unknown_word():
     vocabulary = build({"film": 3, "<unk>": 4, "<eos>": 2})
     assert vocabulary.words == [*SPECIALS, "film"]
@@ -148,6 +162,26 @@ def test_stop_words_are_lower_cased_and_comments_skipped(tmp_path):
 def test_missing_stop_words_are_named(tmp_path):
     with pytest.raises(InputError, match="nowhere"):
         read_stop_words(tmp_path / "nowhere")
+
+
+def test_a_list_of_topic_words_is_read_as_it_is(tmp_path):
+    (tmp_path / "list").write_text("\ufeffzoo\nApple\n\n #1 \r\n", encoding="utf-8")
+    assert read_topic_words(tmp_path / "list") == ("zoo", "Apple", "#1")
+
+
+BAD_LISTS = {
+    "a\nb\n\na\n": "list:4: 'a' is in line 1 already",
+    "a\nnew york\n": "list:2: not one word of a text: 'new york'",
+    "a\n<unk>\n": "list:2: not one word of a text: '<unk>'",
+    "\n \n": "list: no word in it",
+}
+
+
+@pytest.mark.parametrize("content", BAD_LISTS)
+def test_a_bad_list_of_topic_words_is_named_with_its_line(tmp_path, content):
+    (tmp_path / "list").write_text(content)
+    with pytest.raises(InputError, match=BAD_LISTS[content]):
+        read_topic_words(tmp_path / "list")
 
 
 @given(st.lists(st.integers(0, 9), max_size=40))

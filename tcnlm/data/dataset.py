@@ -41,7 +41,9 @@ class Split:
     """The documents of one split; a model's batching makes rows of them.
 
     `tokens` int32 [N] are all words; sentence i has those from `sentences[i]` to
-    `sentences[i + 1]`, document j the sentences from `documents[j]` on.
+    `sentences[i + 1]`, document j the sentences from `documents[j]` on. Where DATA has
+    them, `labels` int32 [documents] are indices of the names in `Dataset.meta`, -1 for
+    none, and `ids` are the documents' names, "" for none; else None.
     """
 
     def __init__(self, folder: Path, vocabulary: Vocabulary, settings: dict):
@@ -49,6 +51,7 @@ class Split:
             np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
             for name in ("tokens", "sentences", "documents")
         )
+        self.labels, self.ids = _labels(folder), _ids(folder)
         self.length = settings["sequence_length"]
         self.contexts = Contexts(
             self.tokens,
@@ -89,3 +92,15 @@ class Split:
         for rows in cut(np.arange(self.num_documents), batch_size):
             contents = [self.content(row)[: self.contexts.size] for row in rows]
             yield pad(contents, NO_WORD, self.contexts.size)
+
+
+def _labels(folder: Path) -> np.ndarray | None:
+    path = folder / "labels.npy"
+    return np.load(path, allow_pickle=False) if path.exists() else None
+
+
+def _ids(folder: Path) -> list[str] | None:
+    path = folder / "ids.txt"
+    if not path.exists():
+        return None
+    return path.read_bytes().decode("utf-8").split("\n")[:-1]

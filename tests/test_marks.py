@@ -1,0 +1,112 @@
+"""Labels and ids: from a corpus to DATA and its splits, beside the same text."""
+
+import json
+
+import numpy as np
+import pytest
+
+from preprocessing.__main__ import main
+from preprocessing.marks import Marks, save_marks
+from preprocessing.splits import SPLITS
+from tcnlm.data.dataset import Dataset
+
+RULES = "--min-count 1 --topic-min-count 1 --topic-top-fraction 0 --processes 1".split()
+CLASSES = ("sea", "court", None)
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    """Thirty documents, each of the only word that tells which one it is."""
+    path = tmp_path / "corpus.jsonl"
+    records = [
+        {"text": f"word{i}x", "topic": CLASSES[i % 3], "name": None if i == 4 else i}
+        for i in range(30)
+    ]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def make(corpus, data, *options):
+    command = ["--format", "jsonl", "--input", corpus, *RULES, "--out", data]
+    assert main([*map(str, command), *options]) == 0
+    return Dataset(data)
+
+
+def test_every_document_keeps_its_own_label_and_id_through_the_shuffle(
+    corpus, tmp_path
+):
+    data = tmp_path / "DATA"
+    options = "--label topic --id name --split .6 .2 .2".split()
+    dataset = make(corpus, data, *options)
+    assert dataset.meta["labels"] == ["court", "sea"]
+    numbers = {"sea": 1, "court": 0, None: -1}
+    train = dataset.split("train")
+    assert train.labels.dtype == np.int32
+    assert len(train.ids) == len(train.labels) == train.num_documents == 18
+    for i in range(train.num_documents):
+        word = dataset.vocabulary.words[train.document(i)[0][0]]
+        number = int(word[4:-1])
+        assert train.labels[i] == numbers[CLASSES[number % 3]]
+        assert train.ids[i] == ("" if number == 4 else str(number))
+    ids = [name for split in SPLITS for name in dataset.split(split).ids]
+    assert sorted(ids) == sorted([*map(str, [*range(4), *range(5, 30)]), ""])
+
+
+def test_labels_and_ids_change_neither_the_text_nor_its_fingerprint(corpus, tmp_path):
+    bare = make(corpus, tmp_path / "bare")
+    full = make(corpus, tmp_path / "full", "--label", "topic", "--id", "name")
+    assert full.meta["fingerprint"] == bare.meta["fingerprint"]
+    assert "labels" not in bare.meta
+    for name in SPLITS:
+        assert bare.split(name).labels is bare.split(name).ids is None
+        new = {f.name for f in (tmp_path / "full" / name).iterdir()}
+        new -= {f.name for f in (tmp_path / "bare" / name).iterdir()}
+        assert new == {"labels.npy", "ids.txt"}
+
+
+def test_nothing_is_written_where_all_are_null(corpus, tmp_path):
+    classless = corpus.read_text().replace('"sea"', "null")
+    corpus.write_text(classless.replace('"court"', "null"))
+    dataset = make(corpus, tmp_path / "DATA", "--label", "topic")
+    assert "labels" not in dataset.meta
+    assert dataset.split("train").labels is None
+
+
+def test_classes_are_named_in_order_numbers_by_their_size(tmp_path):
+    for name in SPLITS:
+        (tmp_path / name).mkdir()
+    labels = ["b", "10", "a", "9", None, "0"]
+    splits = {"train": np.array([5, 0, 4]), "valid": np.array([1, 2]), "test": [3]}
+    found = save_marks(tmp_path, splits, Marks(labels, [None] * 6))
+    assert found == {"labels": ["0", "9", "10", "a", "b"]}
+    written = [np.load(tmp_path / name / "labels.npy").tolist() for name in SPLITS]
+    assert written == [[0, 4, -1], [2, 3], [1]]
+    assert not list(tmp_path.rglob("ids.txt"))
+
+
+def test_the_folders_of_aclimdb_are_labels_but_unsup(tmp_path):
+    folder = tmp_path / "aclImdb"
+    for place in ("train/pos", "train/unsup", "test/neg"):
+        (folder / place).mkdir(parents=True)
+        for i in range(2):
+            (folder / place / f"{i}_3.txt").write_text("a film")
+    command = [
+        "--format",
+        "aclimdb",
+        "--input",
+        folder,
+        *RULES,
+        "--out",
+        tmp_path / "D",
+    ]
+    assert main([*map(str, command)]) == 0
+    dataset = Dataset(tmp_path / "D")
+    assert dataset.meta["labels"] == ["neg", "pos"]
+    train = dataset.split("train")
+    assert sorted(zip(train.ids, train.labels)) == [
+        ("train/pos/0_3.txt", 1),
+        ("train/pos/1_3.txt", 1),
+        ("train/unsup/0_3.txt", -1),
+        ("train/unsup/1_3.txt", -1),
+    ]
+    assert dataset.split("test").labels.tolist() == [0]

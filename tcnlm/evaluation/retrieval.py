@@ -7,14 +7,14 @@ every test document is a query against all training documents.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Union
+from typing import Union
 
 import numpy as np
 from scipy import sparse
 
 from preprocessing.errors import InputError
 
-Vectors = Union[np.ndarray, sparse.spmatrix]  # a row for each document
+Vectors = Union[np.ndarray, sparse.csr_matrix]  # a row for each document
 
 FRACTIONS = (0.0001, 0.0002, 0.0005, 0.002, 0.01, 0.02, 0.05, 0.2)
 UNLABELLED = -1
@@ -39,8 +39,8 @@ def precision_at_fractions(
     out, and N counts without it. A document of zeros has the cosine 0 to every query; a
     query of zeros finds nothing, its precision is 0.
     """
-    rows = _labelled(queries, query_labels, "queries")
-    columns = _labelled(documents, document_labels, "documents")
+    rows = labelled(queries, query_labels, "queries")
+    columns = labelled(documents, document_labels, "documents")
     counts = {fraction: _retrieved(fraction, len(columns)) for fraction in fractions}
     found = dict.fromkeys(fractions, 0.0)
     for block, cosines in _blocks(queries, documents, rows):
@@ -75,6 +75,16 @@ def nearest(
     return np.concatenate(places), np.concatenate(cosines)
 
 
+def labelled(vectors: Vectors, labels: np.ndarray, name: str) -> np.ndarray:
+    """Return the rows of vectors that have a label; name: what they are, for errors."""
+    if vectors.shape[0] != len(labels):
+        raise InputError(f"{vectors.shape[0]} {name} have {len(labels)} labels")
+    rows = np.flatnonzero(labels != UNLABELLED)
+    if not len(rows):
+        raise InputError(f"none of the {len(labels)} {name} has a label")
+    return rows
+
+
 def count_vectors(documents: Sequence[np.ndarray], size: int) -> sparse.csr_matrix:
     """Return how often each of `size` words is in every document, [N, size].
 
@@ -95,15 +105,6 @@ def log_count_vectors(documents: Sequence[np.ndarray], size: int) -> sparse.csr_
     vectors = count_vectors(documents, size)
     vectors.data = np.rint(np.log1p(vectors.data))
     return vectors
-
-
-def _labelled(vectors: Vectors, labels: np.ndarray, name: str) -> np.ndarray:
-    if vectors.shape[0] != len(labels):
-        raise InputError(f"{vectors.shape[0]} {name} have {len(labels)} labels")
-    rows = np.flatnonzero(labels != UNLABELLED)
-    if not len(rows):
-        raise InputError(f"none of the {len(labels)} {name} has a label")
-    return rows
 
 
 def _retrieved(fraction: float, documents: int) -> int:
@@ -131,17 +132,15 @@ def _blocks(
         yield block, np.round(cosines, DECIMALS, out=cosines)
 
 
-def _floats(vectors: Any) -> Any:
-    kind = np.result_type(vectors.dtype, np.float32)
-    whole = vectors.tocsr() if sparse.issparse(vectors) else vectors
-    return whole.astype(kind, copy=False)
+def _floats(vectors: Vectors) -> Vectors:
+    return vectors.astype(np.result_type(vectors.dtype, np.float32), copy=False)
 
 
-def _dense(vectors: Any) -> np.ndarray:
+def _dense(vectors: Vectors) -> np.ndarray:
     return vectors.toarray() if sparse.issparse(vectors) else vectors
 
 
-def _inverse_norms(vectors: Any) -> np.ndarray:
+def _inverse_norms(vectors: Vectors) -> np.ndarray:
     """Return 1 / the Euclidean norms [N] of rows, and 0 for rows of zeros."""
     if sparse.issparse(vectors):
         squares = np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel()

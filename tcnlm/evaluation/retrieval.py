@@ -37,7 +37,7 @@ def precision_at_fractions(
     (a half goes to the even number) the share with the query's label, mean over the
     queries. Equal cosines go by the order of the documents. What is labelled -1 is left
     out, and N counts without it. A document of zeros has the cosine 0 to every query; a
-    query of zeros finds nothing, its precision is 0.
+    query with the cosine 0 to all documents, as one of zeros, has the precision 0.
     """
     rows = labelled(queries, query_labels, "queries")
     columns = labelled(documents, document_labels, "documents")

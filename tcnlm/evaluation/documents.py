@@ -1,6 +1,6 @@
 """The perplexity of documents as bags of words, and of the unigram model beside it.
 
-Larochelle and Lauly, "A Neural Autoregressive Topic Model" (NIPS 2012), section 6.1.
+Larochelle and Lauly, "A Neural Autoregressive Topic Model" (NIPS 2012).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How well vectors of documents find documents of the same label, by cosine.
 
-Larochelle and Lauly, "A Neural Autoregressive Topic Model" (NIPS 2012), section 6.2:
+Larochelle and Lauly, "A Neural Autoregressive Topic Model" (NIPS 2012):
 every test document is a query against all training documents.
 """
 

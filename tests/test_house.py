@@ -38,6 +38,8 @@ def test_no_module_imports_itself_in_a_circle():
         ("tcnlm.load('{run}')", ("gensim", "tensorflow_addons", "matplotlib")),
         ("import tcnlm.coherence", ("tensorflow", "gensim")),
         ("import preprocessing.__main__", ("tensorflow", "gensim")),
+        ("import tcnlm.evaluation.documents", ("tensorflow", "gensim")),
+        ("import tcnlm.evaluation.classification", ("tensorflow", "sklearn")),
     ],
 )
 def test_a_package_is_imported_only_by_what_needs_it(work, unwanted):

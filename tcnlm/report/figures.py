@@ -150,6 +150,32 @@ def compared_curves(histories: Mapping[str, History]) -> Figure:
     return figure
 
 
+def retrieval_curve(
+    precisions: Mapping[str, Mapping[float, float]], chance: float
+) -> Figure:
+    """Draw the precision of retrieval by the fraction of documents retrieved.
+
+    precisions: by the name of the vectors, then by fraction; chance: of random ones.
+    """
+    figure = Figure(figsize=(9, 3.4), layout="constrained")
+    x = "share of the training documents retrieved (logarithmic scale)"
+    title = "Retrieved documents of the same label"
+    axes = _axes(figure.subplots(), title, x, "precision")
+    for name, curve in precisions.items():
+        fractions = sorted(curve)
+        values = [curve[fraction] for fraction in fractions]
+        axes.plot(fractions, values, "o-", ms=3, lw=1.5, label=name)
+    axes.axhline(chance, color=INK, ls="--", lw=1, label=f"chance: {chance:.3f}")
+    axes.set_xscale("log")
+    ticks = sorted({fraction for curve in precisions.values() for fraction in curve})
+    axes.set_xticks(ticks, [f"{100 * fraction:g} %" for fraction in ticks])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_ylim(bottom=0)
+    axes.grid(axis="y", color=LIGHT, lw=0.8)
+    axes.legend(fontsize=8, frameon=False, labelcolor=INK)
+    return figure
+
+
 def topic_bars(proportions: np.ndarray, words: Sequence[Sequence[str]]) -> Figure:
     """Draw a document's topic proportions [K], as in the paper's Figure 2.
 

@@ -1,0 +1,90 @@
+"""Perplexities of documents, against figures by hand."""
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from preprocessing.errors import InputError
+from tcnlm.evaluation.documents import Unigram, perplexity, summarise
+from tcnlm.evaluation.retrieval import count_vectors, log_count_vectors
+
+LN2 = math.log(2)
+
+
+def test_the_published_form_averages_documents_and_the_corpus_form_words():
+    # One word of 1 bit; three words of 3 bits each.
+    found = perplexity(np.array([1, 9]) * LN2, np.array([1, 3]))
+    assert found.published == pytest.approx(2**2)
+    assert found.corpus == pytest.approx(2 ** (10 / 4))
+
+
+def test_documents_without_a_word_are_left_out():
+    nats, lengths = np.array([0, 1, 0, 9]) * LN2, np.array([0, 1, 0, 3])
+    assert perplexity(nats, lengths) == perplexity(nats[[1, 3]], lengths[[1, 3]])
+
+
+def test_orders_are_summarised_by_the_mean_and_deviation_of_their_perplexities():
+    lengths = np.array([1, 0, 3])
+    nats = np.array([[1, 0, 9], [0.25, 0, 5.25], [5, 0, 3]]) * LN2
+    found = summarise(nats, lengths)
+    for spread, by_hand in (
+        (found.published, [4, 2, 8]),
+        (found.corpus, [2 ** (10 / 4), 2 ** (5.5 / 4), 2 ** (8 / 4)]),
+    ):
+        mean = sum(by_hand) / 3
+        variance = sum((figure - mean) ** 2 for figure in by_hand) / 2
+        assert spread == pytest.approx((mean, math.sqrt(variance)))
+
+
+def test_one_order_has_no_spread():
+    found = summarise(np.array([[1, 9]]) * LN2, np.array([1, 3]))
+    assert found.published == (pytest.approx(4), None)
+    assert found.corpus == (pytest.approx(2**2.5), None)
+
+
+@pytest.mark.parametrize("kind", [np.array, sparse.csr_matrix])
+def test_the_unigram_model_adds_one_to_every_word(kind):
+    # n = 2, 1, 0 of three words: p = 3/6, 2/6, 1/6.
+    model = Unigram(kind([[2, 0, 0], [0, 1, 0]]))
+    np.testing.assert_allclose(np.exp(model.log_probabilities), [1 / 2, 1 / 3, 1 / 6])
+    found = model.perplexity(kind([[1, 0, 0], [0, 0, 0], [0, 2, 1]]))
+    mean = (math.log(3 * 3 * 6) / 3 + LN2) / 2
+    assert found.published == pytest.approx(math.exp(mean))
+    assert found.corpus == pytest.approx((2 * 3 * 3 * 6) ** (1 / 4))
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_the_unigram_model_agrees_with_loops(rng, log):
+    train, test = (
+        [rng.integers(0, 7, rng.integers(0, 40)) for _ in range(20)] for _ in range(2)
+    )
+    vectors = log_count_vectors if log else count_vectors
+
+    def words(document):
+        for word, count in Counter(document.tolist()).items():
+            yield from [word] * (round(math.log(1 + count)) if log else count)
+
+    counts = Counter(word for document in train for word in words(document))
+    whole = sum(counts.values())
+    means, nats, length = [], 0, 0
+    for document in test:
+        costs = [-math.log((counts[w] + 1) / (whole + 7)) for w in words(document)]
+        if costs:
+            means.append(sum(costs) / len(costs))
+            nats, length = nats + sum(costs), length + len(costs)
+    found = Unigram(vectors(train, 7)).perplexity(vectors(test, 7))
+    assert found.published == pytest.approx(math.exp(sum(means) / len(means)))
+    assert found.corpus == pytest.approx(math.exp(nats / length))
+
+
+def test_documents_without_any_word_have_no_perplexity():
+    with pytest.raises(InputError, match="none of the 2 documents has a word"):
+        perplexity(np.zeros(2), np.zeros(2))
+
+
+def test_nats_and_lengths_are_of_the_same_documents():
+    with pytest.raises(InputError, match=r"nats of \(2,\) documents, lengths of \(1,"):
+        perplexity(np.zeros(2), np.ones(1))

@@ -107,23 +107,24 @@ class DocumentNade(tf.keras.layers.Layer):
     def sampled_nats(
         self, words: tf.Tensor, samples: tf.Tensor, frequencies: tf.Tensor
     ) -> tf.Tensor:
-        """Return the same with the softmax over the target and sampled words [S].
+        """Return an estimate of it, the softmax's sum being one over sampled words [S].
 
-        frequencies [D]: by which they were drawn, with replacement (Jean et al. 2015).
+        Sum: exp of the target's logit, and for the other words 1/S sum_s exp(logit_s) /
+        q_s (Bengio and Senecal 2003); frequencies q [D]: by which the words were drawn,
+        with replacement.
         """
         hidden, targets = self._predictions(words)
-        number = tf.cast(tf.size(samples), frequencies.dtype)
-        targets = tf.cast(targets[:, None], tf.int64)
-        expected = [number * tf.gather(frequencies, ids) for ids in (targets, samples)]
-        losses = tf.nn.sampled_softmax_loss(
-            *self._softmax(),
-            targets,
-            hidden,
-            len(samples),
-            len(frequencies),
-            sampled_values=(samples, *expected),
+        V, b = self._softmax()
+        own = tf.reduce_sum(hidden * tf.gather(V, targets), axis=1, keepdims=True)
+        own += tf.gather(b, targets)[:, None]
+        others = full_softmax.logits(
+            hidden, tf.gather(V, samples), tf.gather(b, samples)
         )
-        return tf.reduce_sum(losses)
+        number = tf.cast(tf.size(samples), b.dtype)
+        others -= tf.math.log(number * tf.gather(frequencies, samples))
+        others = tf.where(samples == targets[:, None], others.dtype.min, others)
+        scores = tf.concat([own, others], axis=1)
+        return tf.reduce_sum(tf.reduce_logsumexp(scores, axis=1) - own[:, 0])
 
     def split_nats(self, words: tf.Tensor, seen: tf.Tensor) -> tf.Tensor:
         """Return D / (D - i) sum_{k>=i} - log p(x_k | x_<i) of each document, [B].
@@ -245,4 +246,6 @@ class DocNADE(DocumentModel):
     def _draw_words(self) -> tf.Tensor:
         logits = tf.math.log(self.frequencies)[None]
         number = self.config.sampled
-        return tf.random.stateless_categorical(logits, number, self.seed())[0]
+        return tf.random.stateless_categorical(
+            logits, number, self.seed(), dtype=tf.int32
+        )[0]

@@ -147,6 +147,24 @@ def compared_curves(histories: Mapping[str, History]) -> Figure:
     return figure
 
 
+def retrieval_curves(
+    curves: Mapping[str, Sequence[float]], fractions: Sequence[float]
+) -> Figure:
+    """Draw the precision of several kinds of vectors by the fraction retrieved."""
+    figure = Figure(figsize=(9, 3.4), layout="constrained")
+    x = "fraction of the training documents (logarithmic scale)"
+    axes = _axes(figure.subplots(), "Retrieval", x, "precision")
+    for name, precisions in curves.items():
+        axes.plot(fractions, precisions, "o-", ms=3, lw=1.5, label=name)
+    axes.set_xscale("log")
+    axes.set_xticks(fractions, [f"{fraction:g}" for fraction in fractions])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_ylim(bottom=0)
+    axes.grid(axis="y", color=LIGHT, lw=0.8)
+    axes.legend(fontsize=8, frameon=False, labelcolor=INK)
+    return figure
+
+
 def topic_bars(proportions: np.ndarray, words: Sequence[Sequence[str]]) -> Figure:
     """Draw a document's topic proportions [K], as in the paper's Figure 2.
 

@@ -10,7 +10,7 @@ from helpers import assert_close
 import tcnlm.models
 from preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.models import MODELS, model_class
-from tcnlm.models.base import LanguageModel, TopicModel
+from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel
 from tcnlm.settings import names
 from tcnlm.training.optimization import GroupedAdam
 
@@ -176,8 +176,8 @@ def test_saved_weights_give_the_same_objective(name, rng, tmp_path):
 
 
 @every_model
-def test_a_model_has_sentences_or_topics_or_both(name):
-    assert isinstance(make(name), (LanguageModel, TopicModel))
+def test_a_model_has_sentences_topics_or_documents(name):
+    assert isinstance(make(name), (LanguageModel, TopicModel, DocumentModel))
 
 
 @every_model

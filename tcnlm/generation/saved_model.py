@@ -9,15 +9,19 @@ tensorflow_addons. Its signatures (N texts, K topics):
                   -> log_probability [N] nats, targets [N], perplexity [N]
     generate      topics [N, K], seed, temperature
                   -> sentences [N], log_probability [N] nats
+    features      documents [N] -> features [N, F]
+    score_document  documents [N]
+                  -> log_probability [N] nats, words [N], perplexity [N]
 
-A model without topics has `score` and `generate`, which then takes `number` for
-`topics`; one that writes no sentences has the first two. Every text is tokenized in the
-graph by the rules of `preprocessing.text`; what comes before them in preprocessing is
-the caller's. Markup and entities are taken as text, and every string as one sentence:
-of a document or context with more, only the full stop after an abbreviation or initial
-can come out otherwise. To a model that reads the preceding sentences (`lclm`) each line
-of a context is one, the last line the nearest. `generate` has a loop of its own, since
-tfa's sampler takes no tensor for a seed and serving has no tfa.
+The last two are those of a model of documents (`docnade`). A model without topics has
+`score` and `generate`, which then takes `number` for `topics`; one that writes no
+sentences has the first two. Every text is tokenized in the graph by the rules of
+`preprocessing.text`; what comes before them in preprocessing is the caller's. Markup
+and entities are taken as text, and every string as one sentence: of a document or
+context with more, only the full stop after an abbreviation or initial can come out
+otherwise. To a model that reads the preceding sentences (`lclm`) each line of a context
+is one, the last line the nearest. `generate` has a loop of its own, since tfa's sampler
+takes no tensor for a seed and serving has no tfa.
 """
 
 from __future__ import annotations
@@ -33,7 +37,7 @@ from preprocessing.vocabulary import EOS, GO, PAD, SPECIALS, UNK, Vocabulary
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.files import replacing
 from tcnlm.generation.sampling import MAX_LENGTH, draw, forbid, step_seed
-from tcnlm.models.base import LanguageModel, TopicModel
+from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel
 
 Tensors = dict[str, tf.Tensor]
 
@@ -125,6 +129,9 @@ class Program:
         if isinstance(self.model, LanguageModel):
             found["score"] = tf.function(self.score, [SENTENCES, CONTEXTS])
             found["generate"] = self._generate_signature()
+        if isinstance(self.model, DocumentModel):
+            found["features"] = tf.function(self.features, [DOCUMENTS])
+            found["score_document"] = tf.function(self.score_document, [DOCUMENTS])
         return found
 
     def _generate_signature(self) -> Any:
@@ -143,6 +150,22 @@ class Program:
         topics = self.model.topics()
         best = tf.math.top_k(topics, tf.minimum(number, topics.shape[1])).indices
         return {"words": tf.gather(self.model.vocabulary.topic_words, best)}
+
+    def features(self, documents: tf.Tensor) -> Tensors:
+        """Return the vectors of documents [N], [N, F]."""
+        return {"features": self.model.features(self._batch(documents))}
+
+    def score_document(self, documents: tf.Tensor) -> Tensors:
+        """Score the content words of documents [N], one order for all."""
+        batch = self._batch(documents)
+        total = tf.reduce_sum(self.model.log_probs(batch), axis=1)
+        words = tf.math.count_nonzero(self.model.read(batch["words"]) != NO_WORD, 1)
+        nll = tf.math.divide_no_nan(-total, tf.cast(words, total.dtype))
+        perplexity = tf.exp(nll)
+        return {"log_probability": total, "words": words, "perplexity": perplexity}
+
+    def _batch(self, documents: tf.Tensor) -> Tensors:
+        return self.model.batching.of_texts(self.texts, documents)
 
     def score(self, sentences: tf.Tensor, contexts: tf.Tensor) -> Tensors:
         """Score sentences [N], each under its context [N], cut up as in training."""

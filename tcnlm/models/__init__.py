@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 MODELS = {
+    "docnade": "tcnlm.models.docnade:DocNADE",  # Larochelle and Lauly 2012
     "lclm": "tcnlm.models.lclm:LCLM",  # Wang and Cho 2016
     "lda": "tcnlm.models.lda:LDA",  # Blei et al. 2003
     "lda_lstm": "tcnlm.models.lda_lstm:LDALSTM",  # Wang et al. 2018, section 5.1

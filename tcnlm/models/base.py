@@ -12,6 +12,8 @@ import tensorflow as tf
 
 from preprocessing.vocabulary import PAD, Vocabulary
 from tcnlm.data.batching import Batching
+from tcnlm.data.contexts import NO_WORD
+from tcnlm.data.documents import Documents
 from tcnlm.data.sequences import Sequences
 from tcnlm.data.word_vectors import check_source, fill, starting_vectors
 from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax
@@ -131,6 +133,32 @@ class TopicModel:
         """
         return self.infer(self.bag(context))
 
+    def features(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
+        """Return the topic proportions [B, K] of the documents of a batch."""
+        return self.infer_context(content_words(batch))
+
+
+class DocumentModel(Method):
+    """p(words of a document), and the document as a vector.
+
+    A subclass offers `features(batch) -> [B, F]`, which a topic model has as well,
+    `read(words)`, the words [B, N] that it counts, the rest padding, and
+    `log_probs(batch, seed) -> [B, N]`, nats a word in the order that the seed draws;
+    and "nll" in its objective, nats a word.
+    """
+
+    per_word = "nll"
+    batching = Documents()
+
+    def count_words(self, batch: dict[str, np.ndarray]) -> int:
+        """Return the number of words that the model counts."""
+        return np.count_nonzero(self.read(batch["words"]) != NO_WORD)
+
+    def build_weights(self) -> None:
+        """Make every weight by one pass over a document of one word."""
+        self.objective({"words": tf.constant([[0]])}, training=False)
+        self.built = True
+
 
 class TopicsAlone(Method, TopicModel):
     """A topic model that writes no sentences; it learns from content words alone.
@@ -143,8 +171,7 @@ class TopicsAlone(Method, TopicModel):
 
     def count_words(self, batch: dict[str, np.ndarray]) -> int:
         """Return the number of content words."""
-        words = batch["words"] if "words" in batch else batch["context"]
-        return np.count_nonzero(words >= 0)
+        return np.count_nonzero(content_words(batch) >= 0)
 
     def build_weights(self) -> None:
         """Make every weight by one pass over a context of one word."""
@@ -309,6 +336,11 @@ class RecurrentLanguageModel(LanguageModel):
             outputs, layer_state = self.step_layer(layer, outputs, layer_state, context)
             new_state.append(layer_state)
         return self.softmax.log_probs(self.fuse(outputs, context)), new_state
+
+
+def content_words(batch: dict[str, Any]) -> Any:
+    """Return the topic-word ids [B, N] of a batch: whole documents', or contexts'."""
+    return batch["words"] if "words" in batch else batch["context"]
 
 
 def without(weights: list[tf.Variable], removed: list[tf.Variable]) -> list:

@@ -48,7 +48,7 @@ def size(settings: Mapping[str, Any]) -> str:
     """Return a run's size as the paper's tables are ordered: layers x units."""
     if "units" not in settings:
         return ""
-    return f"{settings['layers']}x{settings['units']}"
+    return f"{settings.get('layers', 1)}x{settings['units']}"
 
 
 def beside(

@@ -1,0 +1,39 @@
+"""The words of documents [B, N] as bags: log counts, and any order; -1 is padding."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from tcnlm.data.contexts import NO_WORD
+
+
+def log_counts(words: tf.Tensor) -> tf.Tensor:
+    """Return documents in which a word stands round(ln(1 + n)) times instead of n.
+
+    As Salakhutdinov and Hinton 2009 and all after them. It never is more than n: the
+    word's later places become padding.
+    """
+    order = tf.argsort(words, axis=1, stable=True)
+    alike = tf.gather(words, order, batch_dims=1)
+    first = tf.searchsorted(alike, alike, side="left")
+    count = tf.searchsorted(alike, alike, side="right") - first
+    kept = tf.cast(tf.round(tf.math.log1p(tf.cast(count, tf.float32))), tf.int32)
+    nth = tf.range(tf.shape(words)[1]) - first  # of a word's places, from 0
+    alike = tf.where(nth < kept, alike, NO_WORD)
+    return tf.gather(alike, tf.argsort(order, axis=1), batch_dims=1)
+
+
+def in_order(words: tf.Tensor, keys: tf.Tensor) -> tf.Tensor:
+    """Return documents with their words by rising key, padding at the end and cut.
+
+    keys [B, N] or [1, N], below 1: of the places in `words`.
+    """
+    real = words != NO_WORD
+    order = tf.argsort(tf.where(real, keys, 1.0), axis=1, stable=True)
+    longest = tf.reduce_max(lengths(words))
+    return tf.gather(words, order, batch_dims=1)[:, :longest]
+
+
+def lengths(words: tf.Tensor) -> tf.Tensor:
+    """Return the number of words of each document, [B]."""
+    return tf.math.count_nonzero(words != NO_WORD, axis=1, dtype=tf.int32)

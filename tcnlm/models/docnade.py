@@ -1,0 +1,251 @@
+"""DocNADE (Larochelle and Lauly 2012), with a full softmax: a document's words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from preprocessing.errors import InputError
+from preprocessing.vocabulary import Vocabulary
+from tcnlm.data.contexts import NO_WORD
+from tcnlm.layers import full_softmax
+from tcnlm.layers.bags import in_order, lengths, log_counts
+from tcnlm.models.base import DocumentModel, Terms
+from tcnlm.settings import Settings, setting
+
+EVALUATION_ORDER = (0, 0)  # the seed of the order by which an epoch is judged
+
+
+@dataclass(frozen=True)
+class Config(Settings):
+    """Settings of DocNADE."""
+
+    units: int = setting(50, "numbers of h; Larochelle and Lauly 2012", least=1)
+    activation: str = setting(
+        "sigmoid",
+        'of h, theirs; "tanh" is what AYLIEN\'s code takes',
+        choices=("sigmoid", "tanh"),
+    )
+    log_counts: bool = setting(
+        True, "read a word that is there n times round(ln(1 + n)) times; theirs"
+    )
+    sampled: int = setting(
+        0, "words that the softmax's sum is estimated from; 0: all", least=0
+    )
+    objective: str = setting(
+        "full",
+        'all words of a document, or a "split" of it a visit (Zheng et al. 2016)',
+        choices=("full", "split"),
+    )
+    output_start: str = setting(
+        "normal",
+        "of V: N(0, 2/H), AYLIEN's, or \"uniform\", U[0, 1/DH), the authors'",
+        choices=("uniform", "normal"),
+    )
+    learning_rate: float = setting(
+        1e-2, "of Adam; the authors' .001 is SGD's, AYLIEN's 4e-4 Adam's", above=0
+    )
+
+
+class DocumentNade(tf.keras.layers.Layer):
+    """h_i = act(c + sum_{k<i} W[x_k]) and p(x_i | x_<i) = softmax(V h_i + b)[x_i].
+
+    Documents are words [B, N] with -1 only after their end. Weights W, V [D, H], c [H],
+    b [D], all of them in the words' rows. At first W is U[0, 1/DH), as in the authors'
+    code, and both biases are 0.
+    """
+
+    def __init__(
+        self,
+        num_words: int,
+        units: int,
+        activation: str = "sigmoid",
+        output_start: str = "uniform",
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.activation = tf.keras.activations.get(activation)
+        draw, limit = tf.keras.initializers, 1 / (num_words * units)
+        start = draw.RandomUniform(0.0, limit)
+        if output_start == "normal":
+            output = draw.RandomNormal(stddev=(2 / units) ** 0.5)
+        else:
+            output = draw.RandomUniform(0.0, limit)
+        self.W = self.add_weight("W", [num_words, units], initializer=start)
+        self.c = self.add_weight("c", [units], initializer="zeros")
+        self.V = self.add_weight("V", [num_words, units], initializer=output)
+        self.b = self.add_weight("b", [num_words], initializer="zeros")
+
+    def vector(self, words: tf.Tensor) -> tf.Tensor:
+        """Return act(c + the sum over all words), [B, H]: no order is in it."""
+        return self.activation(self.c + tf.reduce_sum(self._rows(words), axis=1))
+
+    def hidden(self, words: tf.Tensor) -> tf.Tensor:
+        """Return every h_i, [B, N, H]."""
+        before = tf.cumsum(self._rows(words), axis=1, exclusive=True)
+        return self.activation(self.c + before)
+
+    def _rows(self, words: tf.Tensor) -> tf.Tensor:
+        """Return W[x], [B, N, H]; of padding zeros."""
+        real = tf.cast(words != NO_WORD, self.W.dtype)[:, :, None]
+        return tf.gather(self.W, tf.maximum(words, 0)) * real
+
+    def log_probs(self, words: tf.Tensor) -> tf.Tensor:
+        """Return log p(x_i | x_<i), nats, [B, N]; zero where there is padding."""
+        real = tf.where(words != NO_WORD)
+        hidden, targets = self._predictions(words)
+        found = full_softmax.log_probs(hidden, targets, *self._softmax())
+        return tf.scatter_nd(real, found, tf.shape(words, tf.int64))
+
+    def nats(self, words: tf.Tensor) -> tf.Tensor:
+        """Return - log p of all documents together."""
+        return full_softmax.total_nats(*self._predictions(words), *self._softmax())
+
+    def sampled_nats(
+        self, words: tf.Tensor, samples: tf.Tensor, frequencies: tf.Tensor
+    ) -> tf.Tensor:
+        """Return an estimate of it, the softmax's sum being one over sampled words [S].
+
+        Sum: exp of the target's logit, and for the other words 1/S sum_s exp(logit_s) /
+        q_s (Bengio and Senecal 2003); frequencies q [D]: by which the words were drawn,
+        with replacement.
+        """
+        hidden, targets = self._predictions(words)
+        V, b = self._softmax()
+        own = tf.reduce_sum(hidden * tf.gather(V, targets), axis=1, keepdims=True)
+        own += tf.gather(b, targets)[:, None]
+        others = full_softmax.logits(
+            hidden, tf.gather(V, samples), tf.gather(b, samples)
+        )
+        number = tf.cast(tf.size(samples), b.dtype)
+        others -= tf.math.log(number * tf.gather(frequencies, samples))
+        others = tf.where(samples == targets[:, None], others.dtype.min, others)
+        scores = tf.concat([own, others], axis=1)
+        return tf.reduce_sum(tf.reduce_logsumexp(scores, axis=1) - own[:, 0])
+
+    def split_nats(self, words: tf.Tensor, seen: tf.Tensor) -> tf.Tensor:
+        """Return D / (D - i) sum_{k>=i} - log p(x_k | x_<i) of each document, [B].
+
+        seen: i [B], below the length D. Over all orders and i = 0 .. D-1 its mean is
+        - log p of the document, itself a mean over orders (Zheng et al. 2016).
+        """
+        places = tf.range(tf.shape(words)[1])[None]
+        before = places < seen[:, None]
+        after = ~before & (words != NO_WORD)
+        hidden = self.vector(tf.where(before, words, NO_WORD))
+        log_p = tf.nn.log_softmax(full_softmax.logits(hidden, *self._softmax()))
+        found = tf.gather(log_p, tf.maximum(words, 0), batch_dims=1)
+        total = -tf.reduce_sum(tf.where(after, found, tf.zeros_like(found)), axis=1)
+        length = tf.cast(lengths(words), total.dtype)
+        left = length - tf.cast(seen, total.dtype)
+        return tf.math.divide_no_nan(length, left) * total
+
+    def _predictions(self, words: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return the states [M, H] and words [M] of all places but padding."""
+        real = words != NO_WORD
+        return tf.boolean_mask(self.hidden(words), real), tf.boolean_mask(words, real)
+
+    def _softmax(self) -> tuple[tf.Tensor, tf.Tensor]:
+        return tf.convert_to_tensor(self.V), tf.convert_to_tensor(self.b)
+
+
+class DocNADE(DocumentModel):
+    """A document's words, each from the sum over those before it, in any order.
+
+        log p(x) = sum_i log p(x_i | x_<i)                  see `DocumentNade`
+        loss = - log p(x), nats a document, a mean over the documents
+
+    The order is drawn anew at every visit; outside training it is always the same. All
+    places of a document are one cumulative sum. `objective=split` takes one place of
+    each, drawn at random, for all: the same gradient in the mean, for one row of logits
+    a document.
+
+    It has units and no topics: h is no mixture and its entries no shares, so that
+    neither they nor W's columns, of either sign, could be put on a simplex without
+    inventing a model that nobody trained. What it offers are `features` and W.
+
+    Departs from the paper: a full softmax for its tree of words, Adam for its SGD.
+    """
+
+    Config = Config
+    TINY = {"units": 6}
+
+    def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
+        super().__init__(config, vocabulary, seed)
+        if config.sampled and config.objective != "full":
+            raise InputError(
+                f"sampled={config.sampled}: goes with objective=full alone; make it 0"
+            )
+        self.nade = DocumentNade(
+            len(vocabulary.topic_words),
+            config.units,
+            config.activation,
+            config.output_start,
+            name="nade",
+        )
+        counts = np.maximum(np.asarray(vocabulary.topic_counts, np.float32), 1)
+        self.frequencies = tf.constant(counts / counts.sum())
+
+    def read(self, words: tf.Tensor) -> tf.Tensor:
+        """Return the words of documents that count, [B, N]; the rest is padding."""
+        return log_counts(words) if self.config.log_counts else words
+
+    def features(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
+        """Return act(c + the sum over all words), [B, H]."""
+        return self.nade.vector(self.read(batch["words"]))
+
+    def log_probs(
+        self, batch: dict[str, tf.Tensor], seed: Any = EVALUATION_ORDER
+    ) -> tf.Tensor:
+        """Return log p of the words, nats, [B, N], in the order that the seed draws."""
+        return self.nade.log_probs(self._one_order(batch["words"], seed))
+
+    def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
+        """Return {"loss": nats a document, "nll": nats a word}."""
+        if training:
+            words = self._any_order(batch["words"])
+            total = self._training_nats(words)
+        else:
+            words = self._one_order(batch["words"], EVALUATION_ORDER)
+            total = -tf.reduce_sum(self.nade.log_probs(words))
+        number = tf.cast(tf.reduce_sum(lengths(words)), total.dtype)
+        documents = tf.cast(tf.shape(words)[0], total.dtype)
+        nll = tf.math.divide_no_nan(total, number)
+        return {"loss": total / documents, "nll": nll}
+
+    def _training_nats(self, words: tf.Tensor) -> tf.Tensor:
+        if self.config.objective == "split":
+            return tf.reduce_sum(self.nade.split_nats(words, self._draw_seen(words)))
+        if self.config.sampled:
+            return self.nade.sampled_nats(words, self._draw_words(), self.frequencies)
+        return self.nade.nats(words)
+
+    def _any_order(self, words: tf.Tensor) -> tf.Tensor:
+        keys = tf.random.stateless_uniform(tf.shape(words), self.seed())
+        return in_order(self.read(words), keys)
+
+    def _one_order(self, words: tf.Tensor, seed: Any) -> tf.Tensor:
+        """Return the words in an order of their places that is every document's.
+
+        Neither batch nor padding changes it.
+        """
+        shape = [1, tf.shape(words)[1]]
+        keys = tf.random.stateless_uniform(shape, seed, alg="philox")
+        return in_order(self.read(words), tf.broadcast_to(keys, tf.shape(words)))
+
+    def _draw_seen(self, words: tf.Tensor) -> tf.Tensor:
+        """Draw how many words of each document are given, 0 .. D-1, [B]."""
+        length = lengths(words)
+        share = tf.random.stateless_uniform(tf.shape(length), self.seed())
+        below = tf.cast(share * tf.cast(length, tf.float32), tf.int32)
+        return tf.minimum(below, tf.maximum(length - 1, 0))
+
+    def _draw_words(self) -> tf.Tensor:
+        logits = tf.math.log(self.frequencies)[None]
+        number = self.config.sampled
+        return tf.random.stateless_categorical(
+            logits, number, self.seed(), dtype=tf.int32
+        )[0]

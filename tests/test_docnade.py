@@ -1,0 +1,282 @@
+"""DocNADE (Larochelle and Lauly 2012) against loops, by sums and by what depends."""
+
+import itertools
+
+import numpy as np
+import oracle
+import pytest
+import tensorflow as tf
+from helpers import (
+    assert_close,
+    assert_weight_gradients,
+    eager_and_graph,
+    randomise,
+)
+
+from preprocessing.errors import InputError
+from preprocessing.vocabulary import SPECIALS, Vocabulary
+from tcnlm.evaluation.units import nearest_words, unit_words
+from tcnlm.generation.saved_model import export
+from tcnlm.layers import full_softmax
+from tcnlm.layers.bags import in_order, log_counts
+from tcnlm.models.docnade import Config, DocNADE, DocumentNade
+from tcnlm.settings import SettingError, override
+
+D, H = 5, 3
+WORDS = [f"w{i}" for i in range(D)]
+VOCABULARY = Vocabulary([*SPECIALS, *WORDS], [9] * 4 + [9, 7, 5, 3, 1], WORDS)
+DOCUMENTS = np.array([[0, 3, 3, 1], [4, -1, -1, -1], [2, 2, 0, -1]], np.int32)
+ACTIVATIONS = {"sigmoid": oracle.sigmoid, "tanh": np.tanh}
+
+
+def make_layer(rng, activation="sigmoid", dtype="float64"):
+    layer = DocumentNade(D, H, activation, dtype=dtype)
+    randomise(layer, rng)
+    return layer
+
+
+def make_model(rng, **settings):
+    model = DocNADE(Config(**{"units": H, "log_counts": False, **settings}), VOCABULARY)
+    model.build_weights()
+    randomise(model.nade, rng)
+    return model
+
+
+def oracle_log_p(layer, document):
+    """log p of every word of a document, one sum and one softmax after another."""
+    W, c, V, b = (getattr(layer, name).numpy() for name in ("W", "c", "V", "b"))
+    act = ACTIVATIONS[layer.activation.__name__]
+    found = []
+    for i, word in enumerate(document):
+        a = c.copy()
+        for k in range(i):
+            a += W[document[k]]
+        h = act(a)
+        found.append(
+            oracle.log_softmax(np.array([b[w] + V[w] @ h for w in range(D)]))[word]
+        )
+    return found
+
+
+def real(document):
+    return [word for word in document if word >= 0]
+
+
+@eager_and_graph
+@pytest.mark.parametrize("activation", ["sigmoid", "tanh"])
+def test_the_words_log_probabilities_are_the_oracle_s(rng, wrap, activation):
+    layer = make_layer(rng, activation)
+    found = wrap(lambda: layer.log_probs(DOCUMENTS))().numpy()
+    for row, document in zip(found, DOCUMENTS):
+        expected = oracle_log_p(layer, real(document))
+        assert_close(row, np.array(expected + [0.0] * (4 - len(expected))))
+    assert_close(layer.nats(DOCUMENTS), -found.sum())
+
+
+def test_the_probabilities_of_all_documents_of_three_words_sum_to_one(rng):
+    documents = np.array(list(itertools.product(range(D), repeat=3)), np.int32)
+    total = tf.reduce_sum(
+        tf.exp(tf.reduce_sum(make_layer(rng).log_probs(documents), 1))
+    )
+    assert_close(total, 1.0)
+
+
+def test_later_words_change_nothing_before_them(rng):
+    layer = make_layer(rng)
+    document = np.array([[0, 3, 2, 1]], np.int32)
+    before = layer.log_probs(document).numpy()[0]
+    for i, other in itertools.product(range(4), range(D)):
+        changed = document.copy()
+        changed[0, i] = other
+        after = layer.log_probs(changed).numpy()[0]
+        assert_close(after[:i], before[:i])
+        assert other == document[0, i] or (after[i:] != before[i:]).all()
+
+
+def test_a_word_s_gradient_reaches_the_rows_of_earlier_words_alone(rng):
+    layer = make_layer(rng)
+    document = [0, 3, 2, 1]
+    with tf.GradientTape(persistent=True) as tape:
+        row = tf.unstack(layer.log_probs(np.array([document], np.int32))[0])
+    for i, value in enumerate(row):
+        gradient = tape.gradient(value, layer.W, unconnected_gradients="zero")
+        moved = np.flatnonzero(tf.reduce_sum(tf.abs(gradient), axis=1))
+        assert sorted(moved) == sorted(document[:i])
+
+
+def test_padding_changes_nothing(rng):
+    layer = make_layer(rng)
+    wider = np.pad(DOCUMENTS, [(0, 0), (0, 3)], constant_values=-1)
+    assert_close(layer.log_probs(wider)[:, :4], layer.log_probs(DOCUMENTS))
+    assert not layer.log_probs(wider)[:, 4:].numpy().any()
+    assert_close(layer.vector(wider), layer.vector(DOCUMENTS))
+
+
+@pytest.mark.parametrize("rows", [1, 3, 512])
+@pytest.mark.parametrize("function", ["nats", "log_probs"])
+def test_weight_gradients_are_the_finite_differences(rng, function, rows, monkeypatch):
+    monkeypatch.setattr(full_softmax, "ROWS", rows)
+    layer = make_layer(rng)
+    total = lambda: tf.reduce_sum(getattr(layer, function)(DOCUMENTS))  # noqa: E731
+    assert_weight_gradients(total, layer.trainable_variables, rng)
+
+
+def test_chunks_change_no_probability(rng, monkeypatch):
+    layer = make_layer(rng)
+    whole = layer.log_probs(DOCUMENTS)
+    monkeypatch.setattr(full_softmax, "ROWS", 3)
+    assert_close(layer.log_probs(DOCUMENTS), whole)
+
+
+def test_a_document_s_vector_is_the_oracle_s_and_has_no_order(rng):
+    model = make_model(rng)
+    W, c = model.nade.W.numpy(), model.nade.c.numpy()
+    expected = oracle.sigmoid(c + W[0] + 2 * W[3] + W[1])
+    for order in itertools.permutations([0, 3, 3, 1]):
+        found = model.features({"words": tf.constant([order])})
+        np.testing.assert_allclose(found, [expected], rtol=1e-5)
+
+
+def test_the_split_objective_is_the_full_one_in_the_mean(rng):
+    """Over all orders and all splits of a document, exactly."""
+    layer = make_layer(rng)
+    orders = np.array(list(itertools.permutations([0, 3, 3, 1])), np.int32)
+    full = -tf.reduce_mean(tf.reduce_sum(layer.log_probs(orders), axis=1))
+    splits = [layer.split_nats(orders, tf.fill([len(orders)], i)) for i in range(4)]
+    assert_close(tf.reduce_mean(splits), full)
+
+
+def test_a_split_s_gradient_is_the_finite_differences(rng):
+    layer, seen = make_layer(rng), tf.constant([2, 0, 1])
+    total = lambda: tf.reduce_sum(layer.split_nats(DOCUMENTS, seen))  # noqa: E731
+    assert_weight_gradients(total, layer.trainable_variables, rng)
+
+
+def test_every_split_leaves_a_word_to_predict_and_all_are_as_likely(rng):
+    model = make_model(rng)
+    words = tf.repeat(tf.constant([[0, 1, 2, -1], [3, -1, -1, -1]]), 3000, axis=0)
+    seen = model._draw_seen(words).numpy().reshape(2, 3000)
+    assert not seen[1].any()
+    np.testing.assert_allclose(np.bincount(seen[0]) / 3000, [1 / 3] * 3, atol=0.03)
+
+
+def test_the_sampled_softmax_nears_the_full_one(rng):
+    layer = make_layer(rng)
+    frequencies = tf.constant([0.3, 0.1, 0.2, 0.2, 0.2], tf.float64)
+    draw = rng.choice(D, 4000, p=frequencies.numpy())
+    samples = tf.constant(draw, tf.int32)
+    found = layer.sampled_nats(DOCUMENTS, samples, frequencies)
+    np.testing.assert_allclose(found, layer.nats(DOCUMENTS), rtol=0.02)
+
+
+def test_log_counts_are_those_of_every_word():
+    counts = [1, 2, 3, 4, 5, 11, 12, 40]
+    document = np.repeat(np.arange(len(counts)), counts)
+    np.random.default_rng(0).shuffle(document)
+    row = np.concatenate([document, [-1] * 3]).astype(np.int32)
+    found = log_counts(tf.constant([row, np.full_like(row, -1)])).numpy()
+    for word, count in enumerate(counts):
+        assert np.count_nonzero(found[0] == word) == round(np.log(1 + count))
+    kept = found[0] >= 0
+    assert (found[0][kept] == row[kept]).all()  # at its first places, as they were
+    assert (found[1] == -1).all()
+
+
+def test_an_order_is_a_permutation_with_padding_at_its_end():
+    words = tf.constant([[4, -1, 2, 2], [-1, -1, 0, -1]])
+    keys = tf.constant([[0.9, 0.1, 0.3, 0.2], [0.5, 0.1, 0.7, 0.2]])
+    assert in_order(words, keys).numpy().tolist() == [[2, 2, 4], [0, -1, -1]]
+
+
+def test_orders_are_drawn_anew_in_training_and_again_from_the_same_seed(rng):
+    model, batch = make_model(rng), {"words": tf.constant([[0, 1, 2, 3, 4]])}
+    losses = [float(model.objective(batch, training=True)["loss"]) for _ in range(6)]
+    assert len(set(losses)) == 6
+    model.noise.reset_from_seed(0)
+    again = [float(model.objective(batch, training=True)["loss"]) for _ in range(6)]
+    assert again == losses
+    orders = itertools.permutations(range(5))
+    expected = [-np.sum(oracle_log_p(model.nade, order)) for order in orders]
+    assert all(np.isclose(expected, loss, rtol=1e-5).any() for loss in losses)
+
+
+def test_the_loss_is_nats_a_document_and_nll_nats_a_word(rng):
+    model = make_model(rng)
+    terms = model.objective({"words": tf.constant(DOCUMENTS)}, training=False)
+    np.testing.assert_allclose(terms["loss"] * 3, terms["nll"] * 8, rtol=1e-5)
+    assert model.count_words({"words": DOCUMENTS}) == 8
+
+
+def test_words_beyond_the_log_counts_are_not_counted(rng):
+    model = make_model(rng, log_counts=True)
+    assert model.count_words({"words": np.array([[1, 1, 1, 1, 1, 0]])}) == 3
+
+
+@pytest.mark.parametrize("settings", [{"objective": "split"}, {"sampled": 3}])
+def test_the_cheaper_objectives_learn(rng, settings):
+    from tcnlm.training.optimization import GroupedAdam
+
+    model = make_model(rng, learning_rate=0.02, **settings)
+    batch = {"words": tf.constant(DOCUMENTS)}
+    optimizer = GroupedAdam(model.parameter_groups(), 5.0)
+    before = model.objective(batch, training=False)["nll"]
+    for _ in range(60):
+        model.train_step(batch, optimizer)
+    assert model.objective(batch, training=False)["nll"] < 0.9 * before
+
+
+@pytest.mark.parametrize(("start", "deviation"), [("uniform", 0), ("normal", 0.2)])
+def test_weights_start_as_published(start, deviation):
+    layer = DocumentNade(400, 50, output_start=start)
+    assert 0 <= layer.W.numpy().min() < layer.W.numpy().max() < 1 / (400 * 50)
+    np.testing.assert_allclose(layer.V.numpy().std(), deviation, atol=0.003)
+    assert not layer.c.numpy().any()
+    assert not layer.b.numpy().any()
+
+
+def test_a_unit_s_words_are_its_largest_weights_and_neighbours_the_nearest(rng):
+    model = make_model(rng)
+    W = np.array([[1, 0, 0], [2, 0.1, 0], [0, 3, 0], [0, 2, 1], [-5, 0, 4]], np.float32)
+    model.nade.W.assign(W)
+    assert unit_words(model, 2) == [["w1", "w0"], ["w2", "w3"], ["w4", "w3"]]
+    assert nearest_words(model, "w0", 2) == ["w1", "w2"]
+    with pytest.raises(InputError, match="'ship' is no word"):
+        nearest_words(model, "ship")
+
+
+def test_a_saved_model_gives_vectors_and_scores_documents(rng, tmp_path):
+    model = make_model(rng)
+    export(model, tmp_path / "saved_model")
+    loaded = tf.saved_model.load(str(tmp_path / "saved_model")).signatures
+    assert set(loaded) == {"features", "score_document"}
+    texts = tf.constant(["w0 w2 w2 other", "nothing"])
+    batch = {"words": tf.constant([[0, 2, 2], [-1, -1, -1]])}
+    found = loaded["features"](documents=texts)["features"]
+    np.testing.assert_allclose(found, model.features(batch), rtol=1e-5)
+    scores = loaded["score_document"](documents=texts)
+    expected = tf.reduce_sum(model.log_probs(batch), axis=1)
+    np.testing.assert_allclose(scores["log_probability"], expected, rtol=1e-5)
+    assert scores["words"].numpy().tolist() == [3, 0]
+    assert scores["perplexity"].numpy()[1] == 1
+
+
+@pytest.mark.parametrize(
+    "setting", ["activation=relu", "objective=half", "output_start=zero", "sampled=-1"]
+)
+def test_a_bad_setting_is_refused(setting):
+    with pytest.raises(SettingError, match=setting):
+        override((Config(),), [setting])
+
+
+def test_a_sampled_softmax_of_a_split_is_refused():
+    with pytest.raises(InputError, match="sampled=3: goes with objective=full alone"):
+        DocNADE(Config(objective="split", sampled=3), VOCABULARY)
+
+
+def test_an_empty_document_costs_nothing(rng):
+    model, empty = make_model(rng), {"words": tf.constant([[-1, -1]])}
+    for training in (True, False):
+        assert float(model.objective(empty, training)["loss"]) == 0
+    np.testing.assert_allclose(
+        model.features(empty)[0], oracle.sigmoid(model.nade.c.numpy()), rtol=1e-5
+    )

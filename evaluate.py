@@ -14,7 +14,7 @@ from tcnlm.data.contexts import RULES
 from tcnlm.process import keep_memory
 from tcnlm.report.published import corpora
 
-CHOSEN = ("corpus", "context", "split", "samples", "batch_size")
+CHOSEN = ("corpus", "context", "features", "split", "samples", "batch_size")
 
 
 def main(options: argparse.Namespace, command: str) -> None:
@@ -34,6 +34,8 @@ def main(options: argparse.Namespace, command: str) -> None:
     keep_memory()
     if options.record and len(options.run) > 1:
         raise InputError("--record takes one RUN, a file each")
+    if options.features and len(options.run) > 1:
+        raise InputError("--features takes one RUN, a file each")
     files = tuple(options.reference)
     processes = os.cpu_count() or 1
     reference = Reference(files, options.field, processes, options.counts)
@@ -41,7 +43,7 @@ def main(options: argparse.Namespace, command: str) -> None:
         reference = reference.counted_for(scored_words(options.run))
     chosen = {name: getattr(options, name) for name in CHOSEN}
     chosen["ask"] = [name for name in ASKED if getattr(options, name)]
-    if chosen["ask"]:
+    if options.topic_worth or options.topic_recovery:
         _check_topics_write(options.run)
     measured = []
     for run in options.run:
@@ -80,6 +82,9 @@ def parser() -> argparse.ArgumentParser:
     counts += "counted on it"
     samples = "average likelihoods over S draws of the topics (default: use their mean)"
     record = "keep what was measured of the one RUN, and how: results/NAME.json"
+    retrieval = "how well documents' vectors find training documents of their label"
+    classify = "how well logistic regression on the vectors tells the labels"
+    features = "write vectors, labels and ids of the split's documents (.npz)"
     worth = "perplexity with the mean topics and with another document's, too"
     recovery = "how many topics are inferred again from sentences written from them"
     corpus = "the paper's name of the data, to show its figures beside these"
@@ -101,6 +106,9 @@ def parser() -> argparse.ArgumentParser:
     add("--batch-size", type=int, default=64)
     add("--topic-worth", action="store_true", help=worth)
     add("--topic-recovery", action="store_true", help=recovery)
+    add("--retrieval", action="store_true", help=retrieval)
+    add("--classify", dest="classification", action="store_true", help=classify)
+    add("--features", metavar="FILE", type=Path, help=features)
     add("--report", metavar="FILE", type=Path, help="one page about all RUNs")
     add("--record", metavar="FILE", type=Path, help=record)
     add("--corpus", choices=corpora(), help=corpus)

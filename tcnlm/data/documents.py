@@ -1,4 +1,4 @@
-"""Rows that are whole documents, as bags of their content words."""
+"""Rows that are whole documents: bags of their content words, or all their words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from tcnlm.data.batching import Array, Batch, Batching, Rows
+from tcnlm.data.batching import (
+    CONTEXT,
+    WORDS,
+    Array,
+    Batch,
+    Batching,
+    Rows,
+    TargetRows,
+)
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.data.dataset import Split
 from tcnlm.data.stream import pad
@@ -52,3 +60,23 @@ class DocumentRows(Rows):
         """Return the content words of these documents."""
         words = [self.split.content(i) for i in self.documents[rows]]
         return {"words": pad(words, NO_WORD, 1)}
+
+
+@dataclass(frozen=True)
+class Texts(Batching):
+    """A row is a document from its first word to its last: inputs, targets [B, T]."""
+
+    arrays = {**WORDS, **CONTEXT}
+
+    def rows(self, split: Split) -> TextRows:
+        """Return the documents of a split that have a sentence."""
+        return TextRows(split)
+
+
+class TextRows(TargetRows):
+    """The documents of a split that have a sentence, by number in `documents`."""
+
+    def __init__(self, split: Split):
+        bounds = split.stream.starts[split.documents]
+        self.documents = np.flatnonzero(np.diff(bounds))
+        super().__init__(split, bounds[self.documents], bounds[self.documents + 1])

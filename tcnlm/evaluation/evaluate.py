@@ -22,11 +22,12 @@ from tcnlm.coherence.table import line
 from tcnlm.coherence.topic_lists import TopicList
 from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation import topics
-from tcnlm.evaluation.measures import MEASURES, both
+from tcnlm.evaluation.features import document_vectors, write_features
+from tcnlm.evaluation.measures import MEASURES, any_model, both
 from tcnlm.evaluation.subject import Subject
 from tcnlm.files import write_json
 from tcnlm.generation import specimens
-from tcnlm.models.base import LanguageModel, TopicModel
+from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel
 from tcnlm.report.page import draw_run, write_report
 from tcnlm.report.sections import Measured
 from tcnlm.training import runs
@@ -35,7 +36,13 @@ from tcnlm.training.progress import progress, stated
 SAMPLE_DOCUMENTS = 5
 EXCERPT = 90  # words of a sample document
 SECTIONS = ("coherence", "topics", "continuations", "documents")
-ASKED = ("topic_worth", "topic_recovery")  # sections that take their time
+SECTIONS += ("document_perplexity",)
+ASKED = {  # sections that take their time, and the models that they apply to
+    "topic_worth": both,
+    "topic_recovery": both,
+    "retrieval": any_model,
+    "classification": any_model,
+}
 
 
 def evaluate_run(
@@ -46,13 +53,15 @@ def evaluate_run(
     reference: Reference | None = None,
     context: str = "",
     split: str = "test",
+    features: Path | None = None,
     **options: Any,
 ) -> Measured:
     """Measure a run, write its evaluation.json, then figures and report.html.
 
     data: where the run's data is, if it was moved; corpus: the paper's name of it, to
     find the published figures; context: the rule of the contexts, by default the one of
-    the training; split: see `kept_as`; options: see `evaluate`.
+    the training; split: see `kept_as`; features: a file for the documents' vectors;
+    options: see `evaluate`.
     """
     started = time.monotonic()
     config = runs.read_config(run)
@@ -71,6 +80,10 @@ def evaluate_run(
         "versions": {name: version(name) for name in runs.PACKAGES},
         "seconds": round(time.monotonic() - started, 1),
     }
+    if features:
+        documents = dataset.split(split)
+        vectors = document_vectors(model, documents)
+        write_features(features, vectors, documents, dataset)
     file, page, folder = kept_as(run, split)
     write_json(file, result)
     angles = topics.angles(model) if result["topics"] else None
@@ -118,14 +131,16 @@ def evaluate(
     subject = Subject(model, dataset, rows, reference, samples, batch_size)
     # Topics first, where a reference may turn out to be unfit.
     sections = _topics(subject) if isinstance(model, TopicModel) else {}
+    if isinstance(model, DocumentModel):
+        sections["document_perplexity"] = subject.document_perplexity
     return {
         "split": split,
         **{m.key: m.of(subject) for m in MEASURES if "." not in m.key},
         **_scoring(subject),
         "elbo": subject.elbo,
-        **dict.fromkeys(SECTIONS + ASKED),
+        **dict.fromkeys([*SECTIONS, *ASKED]),
         **sections,
-        **{name: getattr(subject, name) for name in ask if both(type(model))},
+        **{name: getattr(subject, name) for name in ask if ASKED[name](type(model))},
     }
 
 

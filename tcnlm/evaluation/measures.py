@@ -11,7 +11,7 @@ import numpy as np
 
 from preprocessing.errors import InputError
 from tcnlm.evaluation.subject import Subject
-from tcnlm.models.base import LanguageModel, TopicModel
+from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel
 
 Contract = Callable[[type], bool]
 
@@ -24,6 +24,16 @@ def any_model(kind: type) -> bool:
 def language(kind: type) -> bool:
     """Models of sentences."""
     return issubclass(kind, LanguageModel)
+
+
+def documental(kind: type) -> bool:
+    """Models of documents' words."""
+    return issubclass(kind, DocumentModel)
+
+
+def predicting(kind: type) -> bool:
+    """Models of words, in sentences or documents."""
+    return language(kind) or documental(kind)
 
 
 def topical(kind: type) -> bool:
@@ -88,7 +98,7 @@ MEASURES = (
         "perplexity",
         "perplexity",
         "{:.2f}",
-        language,
+        predicting,
         lambda s: s.score.perplexity,
         "min",
     ),
@@ -96,10 +106,66 @@ MEASURES = (
         "nll",
         "nats per target",
         "{:.4f}",
-        language,
+        predicting,
         lambda s: s.score.nll,
         "min",
         headline=False,  # the perplexity says it
+    ),
+    Measure(
+        "document_perplexity.published",
+        "perplexity, mean over documents",
+        "{:.1f}",
+        documental,
+        lambda s: s.document_perplexity["published"],
+        "min",
+    ),
+    Measure(
+        "document_perplexity.unigram",
+        "the same of the unigram model",
+        "{:.1f}",
+        documental,
+        lambda s: s.document_perplexity["unigram"],
+    ),
+    Measure(
+        "document_perplexity.ratio",
+        "ratio of the two",
+        "{:.3f}",
+        documental,
+        lambda s: s.document_perplexity["ratio"],
+        "min",
+    ),
+    Measure(
+        "retrieval.precision",
+        "retrieval, precision at .02",
+        "{:.3f}",
+        any_model,
+        lambda s: s.retrieval["precision"],
+        "max",
+    ),
+    Measure(
+        "retrieval.bag_of_words",
+        "the same of bags of words",
+        "{:.3f}",
+        any_model,
+        lambda s: s.retrieval["bag_of_words"],
+        headline=False,
+    ),
+    Measure(
+        "classification.accuracy",
+        "classification, accuracy",
+        "{:.3f}",
+        any_model,
+        lambda s: s.classification["accuracy"],
+        "max",
+    ),
+    Measure(
+        "classification.macro_f1",
+        "classification, macro F1",
+        "{:.3f}",
+        any_model,
+        lambda s: s.classification["macro_f1"],
+        "max",
+        headline=False,
     ),
     Measure(
         "loss",
@@ -192,7 +258,7 @@ MEASURES = (
         "targets",
         "targets",
         "{:,}",
-        language,
+        predicting,
         lambda s: s.score.targets,
         headline=False,
     ),

@@ -5,14 +5,17 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from tcnlm.coherence import TOPS, WindowCounts, measure
 from tcnlm.coherence.diversity import DIVERSITY_WORDS
 from tcnlm.coherence.reference import Reference
 from tcnlm.coherence.summary import scored_words
 from tcnlm.coherence.topic_lists import TopicList
 from tcnlm.data.batching import Rows
-from tcnlm.data.dataset import Dataset
-from tcnlm.evaluation import ablation, topics
+from tcnlm.data.dataset import Dataset, Split
+from tcnlm.evaluation import ablation, document_sections, topics
+from tcnlm.evaluation.features import document_vectors
 from tcnlm.evaluation.perplexity import Score, sampled_score, score
 from tcnlm.models.base import TopicModel
 
@@ -76,7 +79,7 @@ class Subject:
     @cached_property
     def topic_worth(self) -> dict[str, float]:
         """The perplexities with own, other and mean topics."""
-        mean = topics.infer_documents(self.model, self.dataset.split("train")).shares
+        mean = topics.infer_documents(self.model, self.train).shares
         return ablation.topic_worth(self.model, self.rows, mean)
 
     @cached_property
@@ -87,3 +90,37 @@ class Subject:
 
         context_words = self.dataset.meta["settings"]["context_words"]
         return topic_recovery(self.model, context_words)
+
+    @cached_property
+    def document_perplexity(self) -> dict[str, Any]:
+        """The perplexities of documents over orders of their words; the unigram's."""
+        return document_sections.perplexity_over_orders(
+            self.model, self.train, self.rows.split
+        )
+
+    @cached_property
+    def retrieval(self) -> dict[str, Any]:
+        """How well its vectors find training documents of the same label."""
+        parts = self.vectors, self.train, self.rows.split
+        return {
+            **document_sections.retrieval(*parts),
+            "queries": document_sections.neighbours(*parts, self.dataset),
+        }
+
+    @cached_property
+    def classification(self) -> dict[str, float]:
+        """How well a linear classifier tells labels by its vectors."""
+        return document_sections.classification(
+            self.vectors, self.train, self.rows.split
+        )
+
+    @cached_property
+    def train(self) -> Split:
+        """The training split."""
+        return self.dataset.split("train")
+
+    @cached_property
+    def vectors(self) -> tuple[np.ndarray, np.ndarray]:
+        """The model's features of the training documents and of these."""
+        splits = self.train, self.rows.split
+        return tuple(document_vectors(self.model, split) for split in splits)

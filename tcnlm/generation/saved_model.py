@@ -164,6 +164,7 @@ class Program:
         perplexity = tf.exp(nll)
         return {"log_probability": total, "words": words, "perplexity": perplexity}
 
+    @tf.autograph.experimental.do_not_convert  # it cannot read a dataclass
     def _batch(self, documents: tf.Tensor) -> Tensors:
         return self.model.batching.of_texts(self.texts, documents)
 

@@ -13,7 +13,7 @@ import tensorflow as tf
 from preprocessing.vocabulary import PAD, Vocabulary
 from tcnlm.data.batching import Batching
 from tcnlm.data.contexts import NO_WORD
-from tcnlm.data.documents import Documents
+from tcnlm.data.documents import Documents, Texts
 from tcnlm.data.sequences import Sequences
 from tcnlm.data.word_vectors import check_source, fill, starting_vectors
 from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax
@@ -105,6 +105,13 @@ class LanguageModel(Method):
     """
 
     per_word = "nll"
+    document_batching: Batching = Texts()
+
+    def features(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
+        """Return the state [B, H] after the last word of each document [B, T]."""
+        hidden = self.hidden(batch["inputs"], self.context(batch), training=False)
+        last = tf.math.count_nonzero(batch["targets"], axis=1) - 1
+        return tf.gather(hidden, last, batch_dims=1)
 
     def count_words(self, batch: dict[str, np.ndarray]) -> int:
         """Return the number of targets."""
@@ -121,6 +128,8 @@ class TopicModel:
     A subclass offers `infer(bow) -> [B, K]` and `topics() -> [K, D]`, rows on the
     simplex; a language model also `context_from_topics(topics)`, for `step`.
     """
+
+    document_batching: Batching = Documents()
 
     def bag(self, context: tf.Tensor) -> tf.Tensor:
         """Return the counts [B, D] of topic-word ids [B, C], where -1 is padding."""
@@ -148,7 +157,7 @@ class DocumentModel(Method):
     """
 
     per_word = "nll"
-    batching = Documents()
+    batching = document_batching = Documents()
 
     def count_words(self, batch: dict[str, np.ndarray]) -> int:
         """Return the number of words that the model counts."""

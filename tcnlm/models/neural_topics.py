@@ -170,7 +170,7 @@ class NeuralTopics(TopicModel):
     def start_topics(self) -> None:
         """Start beta at the corpus's word frequencies, if asked."""
         if self.config.topic_start == "frequencies":
-            frequencies = np.asarray(self.vocabulary.topic_counts, np.float64)
+            frequencies = np.maximum(self.vocabulary.topic_counts, 1.0)
             self.decoder.start_at(np.log(frequencies).astype(np.float32))
 
     def topic_weights(self) -> tuple[list[tf.Variable], list[tf.Variable]]:

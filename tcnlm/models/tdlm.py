@@ -59,6 +59,7 @@ class TDLM(lstm.LSTMLanguageModel, TopicModel):
     the adaptive softmax that all systems have here.
     """
 
+    document_batching, features = TopicModel.document_batching, TopicModel.features
     Config = Config
     TINY = {**lstm.LSTM.TINY, "num_topics": 3, "topic_size": 4, "filters": 5}
 

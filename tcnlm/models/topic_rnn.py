@@ -66,6 +66,7 @@ class TopicRNN(CarryingLanguageModel, TopicModel):
     the softmax of its row of B, which ranks words as the paper does.
     """
 
+    document_batching, features = TopicModel.document_batching, TopicModel.features
     Config = Config
     TINY = {
         "units": 6,

@@ -1,0 +1,149 @@
+"""What is measured of documents: their words over orders, and what labels tell."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from scipy import sparse
+
+from preprocessing.errors import InputError
+from tcnlm.data.contexts import NO_WORD
+from tcnlm.data.dataset import Dataset, Split
+from tcnlm.evaluation.classification import classify
+from tcnlm.evaluation.documents import Unigram, summarise
+from tcnlm.evaluation.retrieval import (
+    chance,
+    count_vectors,
+    log_count_vectors,
+    nearest,
+    precision_at_fractions,
+)
+from tcnlm.models.base import DocumentModel
+
+ORDERS = 5  # of the words, each drawn by a seed of its own
+HEADLINE = 0.02  # the fraction that tables show; Gupta et al. 2019
+QUERIES, NEIGHBOURS = 5, 3  # shown on the page
+BATCH = 64
+
+
+def perplexity_over_orders(
+    model: DocumentModel, train: Split, test: Split
+) -> dict[str, Any]:
+    """Return both perplexities of documents, mean and deviation over orders.
+
+    And those of the unigram model on the very words that the model counts.
+    """
+    lengths, nats = _nats(model, test)
+    orders = summarise(nats, lengths)
+    bags = log_count_vectors if model.config.log_counts else count_vectors
+    counts = [bag_of_words(split, bags) for split in (train, test)]
+    unigram = Unigram(counts[0]).perplexity(counts[1])
+    return {
+        "orders": ORDERS,
+        "documents": int(np.count_nonzero(lengths)),
+        "without_words": int(np.count_nonzero(lengths == 0)),
+        "published": orders.published.mean,
+        "published_deviation": orders.published.deviation,
+        "corpus": orders.corpus.mean,
+        "corpus_deviation": orders.corpus.deviation,
+        "unigram": unigram.published,
+        "unigram_corpus": unigram.corpus,
+        "ratio": orders.published.mean / unigram.published,
+    }
+
+
+def _nats(model: DocumentModel, split: Split) -> tuple[np.ndarray, np.ndarray]:
+    """Return the words that count of every document [N], and its nats [orders, N]."""
+    rows = model.batching.rows(split)
+    seeds = tf.TensorSpec([2], tf.int32)
+
+    @tf.function(input_signature=[model.batching.signature(), seeds])
+    def score(batch, seed):
+        read = model.read(batch["words"]) != NO_WORD
+        total = tf.reduce_sum(model.log_probs(batch, seed), axis=1)
+        return tf.math.count_nonzero(read, axis=1), -total
+
+    lengths = np.zeros(split.num_documents)
+    nats = np.zeros([ORDERS, split.num_documents])
+    for chosen in rows.order(BATCH, None, 0):
+        documents, batch = rows.documents[chosen], rows.batch(chosen)
+        for order in range(ORDERS):
+            lengths[documents], nats[order, documents] = score(batch, [1, order])
+    return lengths, nats
+
+
+def bag_of_words(split: Split, vectors: Any = log_count_vectors) -> sparse.csr_matrix:
+    """Return the counts [N, D] of a split's content words, as `vectors` makes them."""
+    contents = [split.content(i) for i in range(split.num_documents)]
+    return vectors(contents, split.num_topic_words)
+
+
+def retrieval(
+    vectors: tuple[np.ndarray, np.ndarray], train: Split, test: Split
+) -> dict[str, Any]:
+    """Return precisions by fraction, of the model's vectors and of bags of words.
+
+    Every document of `test` is a query against all of `train`.
+    """
+    labels = _labels(train), _labels(test)
+    bags = bag_of_words(train), bag_of_words(test)
+    found = {
+        name: precision_at_fractions(own[1], labels[1], own[0], labels[0])
+        for name, own in (("model", vectors), ("bag_of_words", bags))
+    }
+    return {
+        "precision": found["model"][HEADLINE],
+        "bag_of_words": found["bag_of_words"][HEADLINE],
+        "chance": chance(labels[1], labels[0]),
+        "curves": {n: {str(f): p for f, p in c.items()} for n, c in found.items()},
+    }
+
+
+def neighbours(
+    vectors: tuple[np.ndarray, np.ndarray], train: Split, test: Split, data: Dataset
+) -> list[dict[str, Any]]:
+    """Return some queries with the nearest training documents, to be read."""
+    queries = np.flatnonzero(test.contexts.lengths())[:QUERIES]
+    places, cosines = nearest(vectors[1][queries], vectors[0], NEIGHBOURS)
+    return [
+        {
+            **_shown(test, query, data),
+            "nearest": [
+                {**_shown(train, place, data), "cosine": round(float(cosine), 4)}
+                for place, cosine in zip(row, likeness)
+            ],
+        }
+        for query, row, likeness in zip(queries, places, cosines)
+    ]
+
+
+def _shown(split: Split, document: int, data: Dataset) -> dict[str, Any]:
+    words, topic_words = split.content(document)[:12], data.vocabulary.topic_words
+    label = None if split.labels is None else int(split.labels[document])
+    named = label is not None and label >= 0
+    return {
+        "document": int(document),
+        "label": data.meta["labels"][label] if named else None,
+        "words": " ".join(topic_words[i] for i in words),
+    }
+
+
+def classification(
+    vectors: tuple[np.ndarray, np.ndarray], train: Split, test: Split
+) -> dict[str, float]:
+    """Return what logistic regression on the vectors gets right."""
+    train_vectors, test_vectors = vectors
+    found = classify(train_vectors, _labels(train), test_vectors, _labels(test))
+    return {**asdict(found), "error_rate": found.error_rate}
+
+
+def _labels(split: Split) -> np.ndarray:
+    if split.labels is None:
+        raise InputError(
+            "this DATA has no labels: make it again, with the option --label FIELD of "
+            "python -m preprocessing"
+        )
+    return split.labels

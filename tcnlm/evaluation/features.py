@@ -1,0 +1,51 @@
+"""A vector of every document: what retrieval and classification read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tqdm import tqdm
+
+from tcnlm.data.dataset import Dataset, Split
+from tcnlm.files import replacing
+
+BATCH = 64
+
+
+def document_vectors(model: Any, split: Split) -> np.ndarray:
+    """Return the model's `features` of all documents of a split, [N, F].
+
+    That of a document without words is zero.
+    """
+    rows = model.document_batching.rows(split)
+    features = tf.function(
+        model.features, input_signature=[model.document_batching.signature()]
+    )
+    vectors = None
+    bar = {"unit": " batches", "disable": None, "leave": False}
+    for chosen in tqdm(rows.order(BATCH, None, 0), "reading documents", **bar):
+        found = features(rows.batch(chosen)).numpy()
+        if vectors is None:
+            vectors = np.zeros([split.num_documents, found.shape[1]], found.dtype)
+        vectors[rows.documents[chosen]] = found
+    return vectors
+
+
+def write_features(
+    path: Path, vectors: np.ndarray, split: Split, data: Dataset
+) -> None:
+    """Write vectors [N, F], labels [N] with their names, and ids [N] as an .npz file.
+
+    What DATA does not have is left out.
+    """
+    arrays: dict[str, Any] = {"vectors": vectors}
+    if split.labels is not None:
+        arrays["labels"] = split.labels
+        arrays["label_names"] = np.array(data.meta["labels"], np.str_)
+    if split.ids is not None:
+        arrays["ids"] = np.array(split.ids, np.str_)
+    with replacing(path) as aside, aside.open("wb") as file:
+        np.savez(file, **arrays)

@@ -25,6 +25,7 @@ from tcnlm.evaluation import topics
 from tcnlm.evaluation.features import document_vectors, write_features
 from tcnlm.evaluation.measures import MEASURES, any_model, both
 from tcnlm.evaluation.subject import Subject
+from tcnlm.evaluation.units import unit_words
 from tcnlm.files import write_json
 from tcnlm.generation import specimens
 from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel
@@ -36,7 +37,7 @@ from tcnlm.training.progress import progress, stated
 SAMPLE_DOCUMENTS = 5
 EXCERPT = 90  # words of a sample document
 SECTIONS = ("coherence", "topics", "continuations", "documents")
-SECTIONS += ("document_perplexity",)
+SECTIONS += ("document_perplexity", "units")
 ASKED = {  # sections that take their time, and the models that they apply to
     "topic_worth": both,
     "topic_recovery": both,
@@ -133,6 +134,7 @@ def evaluate(
     sections = _topics(subject) if isinstance(model, TopicModel) else {}
     if isinstance(model, DocumentModel):
         sections["document_perplexity"] = subject.document_perplexity
+        sections["units"] = unit_words(model)
     return {
         "split": split,
         **{m.key: m.of(subject) for m in MEASURES if "." not in m.key},

@@ -42,6 +42,13 @@ def all_figures(
     """Yield every figure that applies to a run, with its name."""
     if len(history.get("step", ())):
         yield "learning_curves", learning_curves(history)
+    found = evaluation.get("retrieval")
+    if found:
+        curves = {
+            name.replace("_", " "): {float(at): value for at, value in curve.items()}
+            for name, curve in found["curves"].items()
+        }
+        yield "retrieval", retrieval_curve(curves, found["chance"])
     topics = evaluation["topics"]
     if topics is None:
         return

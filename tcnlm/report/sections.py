@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tcnlm.evaluation.measures import MEASURES
+from tcnlm.report.documents import document_sections
 from tcnlm.report.figures import History
 from tcnlm.report.markup import image, note, table
 from tcnlm.report.published import PAPER, beside
@@ -43,6 +44,7 @@ def sections(run: Measured) -> str:
         _tiles(evaluation),
         _beside(run),
         _worth(evaluation),
+        document_sections(evaluation, figures),
         _learning(figures),
         _topics(evaluation, figures),
         _continuations(evaluation),

@@ -106,7 +106,8 @@ def neighbours(
     vectors: tuple[np.ndarray, np.ndarray], train: Split, test: Split, data: Dataset
 ) -> list[dict[str, Any]]:
     """Return some queries with the nearest training documents, to be read."""
-    queries = np.flatnonzero(test.contexts.lengths())[:QUERIES]
+    full = np.flatnonzero(test.contexts.lengths())  # of all labels, where it is sorted
+    queries = full[np.linspace(0, len(full) - 1, QUERIES).astype(int)]
     places, cosines = nearest(vectors[1][queries], vectors[0], NEIGHBOURS)
     return [
         {

@@ -80,7 +80,7 @@ def _tiles(evaluation: Mapping[str, Any]) -> str:
 
 
 def _how_scored(evaluation: Mapping[str, Any]) -> str:
-    if evaluation["perplexity"] is None:
+    if evaluation["perplexity"] is None or evaluation.get("document_perplexity"):
         return ""
     given = f"{evaluation['targets']:,} targets, <eos> and <unk> counted, no KL"
     if evaluation["samples"]:

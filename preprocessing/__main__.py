@@ -6,7 +6,12 @@ import shlex
 import signal
 import sys
 
-from preprocessing.arguments import corpus_of, parser, settings_of
+from preprocessing.arguments import (
+    corpus_of,
+    parser,
+    refuse_own_input,
+    settings_of,
+)
 from preprocessing.errors import InputError
 from preprocessing.pipeline import preprocess
 from preprocessing.table import table
@@ -17,6 +22,7 @@ def main(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     command = shlex.join(["python", "-m", "preprocessing", *arguments])
     try:
+        refuse_own_input(options)
         meta = preprocess(
             corpus_of(options),
             settings_of(options),

@@ -96,6 +96,17 @@ def settings_of(options: argparse.Namespace) -> Settings:
     )
 
 
+def refuse_own_input(options: argparse.Namespace) -> None:
+    """InputError where a file to be read lies in the folder to be replaced."""
+    given = {name: value for name, value in vars(options).items() if name != "out"}
+    for value in given.values():
+        for path in value if isinstance(value, list) else [value]:
+            inside = isinstance(path, Path) and path.resolve().is_relative_to(
+                options.out.resolve()
+            )
+            _require(not inside, f"{path}: lies in --out {options.out}; give another")
+
+
 def _require(condition: bool, message: str) -> None:
     if not condition:
         raise InputError(message)

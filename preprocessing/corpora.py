@@ -52,6 +52,7 @@ def lee_corpus() -> Corpus:
 
 def aclimdb_corpus(path: Path) -> Corpus:
     """The Large Movie Review Dataset, from its folder or its .tar.gz."""
+    _refuse_pipe(path)
     parts = {
         "train": partial(read_aclimdb, path, "train"),
         "heldout": partial(read_aclimdb, path, "test"),
@@ -69,6 +70,8 @@ def file_corpus(
 
     drop_headers: of documents that are news messages, take the bodies.
     """
+    for path in (path for paths in files.values() for path in paths):
+        _refuse_pipe(path)
     chosen = FORMATS[name]
     parts = {
         part: partial(_read, chosen, paths, fields, drop_headers)
@@ -76,6 +79,14 @@ def file_corpus(
     }
     sources = " ".join(str(path) for paths in files.values() for path in paths)
     return Corpus(parts, chosen.sentences, f"{name}: {sources}")
+
+
+def _refuse_pipe(path: Path) -> None:
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise InputError(
+            f"{path}: a pipe or device, and a corpus is read twice; write it to a file "
+            "first"
+        )
 
 
 def _read(

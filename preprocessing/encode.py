@@ -15,6 +15,13 @@ from preprocessing.vocabulary import FILES, UNK, Rules, Vocabulary, build_vocabu
 
 FORMAT_VERSION = 1
 
+# All that a DATA directory can hold, and so all that --force removes.
+_OF_A_SPLIT = [*(f"{name}.npy" for name in Arrays._fields), "labels.npy", "ids.txt"]
+CONTENTS = frozenset(
+    ["meta.json", *FILES, *SPLITS]
+    + [f"{split}/{name}" for split in SPLITS for name in _OF_A_SPLIT]
+)
+
 _BLOCK = 1 << 20
 
 

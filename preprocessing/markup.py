@@ -12,12 +12,14 @@ _BLOCK = re.compile(
     re.IGNORECASE,
 )
 # Only names that HTML knows: people write <sigh> and <spoiler> as words.
-_INLINE = re.compile(
-    r"<!--.*?-->|</?(?:a|b|i|u|s|em|strong|small|big|tt|code|font|span|img|sub|sup|"
-    r"cite|q|strike|del|ins)\b[^<>]*>",
-    re.IGNORECASE | re.DOTALL,
+_TAG = re.compile(
+    r"</?(?:a|b|i|u|s|em|strong|small|big|tt|code|font|span|img|sub|sup|cite|q|strike|"
+    r"del|ins)\b[^<>]*>",
+    re.IGNORECASE,
 )
+_TAG_OR_COMMENT = re.compile(f"<!--.*?-->|{_TAG.pattern}", re.IGNORECASE | re.DOTALL)
 _ENTITY = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[a-zA-Z]+[0-9]*);")
+_LONGEST_NUMBER = 4000
 # Windows-1252 read as Latin-1 leaves its quotes, dashes and ellipses as controls.
 _WINDOWS = {
     code: bytes([code]).decode("cp1252")
@@ -31,7 +33,20 @@ def strip_markup(text: str) -> str:
     if "<" in text:
         text = _LINE_BREAK.sub("\n", text)
         text = _BLOCK.sub("\n\n", text)
-        text = _INLINE.sub("", text)
+        text = _strip_inline(text)
     if "&" in text:
-        text = _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
+        text = _ENTITY.sub(_character, text)
     return text if text.isascii() else text.translate(_WINDOWS)
+
+
+def _strip_inline(text: str) -> str:
+    # Behind the last "-->" each "<!--" would look for its end through all of the rest.
+    head, end, rest = text.rpartition("-->")
+    return _TAG_OR_COMMENT.sub("", head + end) + _TAG.sub("", rest)
+
+
+def _character(entity: re.Match[str]) -> str:
+    # int() refuses a longer number; HTML has U+FFFD for all that are no character.
+    if entity[0].startswith("&#") and len(entity[0]) > _LONGEST_NUMBER:
+        return "\ufffd"
+    return html.unescape(entity[0])

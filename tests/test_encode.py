@@ -1,4 +1,4 @@
-"""Documents to DATA: splits, arrays, counts, folders; nothing lost on the way."""
+"""Documents to DATA: splits, arrays, counts; nothing lost on the way."""
 
 from functools import partial
 
@@ -12,7 +12,6 @@ from preprocessing.collect import Arrays, select, tokenize_all
 from preprocessing.corpora import Corpus
 from preprocessing.encode import counts_of, read_meta
 from preprocessing.errors import InputError
-from preprocessing.folders import new_folder
 from preprocessing.parallel import chunks, ordered_map
 from preprocessing.pipeline import Settings, preprocess
 from preprocessing.sources import Document, split_tdlm
@@ -245,52 +244,3 @@ def test_items_are_not_read_far_ahead_of_the_results():
 
 def test_chunks_hold_every_item_once():
     assert list(chunks(range(7), 3)) == [[0, 1, 2], [3, 4, 5], [6]]
-
-
-# Folders
-
-
-def test_a_new_folder_appears_only_when_it_is_complete(tmp_path):
-    path = tmp_path / "deep" / "DATA"
-    with new_folder(path) as folder:
-        (folder / "file").write_text("x")
-        assert not path.exists()
-    assert (path / "file").read_text() == "x"
-    assert list(path.parent.iterdir()) == [path]
-
-
-@pytest.mark.parametrize("error", [InputError, KeyboardInterrupt, SystemExit])
-def test_nothing_is_left_of_a_folder_that_fails(tmp_path, error):
-    def fail(folder):
-        (folder / "file").write_text("x")
-        raise error
-
-    with pytest.raises(error), new_folder(tmp_path / "DATA") as folder:
-        fail(folder)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_failure_keeps_the_folder_that_was_to_be_replaced(tmp_path):
-    data = tmp_path / "DATA"
-    data.mkdir()
-    (data / "meta.json").write_text("old")
-    with pytest.raises(InputError), new_folder(data, force=True):
-        raise InputError
-    assert (data / "meta.json").read_text() == "old"
-    assert list(tmp_path.iterdir()) == [data]
-
-
-@pytest.mark.parametrize("force", [False, True])
-def test_a_folder_that_is_no_data_is_never_replaced(tmp_path, force):
-    (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(InputError), new_folder(tmp_path, force):
-        pass
-    assert (tmp_path / "thesis.tex").exists()
-
-
-def test_a_place_that_cannot_be_written_is_named(tmp_path):
-    (tmp_path / "file").write_text("")
-    path = tmp_path / "file" / "DATA"
-    refused = pytest.raises(InputError, match="file/DATA: cannot be written")
-    with refused, new_folder(path):
-        pass

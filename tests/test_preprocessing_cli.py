@@ -3,11 +3,8 @@
 import filecmp
 import json
 import lzma
-import signal
 import subprocess
 import sys
-import time
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -235,6 +232,18 @@ def test_an_existing_data_is_refused_unless_forced(capsys, stories, tmp_path):
     assert read_meta(tmp_path / "DATA")["seed"] == 9
 
 
+@pytest.mark.parametrize("name", ["in.txt", "vocabulary.txt"])
+def test_force_never_replaces_its_own_input(capsys, stories, tmp_path, name):
+    out = tmp_path / "DATA"
+    options = ["--format", "text", *SMALL, "--out", out]
+    assert call(*options, "--input", stories) == 0
+    capsys.readouterr()
+    stories.replace(out / name)
+    error = refused(capsys, tmp_path, *options, "--input", out / name, "--force")
+    assert f"DATA/{name}: lies in --out" in error
+    assert (out / name).read_text().startswith("Story 0")
+
+
 def test_a_data_of_another_version_can_be_replaced(stories, tmp_path):
     (tmp_path / "DATA").mkdir()
     (tmp_path / "DATA/meta.json").write_text('{"format_version": 0}')
@@ -299,47 +308,3 @@ def test_a_bad_value_is_refused(capsys, tmp_path, option):
     assert stopped.value.code == 2
     assert "error: argument --" in capsys.readouterr().err
     assert not (tmp_path / "DATA").exists()
-
-
-@pytest.fixture
-def working(tmp_path):
-    """A command in the midst of tokenizing, on two processes."""
-    corpus = tmp_path / "long.txt"
-    corpus.write_text(("A sentence of some words. " * 200 + "\n") * 9000)
-    options = ["--format", "text", "--input", str(corpus), "--processes", "2"]
-    command = [sys.executable, "-m", "preprocessing", *options]
-    command += ["--out", str(tmp_path / "DATA")]
-    with subprocess.Popen(
-        command,
-        cwd=ROOT,
-        stderr=subprocess.PIPE,
-        text=True,
-        # Where the tests run in the background, they were told to ignore Ctrl-C.
-        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
-    ) as process:
-        wait_for(
-            lambda: any(file.stat().st_size for file in tmp_path.glob(".*/tokens.tmp"))
-        )
-        yield process
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_command_leaves_nothing(working, tmp_path, number):
-    working.send_signal(number)
-    _, error = working.communicate(timeout=200)
-    assert (working.returncode, error) == (130, "interrupted: nothing written\n")
-    assert [path.name for path in tmp_path.iterdir()] == ["long.txt"]
-
-
-def test_a_killed_command_leaves_no_data_and_no_process(working, tmp_path):
-    working.kill()
-    # Their common error stream ends only when the last of the processes has ended.
-    working.communicate(timeout=200)
-    assert not (tmp_path / "DATA").exists()
-
-
-def wait_for(condition, seconds=200):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)

@@ -3,6 +3,7 @@
 import gzip
 import json
 import lzma
+import os
 import subprocess
 import sys
 import tarfile
@@ -246,6 +247,19 @@ def test_lee_says_what_is_missing_without_gensim(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(InputError, match="gensim, which ships it, is not installed"):
         lee_corpus()
+
+
+PIPED = {
+    "text": lambda pipe: file_corpus("text", {"all": [pipe]}, Fields()),
+    "aclimdb": aclimdb_corpus,
+}
+
+
+@pytest.mark.parametrize("name", PIPED)
+def test_a_pipe_is_refused_since_a_corpus_is_read_twice(tmp_path, name):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="pipe: a pipe or device.*to a file first"):
+        PIPED[name](tmp_path / "pipe")
 
 
 def test_files_of_a_part_follow_each_other_and_can_be_read_again(tmp_path):

@@ -1,6 +1,7 @@
 """Raw text to sentences to tokens: worked examples, and what holds for any text."""
 
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -99,6 +100,28 @@ def test_sentences_end_where_a_reader_would_end_them(raw):
 @pytest.mark.parametrize("raw", MARKUP)
 def test_markup_goes_and_words_stay(raw):
     assert strip_markup(raw) == MARKUP[raw]
+
+
+@pytest.mark.parametrize("piece", ["<!--", "<!-->", "<!-- --> <!--", "<!--->-", "&#"])
+def test_a_megabyte_of_broken_markup_takes_less_than_a_second(piece):
+    raw = piece * (2**20 // len(piece))
+    start = time.process_time()
+    strip_markup(raw)
+    assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize("number", ["9" * 10, "9" * 5000, "x" + "f" * 5000])
+def test_a_number_too_large_for_a_character_is_the_replacement_character(number):
+    assert strip_markup(f"a &#{number}; b") == "a \ufffd b"
+
+
+MARKUP_PIECES = st.sampled_from("<!-- --> - > < <a </i> <!--> x & \n <i>".split(" "))
+
+
+@given(st.lists(MARKUP_PIECES, max_size=20).map("".join))
+def test_comments_and_tags_go_as_one_pattern_would_find_them(raw):
+    slow = r"(?is)<!--.*?-->|</?(?:a|i)\b[^<>]*>"
+    assert strip_markup(raw) == re.sub(slow, "", raw)
 
 
 def test_a_raw_document_becomes_tokenized_sentences():

@@ -75,8 +75,13 @@ def _array(hidden: tf.Tensor, shape: list) -> tf.TensorArray:
 
 
 def _with_error(targets: tf.Tensor, scores: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the cross entropy of all rows, and its gradient to the logits [M, D]."""
-    with tf.GradientTape() as tape:
-        tape.watch(scores)
-        nats = tf.reduce_sum(cross_entropy(targets, scores))
-    return nats, tape.gradient(nats, scores)
+    """Return the cross entropy of all rows, and its gradient to the logits [M, D].
+
+    By one softmax: log p = logit - largest logit + log of the largest p. The fused
+    cross entropy takes twice the time on a CPU.
+    """
+    p = tf.nn.softmax(scores)
+    at = tf.stack([tf.range(tf.size(targets)), targets], axis=1)
+    shift = tf.math.log(tf.reduce_max(p, axis=1)) - tf.reduce_max(scores, axis=1)
+    nats = -tf.reduce_sum(tf.gather_nd(scores, at) + shift)
+    return nats, tf.tensor_scatter_nd_sub(p, at, tf.ones_like(shift))

@@ -76,6 +76,18 @@ def named_table(
     return _markdown(rows)
 
 
+DOCUMENTS = (  # title, form, value of a record of a model of documents
+    ("units", "{}", lambda r: r["run"]["settings"]["units"]),
+    ("activation", "{}", lambda r: r["run"]["settings"]["activation"]),
+    measured("document_perplexity.published", "perplexity"),
+    measured("document_perplexity.unigram", "unigram"),
+    measured("document_perplexity.ratio", "ratio"),
+    measured("retrieval.precision", "precision at .02"),
+    measured("retrieval.bag_of_words", "bag of words"),
+    measured("classification.accuracy", "accuracy"),
+)
+
+
 def paper(table: str, size: str, topics: str) -> Callable[[dict], str | None]:
     """Return what a table of the paper has for a recorded run's model on IMDB."""
     found = {
@@ -214,6 +226,7 @@ def published_table(corpus: str, table: str) -> str:
 
 TABLES: dict[str, Callable[[str], str]] = {
     "ratios": lambda files: ratios_table(named(files.split())),
+    "documents": lambda files: named_table(named(files.split()), DOCUMENTS),
     "named": lambda files: named_table(named(files.split())),
     "beside": lambda files: history_table(named(files.split())),
     "coherence": lambda files: named_table(named(files.split()), COHERENCE),

@@ -1,8 +1,7 @@
-"""The two contracts that the scripts know, and what all language models share."""
+"""The contracts that the scripts know: models of sentences, of topics, of documents."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from typing import Any
@@ -10,13 +9,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from preprocessing.vocabulary import PAD, Vocabulary
+from preprocessing.vocabulary import Vocabulary
 from tcnlm.data.batching import Batching
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.data.documents import Documents, Texts
 from tcnlm.data.sequences import Sequences
-from tcnlm.data.word_vectors import check_source, fill, starting_vectors
-from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax
 from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.settings import Settings
 from tcnlm.training.optimization import GroupedAdam
@@ -109,7 +106,9 @@ class LanguageModel(Method):
 
     def features(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
         """Return the state [B, H] after the last word of each document [B, T]."""
-        hidden = self.hidden(batch["inputs"], self.context(batch), training=False)
+        rows = tf.shape(batch["inputs"])[0]
+        context = self.context({**self.batching.empty(rows), **batch})
+        hidden = self.hidden(batch["inputs"], context, training=False)
         last = tf.math.count_nonzero(batch["targets"], axis=1) - 1
         return tf.gather(hidden, last, batch_dims=1)
 
@@ -190,161 +189,6 @@ class TopicsAlone(Method, TopicModel):
         self.infer_context(tf.constant([[0]]))
         self.objective(batch, training=False)
         self.built = True
-
-
-class RecurrentLanguageModel(LanguageModel):
-    """Embedding, recurrent layers and adaptive softmax; what differs is the layer.
-
-    Dropout falls on the embeddings and on each layer's output, never on the recurrent
-    state (the placement of Lau et al. 2017).
-    """
-
-    def __init__(self, config: Settings, vocabulary: Vocabulary, seed: int = 0):
-        super().__init__(config, vocabulary, seed)
-        scale = config.embedding_scale
-        self.embedding = tf.keras.layers.Embedding(
-            len(vocabulary.words),
-            config.embedding_size,
-            embeddings_initializer=tf.keras.initializers.RandomUniform(-scale, scale),
-            name="embedding",
-        )
-        self.recurrent = [self.make_layer(i) for i in range(config.layers)]
-        self.softmax = self.make_softmax()
-
-    def make_layer(self, index: int) -> tf.keras.layers.Layer:
-        """Return recurrent layer `index`, which has a `.cell`."""
-        raise NotImplementedError
-
-    def run_layer(self, layer: Any, inputs: tf.Tensor, context: Any) -> tf.Tensor:
-        """Run a recurrent layer over [B, T, E] from a zero state -> [B, T, H]."""
-        raise NotImplementedError
-
-    def carry_layer(
-        self, layer: Any, inputs: tf.Tensor, state: Any, mask: tf.Tensor
-    ) -> tuple[tf.Tensor, Any]:
-        """Run a layer from a state -> [B, T, H] and the state after the last real step.
-
-        mask [B, T]: the real steps. Only for models whose batching is `Windows`.
-        """
-        raise NotImplementedError
-
-    def step_layer(self, layer: Any, inputs: tf.Tensor, state: Any, context: Any):
-        """Run a recurrent layer's cell over one step -> ([B, H], state)."""
-        raise NotImplementedError
-
-    def make_softmax(self) -> tf.keras.layers.Layer:
-        """Return the output layer, by default an adaptive softmax."""
-        config, size = self.config, len(self.vocabulary.words)
-        return AdaptiveSoftmax(size, config.cutoffs, config.div_value, name="softmax")
-
-    def fuse(self, hidden: tf.Tensor, context: Any) -> Any:
-        """Return what the output layer sees of hidden states [N, H], here just these.
-
-        context: a nest of [N, ...], that of each state.
-        """
-        return hidden
-
-    def check(self) -> None:
-        """Refuse a file of embeddings that is not there or does not fit."""
-        check_source(self.config.embeddings, self.config.embedding_size)
-
-    def prepare(self, dataset: Any) -> None:
-        """Put in the word embeddings to start from, unless they are random."""
-        config = self.config
-        if config.embeddings != "random":
-            vectors = starting_vectors(
-                config.embeddings, dataset, config.embedding_size, self.initial_seed
-            )
-            table = self.embedding.embeddings
-            table.assign(fill(table.numpy(), vectors))
-
-    def build_weights(self) -> None:
-        """Make every weight by one pass over a sentence of one word."""
-        batch = self.batching.empty(1)
-        batch["inputs"] = batch["targets"] = tf.ones_like(batch["targets"])
-        self.objective(batch, training=False)
-        self.built = True
-
-    def hidden(self, inputs: tf.Tensor, context: Any, training: bool) -> tf.Tensor:
-        """Return the last layer's outputs [B, T, H] for word ids [B, T]."""
-
-        def run(layer: Any, outputs: tf.Tensor) -> tf.Tensor:
-            return self.run_layer(layer, outputs, context)
-
-        return self._through_layers(inputs, training, run)
-
-    def read(
-        self, batch: dict[str, tf.Tensor], context: Any, training: bool = False
-    ) -> tf.Tensor:
-        """Return the last layer's outputs [B, T, H] of a batch."""
-        return self.hidden(batch["inputs"], context, training)
-
-    def carry_hidden(
-        self, inputs: tf.Tensor, states: list[Any], training: bool
-    ) -> tuple[tf.Tensor, list[Any]]:
-        """Return the same from given states, and those after each row's last word."""
-        mask, after = inputs != PAD, []
-
-        def run(layer: Any, outputs: tf.Tensor) -> tf.Tensor:
-            outputs, state = self.carry_layer(layer, outputs, states[len(after)], mask)
-            after.append(state)
-            return outputs
-
-        return self._through_layers(inputs, training, run), after
-
-    def _through_layers(
-        self, inputs: tf.Tensor, training: bool, run: Callable[..., tf.Tensor]
-    ) -> tf.Tensor:
-        rate = self.config.dropout
-        outputs = self.dropout(self.embedding(inputs), rate, training)
-        for layer in self.recurrent:
-            outputs = self.dropout(run(layer, outputs), rate, training)
-        return outputs
-
-    def log_probs(
-        self,
-        inputs: tf.Tensor,
-        targets: tf.Tensor,
-        context: Any,
-        training: bool = False,
-    ) -> tf.Tensor:
-        """Return log p(target), nats, [B, T]; zero where the target is padding."""
-        hidden = self.hidden(inputs, context, training)
-        return self.target_log_probs(hidden, targets, context)
-
-    def target_log_probs(
-        self, hidden: tf.Tensor, targets: tf.Tensor, context: Any
-    ) -> tf.Tensor:
-        """Return the same of hidden states [B, T, H]."""
-        real = tf.where(targets != PAD)
-        outputs = self.softmax_inputs(real, hidden, context)
-        log_prob = self.softmax(outputs, tf.gather_nd(targets, real))
-        return tf.scatter_nd(real, log_prob, tf.shape(targets, tf.int64))
-
-    def softmax_inputs(
-        self, positions: tf.Tensor, hidden: tf.Tensor, context: Any
-    ) -> Any:
-        """Return what the output layer sees at positions [N, 2] of [B, T, H]."""
-        rows = positions[:, 0]
-        each = tf.nest.map_structure(lambda values: tf.gather(values, rows), context)
-        return self.fuse(tf.gather_nd(hidden, positions), each)
-
-    def initial_state(self, batch_size: Any) -> list[Any]:
-        """Return the zero state of every layer."""
-        return [
-            layer.cell.get_initial_state(batch_size=batch_size, dtype=tf.float32)
-            for layer in self.recurrent
-        ]
-
-    def step(
-        self, token: tf.Tensor, state: list[Any], context: Any
-    ) -> tuple[tf.Tensor, list[Any]]:
-        """Return log p of every next word [B, V], and the state after `token` [B]."""
-        outputs, new_state = self.embedding(token), []
-        for layer, layer_state in zip(self.recurrent, state):
-            outputs, layer_state = self.step_layer(layer, outputs, layer_state, context)
-            new_state.append(layer_state)
-        return self.softmax.log_probs(self.fuse(outputs, context)), new_state
 
 
 def content_words(batch: dict[str, Any]) -> Any:

@@ -13,11 +13,11 @@ from tcnlm.data.windows import Windows
 from tcnlm.layers.carried import CarriedState
 from tcnlm.layers.topic_lstm import TopicCompositionalLSTMCell
 from tcnlm.models.base import (
-    RecurrentLanguageModel,
     Terms,
     language_terms,
     without,
 )
+from tcnlm.models.recurrent import RecurrentLanguageModel
 from tcnlm.settings import Settings, setting
 
 CELLS = {

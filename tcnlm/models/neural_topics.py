@@ -28,7 +28,6 @@ from tcnlm.layers.neural_topics import (
     log_likelihood,
 )
 from tcnlm.models.base import (
-    RecurrentLanguageModel,
     Terms,
     TopicModel,
     TopicsAlone,
@@ -36,6 +35,7 @@ from tcnlm.models.base import (
     without,
 )
 from tcnlm.models.lstm import RecurrentConfig
+from tcnlm.models.recurrent import RecurrentLanguageModel
 from tcnlm.settings import Settings, setting
 from tcnlm.training.optimization import GroupedAdam
 

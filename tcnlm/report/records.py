@@ -28,9 +28,17 @@ def record(run: Path, evaluation: Mapping[str, Any]) -> dict[str, Any]:
             "name": Path(evaluation["data"]["path"]).name,
             **{name: config["data"][name] for name in DATA},
         },
-        "evaluation": {k: v for k, v in evaluation.items() if k != "documents"},
+        "evaluation": _without_text(evaluation),
         "history": [dict(zip(history, map(float, row))) for row in rows],
     }
+
+
+def _without_text(evaluation: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {k: v for k, v in evaluation.items() if k != "documents"}
+    if kept.get("retrieval"):
+        parts = kept["retrieval"].items()
+        kept["retrieval"] = {k: v for k, v in parts if k != "queries"}
+    return kept
 
 
 def write_record(run: Path, evaluation: Mapping[str, Any], file: Path) -> None:

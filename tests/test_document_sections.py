@@ -1,0 +1,115 @@
+"""Documents measured through evaluate.py: perplexity, retrieval, classes, vectors."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import toy
+
+from preprocessing.__main__ import main as preprocess
+from preprocessing.errors import InputError
+from preprocessing.vocabulary import GO
+from tcnlm.data.dataset import Dataset
+from tcnlm.evaluation import document_sections
+from tcnlm.evaluation.features import document_vectors
+from tcnlm.models import MODELS, model_class
+
+
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory):
+    """A DATA folder of the toy corpus whose themes are labels."""
+    folder = tmp_path_factory.mktemp("labelled")
+    lines = toy.write_corpus(folder / "toy.txt", documents=90).read_text().split("\n")
+    documents = [
+        {"text": line.replace("\t", " "), "label": f"theme {i % 3}", "id": f"d{i}"}
+        for i, line in enumerate(lines[:-1])
+    ]
+    file = folder / "toy.jsonl"
+    file.write_text("".join(json.dumps(document) + "\n" for document in documents))
+    arguments = f"--format jsonl --input {file} --split 0.6 0.2 0.2 --min-count 1 "
+    arguments += "--label label --id id --topic-min-count 1 --topic-top-fraction 0 "
+    assert preprocess([*arguments.split(), "--out", str(folder / "DATA")]) == 0
+    return folder / "DATA"
+
+
+def make_model(name, data):
+    kind = model_class(name)
+    model = kind(kind.Config(**kind.TINY), data.vocabulary, seed=1)
+    model.build_weights()
+    return model
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_every_model_has_a_vector_of_every_document(name, labelled):
+    data = Dataset(labelled)
+    split = data.split("test")
+    vectors = document_vectors(make_model(name, data), split)
+    assert len(vectors) == split.num_documents
+    assert np.isfinite(vectors).all()
+    assert len(np.unique(vectors.round(6), axis=0)) > 1
+
+
+def test_a_language_models_vector_is_its_state_after_the_last_word(labelled):
+    data = Dataset(labelled)
+    model, split = make_model("lstm", data), data.split("test")
+    vectors = document_vectors(model, split)
+    for row in range(3):
+        words = [w for sentence in split.document(row) for w in (GO, *sentence)]
+        hidden = model.hidden(tf.constant([words]), (), training=False)
+        np.testing.assert_allclose(vectors[row], hidden[0, -1], rtol=1e-4, atol=1e-6)
+
+
+def test_a_topic_models_vector_is_its_proportions(labelled):
+    data = Dataset(labelled)
+    model, split = make_model("tcnlm", data), data.split("test")
+    vectors = document_vectors(model, split)
+    for row in range(3):
+        expected = model.infer_context(split.content(row)[None])
+        np.testing.assert_allclose(vectors[row], expected[0], rtol=1e-4, atol=1e-6)
+
+
+def test_documents_are_measured_by_the_command_and_shown_on_the_page(
+    labelled, tmp_path
+):
+    run, file = tmp_path / "RUN", tmp_path / "vectors.npz"
+    settings = "units=6 epochs=20 batch_size=8".split()
+    program = [sys.executable, str(toy.ROOT / "train.py"), str(labelled)]
+    trained = [*program, "--model", "docnade", "--out", str(run), "--set", *settings]
+    assert subprocess.run(trained, capture_output=True).returncode == 0
+    command = [sys.executable, str(toy.ROOT / "evaluate.py"), str(run)]
+    command += ["--retrieval", "--classify", "--features", str(file)]
+    command += ["--record", str(tmp_path / "record.json")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = json.loads((run / "evaluation.json").read_text())
+    words = found["document_perplexity"]
+    assert words["published"] < words["unigram"]
+    assert words["ratio"] == pytest.approx(words["published"] / words["unigram"])
+    assert words["documents"] == 18
+    assert found["retrieval"]["curves"]["bag_of_words"]["0.2"] == 1.0  # as themes part
+    assert found["retrieval"]["chance"] == pytest.approx(1 / 3, abs=0.02)
+    assert found["classification"]["accuracy"] > 0.5
+    assert "retrieval, precision at .02" in done.stdout
+    page = (run / "report.html").read_text()
+    for title in ("Documents", "Retrieval", "Units"):
+        assert f"<h2>{title}</h2>" in page
+    kept = np.load(file, allow_pickle=False)
+    assert kept["vectors"].shape == (18, 6)
+    assert kept["label_names"].tolist() == ["theme 0", "theme 1", "theme 2"]
+    split = Dataset(labelled).split("test")
+    assert kept["labels"].tolist() == split.labels.tolist()
+    assert kept["ids"].tolist() == split.ids
+    record = json.loads((tmp_path / "record.json").read_text())
+    assert "queries" not in record["evaluation"]["retrieval"]
+
+
+def test_data_without_labels_says_how_to_have_them(toy_data):
+    data = Dataset(toy_data)
+    splits = data.split("train"), data.split("test")
+    vectors = tuple(np.ones([split.num_documents, 2]) for split in splits)
+    for measure in (document_sections.retrieval, document_sections.classification):
+        with pytest.raises(InputError, match="no labels: make it again.*--label"):
+            measure(vectors, *splits)

@@ -13,7 +13,9 @@ from preprocessing.errors import InputError
 from preprocessing.pipeline import CONTEXTS, Settings
 from preprocessing.sources import Fields
 from preprocessing.splits import DEFAULT_FRACTIONS
+from preprocessing.thresholds import ENOUGH_TOPIC_WORDS, LEAST, MOST_UNKNOWN
 from preprocessing.vocabulary import (
+    LETTERS,
     STOP_WORDS,
     Rules,
     read_stop_words,
@@ -85,6 +87,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
             options.topic_top_fraction,
             read_stop_words(options.stop_words),
             options.vocabulary and read_topic_words(options.vocabulary),
+            options.topic_letters,
         ),
         fractions=fractions,
         valid_from_train=options.valid_from_train,
@@ -117,6 +120,10 @@ def _positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"must be 1 or more, not {number}")
     return number
+
+
+def _positive_or_auto(text: str) -> int | None:
+    return None if text == "auto" else _positive(text)
 
 
 def _natural(text: str) -> int:
@@ -214,18 +221,32 @@ def _add_vocabularies(group: argparse._ArgumentGroup) -> None:
         purpose += " (default: %(default)s)"
         group.add_argument(name, type=kind, default=default, metavar="N", help=purpose)
 
-    purpose = "times that a word occurs in the training documents, at least"
-    add("--min-count", _positive, Rules.min_count, purpose)
-    purpose = "times that a topic word occurs in all of them together, at least"
-    add("--topic-min-count", _positive, Rules.topic_min_count, purpose)
+    purpose = (
+        "times that a word occurs in the training documents, at least; auto, for small "
+        f"corpora: the largest number up to {Rules.min_count} that leaves at most "
+        f"{MOST_UNKNOWN:.0%}% of the words unknown, but at least {LEAST}"
+    )
+    add("--min-count", _positive_or_auto, Rules.min_count, purpose)
+    purpose = (
+        "times that a topic word occurs in all of them together, at least; auto: the "
+        f"largest number up to {Rules.topic_min_count} that leaves "
+        f"{ENOUGH_TOPIC_WORDS:,} topic words, but at least --min-count"
+    )
+    add("--topic-min-count", _positive_or_auto, Rules.topic_min_count, purpose)
     purpose = "the most frequent types, this fraction of all, are no topic words"
     add("--topic-top-fraction", float, Rules.top_fraction, purpose)
     purpose = "no topic words: a word a line, # for comments (default: those of MALLET)"
     add = group.add_argument
     add("--stop-words", type=Path, default=STOP_WORDS, metavar="FILE", help=purpose)
     purpose = (
+        "that a topic word has one of: english, a to z, as in the paper; unicode, "
+        "those of any script (default: %(default)s)"
+    )
+    letters = {"choices": LETTERS, "default": Rules.topic_letters}
+    add("--topic-letters", help=purpose, **letters)
+    purpose = (
         "the topic words, exactly these whatever their counts, in place of those by "
-        "the three rules above: a word a line"
+        "the rules above: a word a line"
     )
     add("--vocabulary", type=Path, metavar="FILE", help=purpose)
 

@@ -11,7 +11,7 @@ import numpy as np
 from preprocessing.collect import Arrays
 from preprocessing.errors import InputError
 from preprocessing.splits import SPLITS
-from preprocessing.vocabulary import FILES, UNK, Rules, Vocabulary, build_vocabulary
+from preprocessing.vocabulary import FILES, UNK
 
 FORMAT_VERSION = 1
 
@@ -25,12 +25,14 @@ CONTENTS = frozenset(
 _BLOCK = 1 << 20
 
 
-def vocabulary_of(types: list[str], train: Arrays, rules: Rules) -> Vocabulary:
-    """The vocabulary of the training split, whose tokens are indices of `types`."""
+def counted(types: list[str], train: Arrays) -> tuple[list[str], np.ndarray]:
+    """The types that `train` has, by first occurrence, and how often it has each.
+
+    Its tokens are indices of `types`.
+    """
     counts = np.bincount(train.tokens, minlength=len(types))
     order = by_first_occurrence(train.tokens, len(types))
-    sentences = len(train.sentences) - 1
-    return build_vocabulary([types[i] for i in order], counts[order], sentences, rules)
+    return [types[i] for i in order], counts[order]
 
 
 def by_first_occurrence(tokens: np.ndarray, size: int) -> np.ndarray:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import platform
+import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
@@ -12,22 +13,23 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
+from preprocessing.advice import refuse_no_topics, warnings, without_tabs
 from preprocessing.collect import CHUNK, Arrays, select, tokenize_all
 from preprocessing.corpora import Corpus
 from preprocessing.encode import (
+    counted,
     counts_of,
     fingerprint,
     read_meta,
     save_arrays,
-    vocabulary_of,
     write_meta,
 )
-from preprocessing.errors import InputError
 from preprocessing.folders import new_folder
 from preprocessing.marks import Marks, save_marks
-from preprocessing.sources import Document
+from preprocessing.sources import Document, split_tdlm
 from preprocessing.splits import DEFAULT_FRACTIONS, assign
-from preprocessing.vocabulary import Rules, Vocabulary
+from preprocessing.thresholds import choose
+from preprocessing.vocabulary import Rules, Vocabulary, build_vocabulary
 
 CONTEXTS = ("others", "preceding", "leak", "all")
 
@@ -68,8 +70,7 @@ def preprocess(
             corpus, splits, folder / "tokens.tmp", processes
         )
         train = select(arrays, rows["train"])
-        vocabulary = vocabulary_of(types, train, settings.rules)
-        _refuse_no_topics(vocabulary, settings.rules)
+        vocabulary, settings = _vocabulary(corpus, types, train, settings)
         vocabulary.save(folder)
         length = settings.sequence_length
         counts = _save_splits(folder, types, arrays, rows, vocabulary, length)
@@ -121,6 +122,23 @@ def _progress(items: Iterable, label: str, total: int | None = None) -> tqdm:
     return tqdm(items, label, total, unit=" documents", disable=None)
 
 
+def _vocabulary(
+    corpus: Corpus, types: list[str], train: Arrays, settings: Settings
+) -> tuple[Vocabulary, Settings]:
+    """The vocabulary, and the settings with the counts chosen that were left open."""
+    words, counts = counted(types, train)
+    rules = choose(words, counts, settings.rules)
+    vocabulary = build_vocabulary(words, counts, len(train.sentences) - 1, rules)
+    tabs = without_tabs(train) if corpus.sentences is split_tdlm else None
+    refuse_no_topics(vocabulary, rules)
+    ids = np.array(vocabulary.ids(types), dtype=np.int32)
+    train = train._replace(tokens=ids[train.tokens])
+    found = warnings(words, counts, train, vocabulary, rules, settings.context)
+    for line in [tabs, *found] if tabs else found:
+        print(f"warning: {line}", file=sys.stderr)
+    return vocabulary, replace(settings, rules=rules)
+
+
 def _save_splits(
     folder: Path,
     types: list[str],
@@ -138,22 +156,6 @@ def _save_splits(
         save_arrays(folder / name, split)
         counts[name] = counts_of(split, vocabulary.topic_ids, sequence_length)
     return counts
-
-
-def _refuse_no_topics(vocabulary: Vocabulary, rules: Rules) -> None:
-    if vocabulary.topic_counts.any():
-        return
-    if rules.topic_words is not None:
-        raise InputError(
-            f"none of the {len(rules.topic_words)} words of --vocabulary occurs in the "
-            "training documents, whose words are in lower case (those of tdlm: as they "
-            "are)"
-        )
-    raise InputError(
-        f"no topic word is left: none of the {len(vocabulary)} words occurs "
-        f"{rules.topic_min_count} times in the training documents and is neither a "
-        "stop word nor among the most frequent; lower --topic-min-count"
-    )
 
 
 def _meta(

@@ -23,18 +23,23 @@ SPECIALS = ("<pad>", "<go>", "<eos>", "<unk>")
 STOP_WORDS = Path(__file__).with_name("stop_words.txt")
 
 FILES = ("vocabulary.txt", "topic_vocabulary.txt")
-_LETTER = re.compile("[a-zA-Z]")
+LETTERS = {
+    "english": re.compile("[a-zA-Z]"),  # the paper's rule, after Lau et al. (2017)
+    "unicode": re.compile(r"[^\W\d_]"),
+}
 
 
 @dataclass(frozen=True)
 class Rules:
     """What makes a word a word of the vocabulary, and a topic word."""
 
-    min_count: int = 11  # "more than 10" gives the paper's Table 1: results/README.md
-    topic_min_count: int = 100  # in the whole training text
+    # None: chosen by `thresholds`. "More than 10" gives Table 1: results/README.md.
+    min_count: int | None = 11
+    topic_min_count: int | None = 100  # in the whole training text
     top_fraction: float = 0.001  # of the types: so many most frequent ones are no topic
     stop_words: frozenset[str] = frozenset()
     topic_words: tuple[str, ...] | None = None  # if given, exactly these
+    topic_letters: str = "english"  # that a topic word has one of: see LETTERS
 
 
 class Vocabulary:
@@ -99,12 +104,11 @@ def build_vocabulary(
     types: its distinct words by first occurrence, with their `counts`;
     sentences: its number of sentences, which is the count of <eos>.
     """
-    is_word = np.array([word not in SPECIALS for word in types], dtype=bool)
-    order = [i for i in np.argsort(-counts, kind="stable") if is_word[i]]
+    order = _by_frequency(types, counts)
     named = frozenset(rules.topic_words or ())
     kept = [i for i in order if counts[i] >= rules.min_count or types[i] in named]
     if rules.topic_words is None:
-        topic_words, unseen = _topic_words(types, counts, order, rules), []
+        topic_words, unseen = _topic_words(types, counts, rules), []
     else:
         seen = named.intersection(types)
         unseen = [word for word in rules.topic_words if word not in seen]
@@ -117,25 +121,37 @@ def build_vocabulary(
     )
 
 
-def _topic_words(
-    types: Sequence[str], counts: np.ndarray, order: Sequence[int], rules: Rules
-) -> list[str]:
-    """The topic words by the rules, of types in the `order` of their frequency."""
+def _by_frequency(types: Sequence[str], counts: np.ndarray) -> list[int]:
+    order = np.argsort(-counts, kind="stable")
+    return [i for i in order if types[i] not in SPECIALS]
+
+
+def _topic_words(types: Sequence[str], counts: np.ndarray, rules: Rules) -> list[str]:
+    least = max(rules.min_count, rules.topic_min_count)
+    candidates = topic_candidates(types, counts, rules)
+    return [types[i] for i in candidates if counts[i] >= least]
+
+
+def topic_candidates(
+    types: Sequence[str], counts: np.ndarray, rules: Rules
+) -> list[int]:
+    """Indices of the types that are topic words if frequent enough, by frequency."""
+    order = _by_frequency(types, counts)
     top = int(rules.top_fraction * len(order))
     ignored = rules.stop_words.union(types[i] for i in order[:top])
-    least = max(rules.min_count, rules.topic_min_count)
-    return [
-        types[i] for i in order if counts[i] >= least and is_content(types[i], ignored)
-    ]
+    letters = rules.topic_letters
+    return [i for i in order if is_content(types[i], ignored, letters)]
 
 
-def is_content(word: str, ignored: frozenset[str]) -> bool:
+def is_content(
+    word: str, ignored: frozenset[str], letters: str = Rules.topic_letters
+) -> bool:
     """Whether a word can be a topic word, its count aside."""
     return (
         word not in ignored
         and word != "n't"
         and not word.startswith("'")
-        and _LETTER.search(word) is not None
+        and LETTERS[letters].search(word) is not None
     )
 
 

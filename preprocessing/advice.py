@@ -1,0 +1,133 @@
+"""What is said of a corpus that is not fit for topics, and what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from preprocessing.collect import Arrays
+from preprocessing.errors import InputError
+from preprocessing.thresholds import MOST_UNKNOWN, choose
+from preprocessing.vocabulary import SPECIALS, UNK, Rules, Vocabulary, is_content
+
+FEW_TOPIC_WORDS = 200
+_LETTER_RULES = {
+    "english": "one of the letters a to z; --topic-letters unicode takes those of any "
+    "script",
+    "unicode": "a letter",
+}
+
+
+def warnings(
+    types: list[str],
+    counts: np.ndarray,
+    train: Arrays,
+    vocabulary: Vocabulary,
+    rules: Rules,
+    context: str,
+) -> list[str]:
+    """What a user should know before training, a line each.
+
+    types, counts: the distinct words of the training text; train: the same text in
+    ids of the vocabulary; context: what topics are inferred from, see `Settings`.
+    """
+    open_rules = replace(rules, min_count=None, topic_min_count=None)
+    better = choose(types, counts, open_rules)
+    found = (
+        _few_topic_words(vocabulary, rules, better),
+        _many_unknown(train, rules, better),
+        _empty_contexts(train, vocabulary, context),
+    )
+    return [line for line in found if line]
+
+
+def _few_topic_words(vocabulary: Vocabulary, rules: Rules, better: Rules) -> str | None:
+    number = len(vocabulary.topic_words)
+    if rules.topic_words is not None or number >= FEW_TOPIC_WORDS:
+        return None
+    advice = "give more documents"
+    if better.topic_min_count < max(rules.min_count, rules.topic_min_count):
+        advice = f"try --topic-min-count {better.topic_min_count}"
+        if rules.min_count > better.topic_min_count:
+            advice += f" --min-count {better.min_count}"
+    return f"only {number} topic words, too few to tell topics by: {advice}"
+
+
+def _many_unknown(train: Arrays, rules: Rules, better: Rules) -> str | None:
+    share = np.mean(train.tokens == UNK) if len(train.tokens) else 0.0
+    if share <= MOST_UNKNOWN:
+        return None
+    advice = "give more documents"
+    if better.min_count < rules.min_count:
+        advice = f"try --min-count {better.min_count}"
+    return f"{share:.0%} of the training words are unknown: {advice}"
+
+
+def _empty_contexts(train: Arrays, vocabulary: Vocabulary, context: str) -> str | None:
+    share = np.mean(context_sizes(train, vocabulary.topic_ids, context) == 0)
+    if share <= 0.5:
+        return None
+    return (
+        f"{share:.0%} of the training sentences have no topic word in their context "
+        f"(--context {context}), so that nothing tells their topics: lower "
+        "--topic-min-count, or give documents of more sentences"
+    )
+
+
+def context_sizes(arrays: Arrays, topic_ids: np.ndarray, context: str) -> np.ndarray:
+    """Topic words that the context of every sentence has: int64 [S].
+
+    A sentence is taken to be one sequence, so that "leak" is the same as "others".
+    """
+    before = np.concatenate([[0], np.cumsum(topic_ids[arrays.tokens] >= 0)])
+    before = before[arrays.sentences]  # topic words before each sentence
+    sentences = np.diff(arrays.documents)
+    first = np.repeat(before[arrays.documents[:-1]], sentences)
+    last = np.repeat(before[arrays.documents[1:]], sentences)
+    if context == "preceding":
+        return before[:-1] - first
+    own = np.diff(before)
+    return last - first - (0 if context == "all" else own)
+
+
+def without_tabs(train: Arrays) -> str | None:
+    """A warning if documents of the format tdlm are all of one sentence."""
+    documents = len(train.documents) - 1
+    if documents < 2 or len(train.sentences) - 1 > documents:
+        return None
+    return (
+        "no training document has a tab, so that each is one sentence: tdlm has tabs "
+        "between sentences and tokens as they are; for plain text take --format text"
+    )
+
+
+def refuse_no_topics(vocabulary: Vocabulary, rules: Rules) -> None:
+    """InputError, with the reason, where no topic word occurs in the training text."""
+    if vocabulary.topic_counts.any():
+        return
+    if rules.topic_words is not None:
+        raise InputError(
+            f"none of the {len(rules.topic_words)} words of --vocabulary occurs in the "
+            "training documents, whose words are in lower case (those of tdlm: as they "
+            "are)"
+        )
+    raise InputError(f"no topic word is left: {_reason(vocabulary, rules)}")
+
+
+def _reason(vocabulary: Vocabulary, rules: Rules) -> str:
+    words = vocabulary.words[len(SPECIALS) :]
+    if not words:
+        return (
+            f"no word occurs {rules.min_count} times in the training documents; lower "
+            "--min-count, or give more of them"
+        )
+    if not any(is_content(word, frozenset(), rules.topic_letters) for word in words):
+        return (
+            f"none of the {len(words)} words has {_LETTER_RULES[rules.topic_letters]}"
+        )
+    return (
+        f"none of the {len(words)} words occurs {rules.topic_min_count} times in the "
+        "training documents, has a letter (--topic-letters) and is neither a stop word "
+        "nor among the most frequent; lower --topic-min-count (auto finds a number)"
+    )

@@ -1,0 +1,171 @@
+"""Small or unfit corpora: counts chosen for them, and what their user is told."""
+
+import numpy as np
+import pytest
+
+from preprocessing.__main__ import main
+from preprocessing.advice import context_sizes
+from preprocessing.collect import Arrays
+from preprocessing.encode import read_meta
+from preprocessing.thresholds import choose
+from preprocessing.vocabulary import SPECIALS, Rules, build_vocabulary
+
+OPEN = Rules(min_count=None, topic_min_count=None, top_fraction=0.0)
+
+
+def choice(frequencies, rules=OPEN):
+    """The two counts chosen for words with these frequencies."""
+    words = [f"w{i}" for i in range(len(frequencies))]
+    rules = choose(words, np.array(frequencies), rules)
+    return rules.min_count, rules.topic_min_count
+
+
+def test_a_large_corpus_gets_the_counts_of_the_paper():
+    assert choice([500] * 1000 + [1] * 1000) == (11, 100)
+
+
+@pytest.mark.parametrize(
+    ("frequencies", "least"),
+    [
+        ([900] + [7] * 13 + [9] * 1, 8),  # 91 of 1,000 below 8, 100 below 10
+        ([900] + [7] * 13 + [9] * 2, 9),
+        ([89] + [1] * 11, 2),  # 11 % occur once, yet <unk> is to be learned
+        ([1] * 50, 2),
+    ],
+)
+def test_min_count_leaves_at_most_a_tenth_of_the_words_unknown(frequencies, least):
+    allowed = [
+        n
+        for n in range(2, 12)
+        if sum(f for f in frequencies if f < n) <= 0.1 * sum(frequencies)
+    ]
+    assert choice(frequencies)[0] == max(allowed, default=2)
+
+
+def test_topic_min_count_leaves_a_thousand_topic_words_but_no_fewer_than_min_count():
+    assert choice([60] * 999 + [40, 30, 20]) == (11, 40)
+    assert choice([60] * 999 + [9] * 5) == (11, 11)
+    assert choice([60] * 50) == (11, 11)
+
+
+def test_only_what_may_be_a_topic_word_counts_for_it():
+    words = [f"w{i}" for i in range(1500)]
+    rules = Rules(None, None, 0.0, stop_words=frozenset(words[:500]))
+    counts = np.array([90] * 500 + [50] * 999 + [30])
+    assert choose(words, counts, rules).topic_min_count == 30
+
+
+def test_the_specials_of_a_text_are_no_words_to_choose_by():
+    words = [*SPECIALS, "film"]
+    assert choose(words, np.array([3, 3, 3, 3, 100]), OPEN).min_count == 11
+
+
+def test_a_count_that_is_given_stays():
+    assert choice([60] * 50, Rules(7, None, 0.0)) == (7, 7)
+    assert choice([60] * 50, Rules(None, 9, 0.0)) == (11, 9)
+
+
+def test_chosen_counts_make_the_vocabulary_that_they_promise():
+    counts = np.array([60] * 999 + [40, 30, 20])
+    words = [f"w{i}" for i in range(len(counts))]
+    vocabulary = build_vocabulary(words, counts, 9, choose(words, counts, OPEN))
+    assert len(vocabulary.topic_words) == 1000
+
+
+# Contexts: topic words (1) and others (0) in three documents of 2, 1 and 3 sentences.
+
+SENTENCES = [[1, 1], [0], [1], [0, 0], [1], [0]]
+DOCUMENTS = [SENTENCES[:2], SENTENCES[2:3], SENTENCES[3:]]
+
+
+@pytest.mark.parametrize("context", ["others", "leak", "preceding", "all"])
+def test_topic_words_of_contexts_are_those_of_a_loop(context):
+    expected = []
+    for document in DOCUMENTS:
+        for index in range(len(document)):
+            others = {
+                "others": document[:index] + document[index + 1 :],
+                "leak": document[:index] + document[index + 1 :],
+                "preceding": document[:index],
+                "all": document,
+            }[context]
+            expected.append(sum(map(sum, others)))
+    arrays = Arrays(
+        np.concatenate(SENTENCES),
+        np.cumsum([0, *map(len, SENTENCES)]),
+        np.cumsum([0, *map(len, DOCUMENTS)]),
+    )
+    topic_ids = np.array([-1, 0])
+    assert context_sizes(arrays, topic_ids, context).tolist() == expected
+
+
+# The command
+
+
+def told(capsys, tmp_path, text, *options, form="text"):
+    """The warnings of a command on a corpus."""
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text(text)
+    arguments = ["--format", form, "--input", str(corpus), "--processes", "1"]
+    out = tmp_path / "DATA"
+    assert main([*arguments, *options, "--force", "--out", str(out)]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert all(line.startswith("warning: ") for line in lines)
+    return lines
+
+
+def news(documents=300):
+    """Documents of two sentences; word i of 600 in document i, i + 1 and so on."""
+    words = [f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(600)]
+    rows = (" ".join(words[2 * i : 2 * i + 60]) for i in range(documents))
+    return "".join(f"It is {row}. It was {row}.\n" for row in rows)
+
+
+def test_a_small_corpus_is_warned_of_and_the_proposed_values_help(capsys, tmp_path):
+    found = told(capsys, tmp_path, news(), "--topic-min-count", "58")
+    (topics,) = (line for line in found if "only" in line)
+    assert "topic words, too few to tell topics by: try --topic-min-count" in topics
+    proposed = topics.split("try ")[1].split()
+    after = told(capsys, tmp_path, news(), *proposed)
+    assert not any("too few" in line for line in after)
+
+
+def test_auto_takes_what_is_proposed_and_meta_has_the_numbers(capsys, tmp_path):
+    auto = "--min-count auto --topic-min-count auto".split()
+    assert told(capsys, tmp_path, news(), *auto) == []
+    settings = read_meta(tmp_path / "DATA")["settings"]
+    assert 2 <= settings["min_count"] <= 11
+    assert settings["min_count"] <= settings["topic_min_count"] <= 100
+
+
+def test_many_unknown_words_are_warned_of_with_a_value_that_helps(capsys, tmp_path):
+    text = "".join(f"The cat saw x{i // 5}y and z.\n" for i in range(200))
+    rules = ["--topic-min-count", "1", "--topic-top-fraction", "0"]
+    found = told(capsys, tmp_path, text, *rules)
+    (unknown,) = (line for line in found if "unknown" in line)
+    assert unknown.startswith("warning: 14% of the training words are unknown: try")
+    proposed = unknown.split("try ")[1].split()
+    after = told(capsys, tmp_path, text, *rules, *proposed)
+    assert not any("unknown" in line for line in after)
+
+
+SMALL = "--min-count 1 --topic-min-count 1 --topic-top-fraction 0".split()
+
+
+def test_contexts_without_topic_words_are_warned_of(capsys, tmp_path):
+    text = "The cat slept.\n" * 30
+    found = told(capsys, tmp_path, text, *SMALL)
+    assert any("100% of the training sentences have no topic word" in w for w in found)
+    found = told(capsys, tmp_path, text, *SMALL, "--context", "all")
+    assert not any("training sentences" in w for w in found)
+
+
+def test_plain_text_taken_for_tdlm_is_warned_of(capsys, tmp_path):
+    text = "The cat slept. It woke.\n" * 30
+    found = told(capsys, tmp_path, text, *SMALL, form="tdlm")
+    assert "no training document has a tab" in found[0]
+    assert "--format text" in found[0]
+    one = text.replace(". ", " .\t", 1)
+    for corpus, form in ((one * 9, "tdlm"), (text, "text")):
+        found = told(capsys, tmp_path, corpus, *SMALL, form=form)
+        assert not any("tab" in line for line in found)

@@ -10,6 +10,7 @@ import toy
 from helpers import read_history
 
 from preprocessing.__main__ import main as preprocess
+from preprocessing.errors import InputError
 from preprocessing.vocabulary import EOS, GO
 from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation.perplexity import score
@@ -199,3 +200,8 @@ def test_a_run_that_carries_is_loaded_exported_and_written_from(data, rng, tmp_p
         assert found["log_probability"].numpy()[-1] == pytest.approx(expected, rel=1e-5)
     written = write_sentences(other, None, Decoding(method="greedy"))
     assert written[0][0].words is not None
+
+
+def test_a_product_to_start_from_is_of_an_lstm(data):
+    with pytest.raises(InputError, match="goes with cell=lstm alone"):
+        make_model(data, recurrent_start="product", cell="gru").check()

@@ -8,6 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from preprocessing.errors import InputError
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.data.windows import Windows
 from tcnlm.layers.carried import CarriedState
@@ -205,6 +206,15 @@ class LSTM(CarryingLanguageModel):
         log_probs = self.target_log_probs(hidden, targets, context)
         loss, terms = language_terms(log_probs, targets)
         return {"loss": loss, **terms}
+
+    def check(self) -> None:
+        """Refuse embeddings that are not there, and a product for another cell."""
+        super().check()
+        if self.config.recurrent_start == "product" and self.config.cell != "lstm":
+            raise InputError(
+                f"recurrent_start=product: goes with cell=lstm alone, not with "
+                f"cell={self.config.cell}"
+            )
 
     def prepare(self, dataset: Any) -> None:
         """Start the embeddings, and each layer at a fresh cell's product if asked."""

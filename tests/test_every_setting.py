@@ -1,0 +1,83 @@
+"""All settings of all models at once: within their bounds, they train."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from preprocessing.errors import InputError
+from tcnlm.data.dataset import Dataset
+from tcnlm.models import MODELS, model_class
+from tcnlm.training.optimization import GroupedAdam
+from tcnlm.training.settings import Training
+
+SIZES = 5  # whole numbers go so far above their least: a model is quick to build
+MAGNITUDES = (2**-7, 3.0)  # of other numbers
+RATES = (2**-7, 2**-4)  # of Adam; above, a single step may well diverge
+KINDS = {name: model_class(name).Config for name in sorted(MODELS)}
+
+
+def within_bounds(field):
+    """Return a strategy of the values that a setting may have, as `Bounds` states."""
+    bounds, value = field.metadata["bounds"], field.default
+    if isinstance(value, bool):
+        return st.booleans()
+    if isinstance(value, str):
+        return st.sampled_from(bounds.choices or [value])
+    if not isinstance(value, tuple):
+        return _numbers(bounds, type(value), field.name)
+    each, length = _numbers(bounds, type(value[0]), field.name), bounds.length
+    most = 3 if length is None else length
+    lists = st.lists(each, min_size=length or 0, max_size=most, unique=bounds.rising)
+    return lists.map(sorted if bounds.rising else list).map(tuple)
+
+
+def _numbers(bounds, kind, name):
+    low, high = max(bounds.least, bounds.above), min(bounds.most, bounds.below)
+    if kind is int:
+        return st.integers(int(low), int(min(high, low + SIZES)))
+    least, most = RATES if "rate" in name else MAGNITUDES
+    least, most = max(low, least), min(high, most)
+    positive = st.floats(least, most, exclude_max=most == bounds.below)
+    zero = st.nothing() if bounds.complaint(0.0) else st.just(0.0)
+    negative = positive.map(lambda number: -number) if low < 0 else st.nothing()
+    return positive | zero | negative
+
+
+def all_within_bounds(kind):
+    """Return a strategy of settings of this type, all of them drawn."""
+    fields = {field.name: within_bounds(field) for field in dataclasses.fields(kind)}
+    return st.builds(kind, **fields)
+
+
+def made(name, config, vocabulary):
+    """Return a model as train.py makes it, or how it refuses, before it writes."""
+    try:
+        model = model_class(name)(config, vocabulary, seed=3)
+        model.build_weights()
+        model.check()
+    except InputError as error:
+        return str(error)
+    return model
+
+
+@pytest.mark.parametrize("name", KINDS)
+@settings(max_examples=8, phases=[Phase.generate])  # a shrunk one takes minutes
+@given(data=st.data())
+def test_settings_within_bounds_train_or_are_refused_by_name(name, toy_data, data):
+    config, loop = data.draw(all_within_bounds(KINDS[name])), Training()
+    dataset = Dataset(toy_data)
+    model = made(name, config, dataset.vocabulary)
+    if isinstance(model, str):  # settings that do not go together
+        assert model.partition("=")[0] in vars(config)
+        return
+    if not model.trainable_variables:  # nothing is left to learn after a fit
+        return
+    model.prepare(dataset)
+    optimizer = GroupedAdam(model.parameter_groups(), loop.clip_norm)
+    rows = model.batching.rows(dataset.split("train"))
+    terms = model.train_step(next(iter(rows.batches(4, 1, 0, 0))), optimizer)
+    assert int(model.steps) == 1
+    assert all(np.isfinite(term) for term in terms.values())

@@ -12,22 +12,13 @@ import difflib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any, ClassVar, TypeVar, get_args, get_type_hints
 
 from preprocessing.errors import InputError
 
 _WANTED = {bool: "true or false", int: "a whole number", float: "a number"}
 Chosen = TypeVar("Chosen", bound="Settings")
-
-# What every run had and none needs to choose: old RUNs say it, with these values.
-RETIRED = {
-    "factor_initializer": "orthogonal",
-    "forget_bias": 1.0,
-    "kl_warmup_steps": 0,
-    "prior_mean": 0.0,
-    "recurrent_gain": 0.5,
-    "topic_stddev": 0.5,
-}
+LARGEST = 2**31 - 1  # whole number that a shape or a count may be
 
 
 class SettingError(InputError):
@@ -84,15 +75,21 @@ def setting(default: Any, text: str, **bounds: Any) -> Any:
 class Settings:
     """The base of all settings: no value can be out of its bounds."""
 
+    # What every run had and none needs to choose: old RUNs say it, with these values.
+    RETIRED: ClassVar[Mapping[str, Any]] = {}
+
     def __post_init__(self):
         kinds = get_type_hints(type(self))
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            complaint = _kind_complaint(value, kinds[field.name])
-            complaint = complaint or field.metadata["bounds"].complaint(value)
+            complaint = _complaint(value, kinds[field.name], field)
             if complaint:
                 shown = _text(value)
                 raise SettingError(f"{field.name}={shown}: must be {complaint}")
+
+
+def _complaint(value: Any, kind: Any, field: dataclasses.Field) -> str:
+    return _kind_complaint(value, kind) or field.metadata["bounds"].complaint(value)
 
 
 def _kind_complaint(value: Any, kind: Any) -> str:
@@ -102,6 +99,8 @@ def _kind_complaint(value: Any, kind: Any) -> str:
         wrong = any(_kind_complaint(v, get_args(kind)[0]) for v in kinds)
         return "numbers with commas between" if wrong else ""
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if number and isinstance(value, int) and abs(value) > LARGEST:
+        return "a number that 32 bits can hold"
     good = {
         bool: isinstance(value, bool),
         int: number and isinstance(value, int),
@@ -124,11 +123,21 @@ def override(
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
         owners = [i for i, config in enumerate(configs) if name in names(config)]
+        if equals and not owners and _is_retired(name, text, configs):
+            continue
         if not equals or not owners:
             raise SettingError(f"--set {assignment}: {_unknown(name, configs, others)}")
         for i in owners:
             values[i][name] = parse(name, text, configs[i])
     return tuple(dataclasses.replace(c, **v) for c, v in zip(configs, values))
+
+
+def _is_retired(name: str, text: str, configs: Sequence[Settings]) -> bool:
+    """Return whether a setting is retired; refuse it with another value than it had."""
+    always = [config.RETIRED[name] for config in configs if name in config.RETIRED]
+    if always and text not in (_text(always[0]), _text(always[0]).removesuffix(".0")):
+        raise SettingError(f"--set {name}={text}: now always {_text(always[0])}")
+    return bool(always)
 
 
 def names(config: Settings | type[Settings]) -> list[str]:
@@ -160,7 +169,7 @@ def parse(name: str, text: str, config: Settings | type[Settings]) -> Any:
     except (ValueError, KeyError):
         complaint = _WANTED.get(wanted, "numbers with commas between")
     else:
-        complaint = field.metadata["bounds"].complaint(value)
+        complaint = _complaint(value, wanted, field)
     if complaint:
         raise SettingError(f"--set {name}={text}: must be {complaint}")
     return value
@@ -186,12 +195,13 @@ def from_json(kind: type[Chosen], values: Mapping[str, Any]) -> Chosen:
     """
     known = names(kind)
     for name in sorted(set(values) - set(known)):
-        if name not in RETIRED:
+        if name not in kind.RETIRED:
             raise SettingError(f"unknown setting {name} of {kind.__name__}")
-        if values[name] != RETIRED[name]:
+        if values[name] != kind.RETIRED[name]:
+            always = _text(kind.RETIRED[name])
             raise SettingError(
-                f"{name}={_text(values[name])}: now always {_text(RETIRED[name])}; use "
-                "the version of this program that made the run"
+                f"{name}={_text(values[name])}: now always {always}; use the version "
+                "of this program that made the run"
             )
     kept = {name: value for name, value in values.items() if name in known}
     return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in kept.items()})

@@ -11,7 +11,6 @@ import toy
 import train
 from tcnlm.models import MODELS, model_class
 from tcnlm.settings import (
-    RETIRED,
     SettingError,
     describe,
     from_json,
@@ -60,6 +59,7 @@ def test_an_unknown_name_is_refused_naming_the_known(assignment):
         ("use_bias=1", "true or false"),
         ("cutoffs=1;2", "numbers with commas"),
         ("units=0", "at least 1"),
+        ("units=99999999999999999999", "32 bits"),
         ("dropout=1.0", "below 1"),
         ("dropout=-0.1", "at least 0"),
         ("encoder_input=words", "counts or log or frequencies"),
@@ -101,18 +101,31 @@ def test_settings_of_another_version_are_refused():
 
 
 def test_a_retired_setting_is_taken_with_the_value_that_it_always_had():
-    then = {**dataclasses.asdict(CONFIG(units=7)), **RETIRED}
+    then = {**dataclasses.asdict(CONFIG(units=7)), **CONFIG.RETIRED}
+    assert len(CONFIG.RETIRED) == 6
     assert from_json(CONFIG, then) == CONFIG(units=7)
-    for name, value in RETIRED.items():
+    for name, value in CONFIG.RETIRED.items():
         assert name not in names(CONFIG)
         other = value + 1 if isinstance(value, (int, float)) else "other"
         with pytest.raises(SettingError, match=f"{name}=.*now always"):
             from_json(CONFIG, {**then, name: other})
 
 
+def test_a_command_may_still_say_what_a_retired_setting_always_was():
+    for text in ("forget_bias=1.0", "forget_bias=1", "factor_initializer=orthogonal"):
+        assert override((CONFIG(),), [text]) == (CONFIG(),)
+    for text in ("forget_bias=2", "forget_bias=", "factor_initializer=foo"):
+        with pytest.raises(SettingError, match=f"--set {text}: now always"):
+            override((CONFIG(),), [text])
+    with pytest.raises(SettingError, match="write name=value"):
+        override((model_class("lstm").Config(),), ["forget_bias=1.0"])
+
+
 @pytest.mark.parametrize(
     ("values", "complaint"),
     [
+        ({"units": 2**31}, "units=2147483648: must be a number that 32 bits"),
+        ({"dropout": 10**400}, "dropout=10*: must be a number that 32 bits"),
         ({"units": 0}, "units=0: must be at least 1"),
         ({"units": "7"}, "units=7: must be a whole number"),
         ({"units": True}, "units=true: must be a whole number"),

@@ -47,6 +47,8 @@ HEAD_START_CLIP = 5.0
 class TopicConfig(Settings):
     """Settings of the neural topic model itself."""
 
+    RETIRED = {"prior_mean": 0.0}  # of theta: it would only move b
+
     num_topics: int = setting(
         100, "paper, Tables 2 to 4: 50, 100 and 150 topics", least=1
     )
@@ -95,6 +97,8 @@ class Config(TopicConfig):
 @dataclass(frozen=True)
 class JointConfig(TopicConfig, RecurrentConfig):
     """Settings of a language model with the neural topic model."""
+
+    RETIRED = {**TopicConfig.RETIRED, "kl_warmup_steps": 0}
 
     topic_weight: float = setting(
         1.0, "of the topic model's loss; 1 in the paper, eq. 17", least=0

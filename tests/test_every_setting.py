@@ -81,3 +81,12 @@ def test_settings_within_bounds_train_or_are_refused_by_name(name, toy_data, dat
     terms = model.train_step(next(iter(rows.batches(4, 1, 0, 0))), optimizer)
     assert int(model.steps) == 1
     assert all(np.isfinite(term) for term in terms.values())
+
+
+def test_a_head_start_that_diverges_is_refused_before_a_checkpoint(toy_data):
+    dataset, kind = Dataset(toy_data), model_class("tcnlm")
+    wild = {"head_start_rates": (1e3, 1e3), "encoder_units": (256, 256)}
+    config = KINDS["tcnlm"](**{**kind.TINY, **wild})
+    model = made("tcnlm", config, dataset.vocabulary)
+    with pytest.raises(InputError, match="head_start_rates=1000.0,1000.0: .* lower"):
+        model.prepare(dataset)

@@ -17,8 +17,10 @@ import numpy as np
 import tensorflow as tf
 from tqdm import tqdm
 
+from preprocessing.errors import InputError
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.data.batching import Batch, Rows
+from tcnlm.data.dataset import Dataset
 from tcnlm.layers.distributions import gaussian_kl
 from tcnlm.layers.neural_topics import (
     TopicDecoder,
@@ -200,7 +202,7 @@ class NeuralTopicModel(NeuralTopics, TopicsAlone):
         super().__init__(config, vocabulary, seed)
         self.make_topics()
 
-    def prepare(self, dataset: Any) -> None:
+    def prepare(self, dataset: Dataset) -> None:
         """Start the topics."""
         super().prepare(dataset)
         self.start_topics()
@@ -269,7 +271,7 @@ class NeuralTopicLanguageModel(NeuralTopics, RecurrentLanguageModel):
         loss = language + self.config.topic_weight * topic
         return {"loss": loss, **nll, **terms}
 
-    def prepare(self, dataset: Any) -> None:
+    def prepare(self, dataset: Dataset) -> None:
         """Start the embeddings and the topics, then give the topic model its lead."""
         super().prepare(dataset)
         self.start_topics()
@@ -296,6 +298,13 @@ class NeuralTopicLanguageModel(NeuralTopics, RecurrentLanguageModel):
         for number, batch in zip(steps, self._endless(rows)):
             kl_weight = min(1.0, 1.5 * number / config.head_start)
             step(batch["context"], tf.constant(kl_weight, tf.float32))
+        _, terms = self.infer_terms(self.bag(batch["context"]), training=False)
+        if not np.isfinite(list(terms.values())).all():
+            rates = ",".join(map(str, config.head_start_rates))
+            raise InputError(
+                f"head_start_rates={rates}: the topic model diverged; lower them and "
+                "begin again in another --out"
+            )
 
     def _endless(self, rows: Rows) -> Iterator[Batch]:
         for epoch in count():

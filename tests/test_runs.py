@@ -65,6 +65,19 @@ def test_a_damaged_config_is_refused_by_name(tmp_path):
         runs.read_config(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [("settings", "units", 0), ("training", "clip_norm", "5"), ("settings", "x", 1)],
+)
+def test_a_setting_that_cannot_be_is_refused_by_file_and_name(
+    part, name, value, config, toy_data, tmp_path
+):
+    config[part][name] = value
+    runs.open_run(tmp_path / "RUN", config, Dataset(toy_data).vocabulary)
+    with pytest.raises(InputError, match=rf"RUN/config.json: .*{name}"):
+        runs.load(tmp_path / "RUN")
+
+
 def test_a_folder_with_other_things_is_not_written_into(config, toy_data, tmp_path):
     (tmp_path / "thesis.tex").write_text("")
     with pytest.raises(InputError, match="not empty"):

@@ -20,7 +20,8 @@ from preprocessing.vocabulary import Vocabulary
 from tcnlm.data.dataset import Dataset
 from tcnlm.files import write_json
 from tcnlm.models import model_class
-from tcnlm.settings import from_json
+from tcnlm.models.base import Method
+from tcnlm.settings import SettingError, Settings, from_json
 from tcnlm.training.settings import Training
 
 FORMAT_VERSION = 1
@@ -28,7 +29,7 @@ WEIGHTS = "model.weights.h5"
 PACKAGES = ("tensorflow", "keras", "numpy", "gensim")
 
 
-def load(run: str | Path) -> Any:
+def load(run: str | Path) -> Method:
     """Return the trained model of a RUN: its best weights on validation."""
     config = read_config(run)
     model = make_model(config, Vocabulary.load(run))
@@ -39,13 +40,19 @@ def load(run: str | Path) -> Any:
     return model
 
 
-def make_model(config: dict[str, Any], vocabulary: Vocabulary) -> Any:
+def make_model(config: Mapping[str, Any], vocabulary: Vocabulary) -> Method:
     """Return the model of a configuration, with fresh weights."""
-    model_type = model_class(config["model"])
-    settings = from_json(model_type.Config, config["settings"])
-    model = model_type(settings, vocabulary, seed=config["seed"])
-    model.build_weights()
-    return model
+    settings, _ = settings_of(config)
+    made = model_class(config["model"])(settings, vocabulary, seed=config["seed"])
+    made.build_weights()
+    return made
+
+
+def settings_of(config: Mapping[str, Any]) -> tuple[Settings, Training]:
+    """Return the model's and the loop's settings, within their bounds."""
+    kind = model_class(config["model"]).Config
+    loop = from_json(Training, config.get("training", {}))
+    return from_json(kind, config["settings"]), loop
 
 
 def read_config(run: str | Path) -> dict[str, Any]:
@@ -64,6 +71,10 @@ def read_config(run: str | Path) -> dict[str, Any]:
             f"{path}: format version {config.get('format_version')}, but this program "
             f"reads version {FORMAT_VERSION}; train the model again"
         )
+    try:
+        settings_of(config)
+    except SettingError as error:
+        raise InputError(f"{path}: {error}") from None
     return config
 
 
@@ -95,7 +106,12 @@ def _open(path: str | Path, context: str, moved: bool) -> Dataset:
 
 
 def new_config(
-    model: str, settings: Any, training: Any, dataset: Any, seed: int, command: str
+    model: str,
+    settings: Settings,
+    training: Training,
+    dataset: Dataset,
+    seed: int,
+    command: str,
 ) -> dict[str, Any]:
     """Return all that is needed to repeat a run, ready for config.json."""
     return {
@@ -138,8 +154,7 @@ def _check_same(run: Path, old: dict[str, Any], new: dict[str, Any]) -> None:
     def flat(config: dict[str, Any]) -> dict[str, Any]:
         chosen = {key: config[key] for key in ("model", "seed")}
         data = {"data": config["data"]["fingerprint"]}
-        settings = from_json(model_class(config["model"]).Config, config["settings"])
-        loop = from_json(Training, config["training"])
+        settings, loop = settings_of(config)
         return {**chosen, **data, **_plain(settings), **_plain(loop)}
 
     was, now = flat(old), flat(new)
@@ -152,7 +167,7 @@ def _check_same(run: Path, old: dict[str, Any], new: dict[str, Any]) -> None:
         )
 
 
-def _plain(settings: Any) -> dict[str, Any]:
+def _plain(settings: Settings) -> dict[str, Any]:
     """Return a dataclass as JSON will give it back."""
     return json.loads(json.dumps(dataclasses.asdict(settings)))
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from preprocessing.errors import InputError
 from preprocessing.vocabulary import SPECIALS
+from tcnlm.data.dataset import Dataset, Split
 from tcnlm.files import replacing
 
 if TYPE_CHECKING:  # gensim takes seconds to import: only where vectors are wanted
     from gensim.models import KeyedVectors
 
 
-def starting_vectors(source: str, dataset: Any, size: int, seed: int) -> dict:
+def starting_vectors(source: str, dataset: Dataset, size: int, seed: int) -> dict:
     """Return {word id: vector [size]} from `source`: "train" or a word2vec file."""
     if source == "train":
         vectors = train_vectors(dataset, size, seed)
@@ -32,7 +33,7 @@ def check_source(source: str, size: int) -> None:
         read_vectors(Path(source), size, limit=1)
 
 
-def train_vectors(dataset: Any, size: int, seed: int) -> KeyedVectors:
+def train_vectors(dataset: Dataset, size: int, seed: int) -> KeyedVectors:
     """Return skip-gram vectors of the training sentences, keyed by word id.
 
     One worker: gensim gives the same vectors again only without threads.
@@ -54,7 +55,7 @@ def train_vectors(dataset: Any, size: int, seed: int) -> KeyedVectors:
 class Sentences:
     """The sentences of a split, again and again, as lists of id strings."""
 
-    def __init__(self, split: Any):
+    def __init__(self, split: Split):
         self.split = split
 
     def __iter__(self) -> Iterator[list[str]]:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # the registry alone needs no TensorFlow
+    from tcnlm.models.base import Method
 
 MODELS = {
     "docnade": "tcnlm.models.docnade:DocNADE",  # Larochelle and Lauly 2012
@@ -19,7 +23,7 @@ MODELS = {
 }
 
 
-def model_class(name: str) -> type:
+def model_class(name: str) -> type[Method]:
     """Return the class of a method; unknown names are refused, naming the known."""
     if name not in MODELS:
         raise ValueError(f"no model {name!r}; there are {', '.join(sorted(MODELS))}")

@@ -12,6 +12,7 @@ import tensorflow as tf
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.data.batching import Batching
 from tcnlm.data.contexts import NO_WORD
+from tcnlm.data.dataset import Dataset
 from tcnlm.data.documents import Documents, Texts
 from tcnlm.data.sequences import Sequences
 from tcnlm.layers.neural_topics import bag_of_words
@@ -50,7 +51,7 @@ class Method(tf.keras.Model):
     def check(self) -> None:
         """Refuse by InputError, before anything is written, what cannot be trained."""
 
-    def prepare(self, dataset: Any) -> None:
+    def prepare(self, dataset: Dataset) -> None:
         """Set before training what the data decides; by default nothing."""
 
     def state_apart(self) -> AbstractContextManager:

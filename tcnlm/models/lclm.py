@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from preprocessing.vocabulary import Vocabulary
+from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import Sequences
 from tcnlm.layers.lstm import GATES, ForgetBias, ZeroState, activate, remember
 from tcnlm.models import lstm
@@ -79,7 +80,7 @@ class LCLM(lstm.LSTMLanguageModel):
         """Return the preceding sentences' z [B, n, Z] and which there are, [B, n]."""
         return self.encoder(batch["preceding"])
 
-    def prepare(self, dataset: Any) -> None:
+    def prepare(self, dataset: Dataset) -> None:
         """Start both tables of embeddings alike."""
         super().prepare(dataset)
         self.encoder.embedding.embeddings.assign(self.embedding.embeddings)

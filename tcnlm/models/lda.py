@@ -19,6 +19,7 @@ import tensorflow as tf
 from tqdm import tqdm
 
 from preprocessing.vocabulary import Vocabulary
+from tcnlm.data.dataset import Dataset, Split
 from tcnlm.layers.distributions import dirichlet_kl, dirichlet_log_mean
 from tcnlm.models.base import Terms, TopicModel, TopicsAlone
 from tcnlm.settings import Settings, setting
@@ -53,7 +54,7 @@ class DirichletTopics(TopicModel):
             config.num_topics, size, config.alpha, config.iterations, name="lda"
         )
 
-    def prepare(self, dataset: Any) -> None:
+    def prepare(self, dataset: Dataset) -> None:
         """Fit the topics to the bags of the whole training documents."""
         super().prepare(dataset)
         words, split = self.vocabulary.topic_words, dataset.split("train")
@@ -190,7 +191,7 @@ def _distinct(bow: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 class Bags:
     """The documents of a split, again and again, as gensim's (id, count) pairs."""
 
-    def __init__(self, split: Any):
+    def __init__(self, split: Split):
         self.split = split
 
     def __len__(self) -> int:
@@ -202,7 +203,7 @@ class Bags:
             yield list(zip(ids.tolist(), counts.tolist()))
 
 
-def fit(split: Any, topic_words: list[str], config: Any, seed: int) -> np.ndarray:
+def fit(split: Split, topic_words: list[str], config: Config, seed: int) -> np.ndarray:
     """Return lambda [K, D] of gensim's online variational Bayes on a split's documents.
 
     config: num_topics, alpha, eta, passes, chunk_size and iterations.

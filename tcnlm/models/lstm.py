@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from preprocessing.errors import InputError
 from preprocessing.vocabulary import Vocabulary
+from tcnlm.data.dataset import Dataset
 from tcnlm.data.windows import Windows
 from tcnlm.layers.carried import CarriedState
 from tcnlm.layers.topic_lstm import TopicCompositionalLSTMCell
@@ -216,7 +217,7 @@ class LSTM(CarryingLanguageModel):
                 f"cell={self.config.cell}"
             )
 
-    def prepare(self, dataset: Any) -> None:
+    def prepare(self, dataset: Dataset) -> None:
         """Start the embeddings, and each layer at a fresh cell's product if asked."""
         super().prepare(dataset)
         if self.config.recurrent_start == "product":

@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from preprocessing.vocabulary import Vocabulary
+from tcnlm.data.dataset import Dataset
 from tcnlm.data.documents import Documents
 from tcnlm.data.word_vectors import check_source, starting_vectors
 from tcnlm.models.base import Terms, TopicsAlone
@@ -93,7 +94,7 @@ class NTM(TopicsAlone):
         """Refuse a file of vectors that is not there or does not fit."""
         check_source(self.config.embeddings, self.config.embedding_size)
 
-    def prepare(self, dataset: Any) -> None:
+    def prepare(self, dataset: Dataset) -> None:
         """Put in the words' vectors; a word that has none keeps its draw."""
         config = self.config
         vectors = starting_vectors(

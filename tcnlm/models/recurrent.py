@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from preprocessing.vocabulary import PAD, Vocabulary
+from tcnlm.data.dataset import Dataset
 from tcnlm.data.word_vectors import check_source, fill, starting_vectors
 from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax
 from tcnlm.models.base import LanguageModel
@@ -70,7 +71,7 @@ class RecurrentLanguageModel(LanguageModel):
         """Refuse a file of embeddings that is not there or does not fit."""
         check_source(self.config.embeddings, self.config.embedding_size)
 
-    def prepare(self, dataset: Any) -> None:
+    def prepare(self, dataset: Dataset) -> None:
         """Put in the word embeddings to start from, unless they are random."""
         config = self.config
         if config.embeddings != "random":

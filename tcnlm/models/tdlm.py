@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from preprocessing.vocabulary import Vocabulary
+from tcnlm.data.dataset import Dataset
 from tcnlm.models import lstm
 from tcnlm.models.base import Terms, TopicModel, language_terms, without
 from tcnlm.settings import setting
@@ -135,7 +136,7 @@ class TDLM(lstm.LSTMLanguageModel, TopicModel):
         is_content = tf.gather(self.vocabulary.topic_ids, targets) >= 0
         return tf.where(is_content, tf.gather(log_probs, targets, batch_dims=1), 0.0)
 
-    def prepare(self, dataset: Any) -> None:
+    def prepare(self, dataset: Dataset) -> None:
         """Start both tables of embeddings alike, as the published model does."""
         super().prepare(dataset)
         topic_words = self.vocabulary.ids(self.vocabulary.topic_words)

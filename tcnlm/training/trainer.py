@@ -18,7 +18,7 @@ from tcnlm.evaluation import topics
 from tcnlm.evaluation.measures import judge
 from tcnlm.evaluation.subject import Subject
 from tcnlm.files import replacing
-from tcnlm.models.base import TopicModel
+from tcnlm.models.base import Method, TopicModel
 from tcnlm.training.checkpoints import Checkpoints
 from tcnlm.training.optimization import GroupedAdam, decay
 from tcnlm.training.runs import WEIGHTS
@@ -52,7 +52,7 @@ class Trainer:
     """Trains a model on a dataset into a RUN folder."""
 
     def __init__(
-        self, model: Any, dataset: Dataset, run: Path, settings: Training, seed: int
+        self, model: Method, dataset: Dataset, run: Path, settings: Training, seed: int
     ):
         self.model, self.run, self.settings, self.seed = model, run, settings, seed
         self.measure = judge(type(model)).key

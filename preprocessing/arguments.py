@@ -11,7 +11,7 @@ from pathlib import Path
 from preprocessing import corpora
 from preprocessing.errors import InputError
 from preprocessing.pipeline import CONTEXTS, Settings
-from preprocessing.sources import Fields
+from preprocessing.sources import FORMATS, Fields
 from preprocessing.splits import DEFAULT_FRACTIONS
 from preprocessing.thresholds import ENOUGH_TOPIC_WORDS, LEAST, MOST_UNKNOWN
 from preprocessing.vocabulary import (
@@ -42,6 +42,11 @@ def corpus_of(options: argparse.Namespace) -> corpora.Corpus:
         options.format == "jsonl" or options.headers == "keep",
         "--headers drop is for news messages of several lines, in --format jsonl",
     )
+    lines = [name for name, kind in FORMATS.items() if kind.joint]
+    _require(
+        options.format in lines or not options.group,
+        f"--group makes documents of lines, of --format {' and '.join(lines)}",
+    )
     if options.format == "lee":
         _require(not given, "--format lee takes no files: gensim ships them")
         return corpora.lee_corpus()
@@ -69,7 +74,8 @@ def _file_corpus(
     options: argparse.Namespace, files: dict[str, list[Path]]
 ) -> corpora.Corpus:
     fields = Fields(options.field, options.label, options.id)
-    return corpora.file_corpus(options.format, files, fields, options.headers == "drop")
+    drop = options.headers == "drop"
+    return corpora.file_corpus(options.format, files, fields, drop, options.group)
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
@@ -185,6 +191,11 @@ def _add_source(group: argparse._ArgumentGroup) -> None:
         "(default: %(default)s)"
     )
     add("--headers", choices=("keep", "drop"), default="keep", help=purpose)
+    purpose = (
+        "tdlm, text: consecutive lines of a file that make one document, for a text "
+        "without documents such as the Penn Treebank (default: a line is one)"
+    )
+    add("--group", type=_positive, default=0, metavar="N", help=purpose)
     files = {
         "input": "all documents, to be cut by --split",
         "train": "training documents",

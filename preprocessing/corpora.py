@@ -16,6 +16,7 @@ from preprocessing.sources import (
     Document,
     Fields,
     Format,
+    grouped,
     read_aclimdb,
     read_plain,
 )
@@ -65,20 +66,23 @@ def file_corpus(
     files: Mapping[str, Sequence[Path]],
     fields: Fields,
     drop_headers: bool = False,
+    group: int = 0,
 ) -> Corpus:
     """A corpus in the format `name`, the `files` of every part given.
 
-    drop_headers: of documents that are news messages, take the bodies.
+    drop_headers: of documents that are news messages, take the bodies; group: lines of
+    a file that make a document, 0 where a line is one.
     """
     for path in (path for paths in files.values() for path in paths):
         _refuse_pipe(path)
     chosen = FORMATS[name]
     parts = {
-        part: partial(_read, chosen, paths, fields, drop_headers)
+        part: partial(_read, chosen, paths, fields, drop_headers, group)
         for part, paths in files.items()
     }
     sources = " ".join(str(path) for paths in files.values() for path in paths)
-    return Corpus(parts, chosen.sentences, f"{name}: {sources}")
+    lines = f", {group} lines a document" if group else ""
+    return Corpus(parts, chosen.sentences, f"{name}: {sources}{lines}")
 
 
 def _refuse_pipe(path: Path) -> None:
@@ -90,10 +94,17 @@ def _refuse_pipe(path: Path) -> None:
 
 
 def _read(
-    chosen: Format, paths: Sequence[Path], fields: Fields, drop_headers: bool
+    chosen: Format,
+    paths: Sequence[Path],
+    fields: Fields,
+    drop_headers: bool,
+    group: int,
 ) -> Iterator[Document]:
     for path in paths:
-        for document in chosen.read(path, fields):
+        documents = chosen.read(path, fields)
+        if group:
+            documents = grouped(documents, group, chosen.joint)
+        for document in documents:
             if drop_headers:
                 document = document._replace(text=body(document.text))
             yield document

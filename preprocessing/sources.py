@@ -9,6 +9,7 @@ import tarfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, NamedTuple
 
@@ -45,10 +46,15 @@ class Fields(NamedTuple):
 
 @dataclass(frozen=True)
 class Format:
-    """How to read a file: (path, fields) to documents, a text to sentences."""
+    """How to read a file: (path, fields) to documents, a text to sentences.
+
+    joint: what to put between lines that are to be one document; None where a line says
+    more than text.
+    """
 
     read: Callable[[Path, Fields], Iterator[Document]]
     sentences: Callable[[str], list[list[str]]]
+    joint: str | None = None
 
 
 def read_lines(path: Path) -> Iterator[str]:
@@ -97,10 +103,18 @@ def split_tdlm(document: str) -> list[list[str]]:
 
 
 FORMATS = {
-    "tdlm": Format(read_plain, split_tdlm),
-    "text": Format(read_plain, text.sentences),
+    "tdlm": Format(read_plain, split_tdlm, joint="\t"),
+    "text": Format(read_plain, text.sentences, joint="\n"),
     "jsonl": Format(read_jsonl, text.sentences),
 }
+
+
+def grouped(
+    documents: Iterator[Document], number: int, joint: str
+) -> Iterator[Document]:
+    """Every `number` consecutive lines as one document; the last may have fewer."""
+    while lines := list(islice(documents, number)):
+        yield Document(joint.join(line.text.removesuffix("\t") for line in lines))
 
 
 def _numbered_lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -39,6 +39,9 @@ class Config(CarryConfig, WordConfig):
     )
 
 
+Outputs = tuple[tf.Tensor, tf.Tensor, tf.Tensor]  # h [N, H], theta [B, K], rows [N]
+
+
 class TopicRNN(CarryingLanguageModel, TopicModel):
     """An RNN whose content words, but not its stop words, lean to the topics of theta.
 
@@ -90,9 +93,15 @@ class TopicRNN(CarryingLanguageModel, TopicModel):
             len(words), words.ids(words.topic_words), self.config.num_topics
         )
 
-    def fuse(self, hidden: tf.Tensor, context: Any) -> Any:
-        """Return h and theta: the output layer needs them apart."""
-        return hidden, context
+    def softmax_inputs(
+        self, positions: tf.Tensor, hidden: tf.Tensor, context: tf.Tensor
+    ) -> Any:
+        """Return h at positions [N, 2], theta [B, K], and whose theta is which [N]."""
+        return tf.gather_nd(hidden, positions), context, positions[:, 0]
+
+    def fuse(self, hidden: tf.Tensor, context: tf.Tensor) -> Any:
+        """Return the same of one word a row."""
+        return hidden, context, tf.range(tf.shape(hidden)[0], dtype=tf.int64)
 
     def topics(self) -> tf.Tensor:
         """Return the softmax of the rows of B over the topic vocabulary, [K, D]."""
@@ -131,11 +140,11 @@ class TopicRNN(CarryingLanguageModel, TopicModel):
         mean, log_variance = self.encoder(self.bag(batch["context"]))
         theta = self.draw(mean, log_variance) if training else mean
         real = tf.where(targets != PAD)
-        hidden = self.read(batch, theta, training)
-        joint = self._joint(real, hidden, targets, theta)
-        labels = tf.gather(self.is_stop_word, tf.gather_nd(targets, real))
-        language, _ = language_terms(tf.gather(joint, labels, batch_dims=1), targets)
-        _, nll = language_terms(tf.reduce_logsumexp(joint, axis=1), targets)
+        own, other = self._joint(
+            real, self.read(batch, theta, training), targets, theta
+        )
+        language, _ = language_terms(own, targets)
+        _, nll = language_terms(tf.reduce_logsumexp([own, other], axis=0), targets)
         kl = tf.reduce_mean(gaussian_kl(mean, log_variance))
         loss = language + kl / self.config.document_sequences
         return {"loss": loss, **nll, "kl": kl}
@@ -145,8 +154,8 @@ class TopicRNN(CarryingLanguageModel, TopicModel):
     ) -> tf.Tensor:
         """Return log p(target), nats, [B, T], the switch summed out; 0 at padding."""
         real = tf.where(targets != PAD)
-        joint = self._joint(real, hidden, targets, context)
-        log_prob = tf.reduce_logsumexp(joint, axis=1)
+        both = self._joint(real, hidden, targets, context)
+        log_prob = tf.reduce_logsumexp(both, axis=0)
         return tf.scatter_nd(real, log_prob, tf.shape(targets, tf.int64))
 
     def _joint(
@@ -155,10 +164,13 @@ class TopicRNN(CarryingLanguageModel, TopicModel):
         hidden: tf.Tensor,
         targets: tf.Tensor,
         theta: tf.Tensor,
-    ) -> tf.Tensor:
-        """Return log p(target, l) for l = 0 and 1 at positions [N, 2]: [N, 2]."""
-        outputs = self.softmax_inputs(positions, hidden, theta)
-        return self.softmax(outputs, tf.gather_nd(targets, positions))
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return log p(target, l) at positions [N, 2]: l as labelled, and not so."""
+        words = tf.gather_nd(targets, positions)
+        labels = tf.gather(self.is_stop_word, words)
+        return self.softmax(
+            self.softmax_inputs(positions, hidden, theta), words, labels
+        )
 
 
 class SwitchedSoftmax(tf.keras.layers.Layer):
@@ -183,7 +195,7 @@ class SwitchedSoftmax(tf.keras.layers.Layer):
         self.num_topics = num_topics
 
     def build(self, input_shape: Any) -> None:
-        """Make the weights for hidden states [N, H] and theta [N, K]."""
+        """Make the weights for hidden states [N, H] and theta [B, K] of rows [N]."""
         units = int(input_shape[0][-1])
         shape = self.num_topics, len(self.topic_words)
         self.words = self.add_weight("words", [units, self.vocabulary_size])
@@ -192,27 +204,38 @@ class SwitchedSoftmax(tf.keras.layers.Layer):
         self.built = True
 
     def call(
-        self, outputs: tuple[tf.Tensor, tf.Tensor], targets: tf.Tensor
-    ) -> tf.Tensor:
-        """Return log p(target, l), nats, of targets [N] with l = 0 and 1: [N, 2]."""
-        words = [-cross_entropy(targets, logits) for logits in self._logits(*outputs)]
-        return tf.stack(words, axis=1) + self._switch(outputs[0])
+        self, outputs: Outputs, targets: tf.Tensor, labels: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return log p(target, l), nats, for l the label, and for the other one, [N].
 
-    def log_probs(self, outputs: tuple[tf.Tensor, tf.Tensor]) -> tf.Tensor:
+        They are apart because the bound has the first alone, and half of the gradient.
+        """
+        hidden, theta, rows = outputs
+        plain, leaning = hidden @ self.words, self._leaning(theta)
+        none = tf.fill(tf.shape(rows), tf.shape(theta, rows.dtype)[0])
+        switch, found = self._switch(hidden), []
+        for is_stop in labels, 1 - labels:
+            leans = tf.gather(leaning, tf.where(is_stop == 1, none, rows))
+            words = -cross_entropy(targets, plain + leans)
+            found.append(words + tf.gather(switch, is_stop, batch_dims=1))
+        return tuple(found)
+
+    def log_probs(self, outputs: Outputs) -> tf.Tensor:
         """Return log p of every word, nats, with the switch summed out: [N, V]."""
-        words = [tf.nn.log_softmax(logits) for logits in self._logits(*outputs)]
-        switch = self._switch(outputs[0])[:, :, None]
+        hidden, theta, rows = outputs
+        plain = hidden @ self.words
+        content = plain + tf.gather(self._leaning(theta), rows)
+        words = [tf.nn.log_softmax(logits) for logits in (content, plain)]
+        switch = self._switch(hidden)[:, :, None]
         return tf.reduce_logsumexp(tf.stack(words, axis=1) + switch, axis=1)
 
-    def _logits(
-        self, hidden: tf.Tensor, theta: tf.Tensor
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return the words' logits [N, V] for l = 0 and for l = 1."""
-        plain = hidden @ self.words
-        shape = self.vocabulary_size, self.num_topics
-        rows = tf.transpose(self.topic_logits)
-        b = tf.scatter_nd(self.topic_words, rows, shape)  # zero for stop words
-        return plain + tf.matmul(theta, b, transpose_b=True), plain
+    def _leaning(self, theta: tf.Tensor) -> tf.Tensor:
+        """Return b_w . theta of all words [B, V], and below them a row of zeros."""
+        words = tf.transpose(theta @ self.topic_logits)
+        shape = self.vocabulary_size, tf.shape(theta)[0] + 1
+        return tf.transpose(
+            tf.scatter_nd(self.topic_words, tf.pad(words, [[0, 0], [0, 1]]), shape)
+        )
 
     def _switch(self, hidden: tf.Tensor) -> tf.Tensor:
         """Return log p(l | h) for l = 0 and 1, [N, 2]."""

@@ -7,6 +7,7 @@ from scipy import sparse
 from preprocessing.errors import InputError
 from tcnlm.evaluation import classification
 from tcnlm.evaluation.classification import Classification, classify
+from tcnlm.evaluation.sigmoid_network import classify_by_network
 
 CENTRES = np.array([[0, 4, 0], [4, 0, 0], [0, 0, 4]])
 
@@ -101,7 +102,7 @@ def test_the_strength_of_best_validation_accuracy_is_taken(rng):
     train = rng.standard_normal((100, 151))
     train[:, 0] += 4 * labels
     result = classify(train, labels, train, labels)
-    held = classification._held_out(labels, np.random.default_rng(0))
+    held = classification.held_out(labels, np.random.default_rng(0))
     rest = np.setdiff1d(np.arange(100), held)
     scores = {}
     for c in classification.STRENGTHS:
@@ -115,7 +116,7 @@ def test_the_strength_of_best_validation_accuracy_is_taken(rng):
 def test_the_validation_part_is_drawn_by_the_seed(rng):
     labels = np.repeat([0, 1, 2], [20, 11, 4])
     first, again, other = (
-        classification._held_out(labels, np.random.default_rng(seed))
+        classification.held_out(labels, np.random.default_rng(seed))
         for seed in (1, 1, 2)
     )
     assert first.tolist() == again.tolist() != other.tolist()
@@ -146,3 +147,27 @@ def test_bad_labels_are_named(labels, message):
     vectors = np.zeros((6, 2))
     with pytest.raises(InputError, match=message):
         classify(vectors, np.array(labels), vectors, np.zeros(6, int))
+
+
+def test_the_sigmoid_network_tells_what_a_plane_parts_and_repeats_itself(rng):
+    train, test = clouds(rng, 300), clouds(rng, 90)
+    first, second = (classify_by_network(*train, *test, seed=3) for _ in range(2))
+    assert first == second
+    assert first.error_rate == 0
+
+
+def test_the_sigmoid_network_tells_what_no_plane_parts(rng):
+    places = rng.choice([-1.0, 1.0], size=[1200, 2])
+    labels = (places.prod(axis=1) > 0).astype(int)
+    vectors = places + 0.1 * rng.standard_normal(places.shape)
+    halves = vectors[:800], labels[:800], vectors[800:], labels[800:]
+    assert classify(*halves).accuracy < 0.7 < classify_by_network(*halves).accuracy
+
+
+def test_the_networks_error_rate_is_the_share_of_wrong_answers(rng):
+    # Three of fifteen documents are not what their place says.
+    places = np.repeat([0, 1, 2, 0], [8, 2, 2, 3])
+    labels = np.repeat([0, 1, 2, 1], [8, 2, 2, 3])
+    result = classify_by_network(*clouds(rng, 300), CENTRES[places], labels)
+    assert result.error_rate == pytest.approx(3 / 15)
+    assert result.c is None

@@ -14,6 +14,7 @@ from preprocessing.errors import InputError
 from preprocessing.vocabulary import GO
 from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation import document_sections
+from tcnlm.evaluation.classification import Classification
 from tcnlm.evaluation.features import document_vectors
 from tcnlm.models import MODELS, model_class
 
@@ -92,9 +93,12 @@ def test_documents_are_measured_by_the_command_and_shown_on_the_page(
     assert found["retrieval"]["curves"]["bag_of_words"]["0.2"] == 1.0  # as themes part
     assert found["retrieval"]["chance"] == pytest.approx(1 / 3, abs=0.02)
     assert found["classification"]["accuracy"] > 0.5
+    assert found["classification"]["rows"].keys() == {"vector", "bag of words"}
+    assert found["classification"]["rows"]["bag of words"]["logistic"]["accuracy"] == 1
+    assert len(found["classification"]["picture"]["x"]) == 18
     assert "retrieval, precision at .02" in done.stdout
     page = (run / "report.html").read_text()
-    for title in ("Documents", "Retrieval", "Units"):
+    for title in ("Documents", "Retrieval", "Classification", "Units"):
         assert f"<h2>{title}</h2>" in page
     kept = np.load(file, allow_pickle=False)
     assert kept["vectors"].shape == (18, 6)
@@ -104,12 +108,49 @@ def test_documents_are_measured_by_the_command_and_shown_on_the_page(
     assert kept["ids"].tolist() == split.ids
     record = json.loads((tmp_path / "record.json").read_text())
     assert "queries" not in record["evaluation"]["retrieval"]
+    assert "picture" not in record["evaluation"]["classification"]
 
 
 def test_data_without_labels_says_how_to_have_them(toy_data):
     data = Dataset(toy_data)
     splits = data.split("train"), data.split("test")
     vectors = tuple(np.ones([split.num_documents, 2]) for split in splits)
-    for measure in (document_sections.retrieval, document_sections.classification):
-        with pytest.raises(InputError, match="no labels: make it again.*--label"):
-            measure(vectors, *splits)
+    with pytest.raises(InputError, match="no labels: make it again.*--label"):
+        document_sections.retrieval(vectors, *splits)
+    with pytest.raises(InputError, match="no labels: make it again.*--label"):
+        document_sections.classification(vectors, splits, {}, data)
+
+
+def test_classifiers_learn_from_every_other_split_by_parts(labelled, monkeypatch):
+    data = Dataset(labelled)
+    splits = [data.split(name) for name in ("train", "valid", "test")]
+    vectors = [np.arange(3.0) + np.zeros([s.num_documents, 1]) for s in splits]
+    seen = []
+
+    def watched(train, labels, *test):
+        seen.append((train, labels))
+        return Classification(1.0, 1.0)
+
+    for name in ("classify", "classify_by_network"):
+        monkeypatch.setattr(document_sections, name, watched)
+    parts = {"first": 2, "second": 1}
+    rows = document_sections.classification(vectors, splits, parts, data)["rows"]
+    assert list(rows) == ["vector", "first", "second", "bag of words"]
+    columns = [[0, 1, 2]] * 2 + [[0, 1]] * 2 + [[2]] * 2
+    assert [train[0].tolist() for train, _ in seen[:-1]] == columns
+    expected = [*splits[0].labels, *splits[1].labels]
+    assert all(labels.tolist() == expected for _, labels in seen)
+    assert len(seen[-1][0].toarray()) == len(expected)
+
+
+def test_topic_rnns_vector_is_its_mean_and_the_state_after_the_last_word(labelled):
+    data = Dataset(labelled)
+    model, split = make_model("topic_rnn", data), data.split("test")
+    vectors = document_vectors(model, split)
+    assert sum(model.feature_parts().values()) == vectors.shape[1]
+    for row in range(3):
+        words = [w for sentence in split.document(row) for w in (GO, *sentence)]
+        hidden = model.hidden(tf.constant([words]), (), training=False)
+        mean, _ = model.encoder(model.bag(split.content(row)[None]))
+        expected = np.concatenate([mean[0], hidden[0, -1]])
+        np.testing.assert_allclose(vectors[row], expected, rtol=1e-4, atol=1e-6)

@@ -51,6 +51,7 @@ class Split:
             np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
             for name in ("tokens", "sentences", "documents")
         )
+        self.name = folder.name
         self.num_topic_words = len(vocabulary.topic_words)
         self.labels, self.ids = _labels(folder), _ids(folder)
         self.length = settings["sequence_length"]

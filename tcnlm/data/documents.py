@@ -58,15 +58,17 @@ class DocumentRows(Rows):
 
     def batch(self, rows: np.ndarray) -> Batch:
         """Return the content words of these documents."""
-        words = [self.split.content(i) for i in self.documents[rows]]
-        return {"words": pad(words, NO_WORD, 1)}
+        return _words(self.split, self.documents[rows])
 
 
 @dataclass(frozen=True)
 class Texts(Batching):
-    """A row is a document from its first word to its last: inputs, targets [B, T]."""
+    """A row is a document from its first word to its last: inputs, targets [B, T].
 
-    arrays = {**WORDS, **CONTEXT}
+    words [B, N]: its content words, as in `Documents`.
+    """
+
+    arrays = {**WORDS, **CONTEXT, **Documents.arrays}
 
     def rows(self, split: Split) -> TextRows:
         """Return the documents of a split that have a sentence."""
@@ -80,3 +82,11 @@ class TextRows(TargetRows):
         bounds = split.stream.starts[split.documents]
         self.documents = np.flatnonzero(np.diff(bounds))
         super().__init__(split, bounds[self.documents], bounds[self.documents + 1])
+
+    def batch(self, rows: np.ndarray) -> Batch:
+        """Return all words of these documents, and the content words by themselves."""
+        return {**super().batch(rows), **_words(self.split, self.documents[rows])}
+
+
+def _words(split: Split, documents: np.ndarray) -> Batch:
+    return {"words": pad([split.content(i) for i in documents], NO_WORD, 1)}

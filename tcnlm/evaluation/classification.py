@@ -23,12 +23,25 @@ class Classification:
 
     accuracy: float
     macro_f1: float  # mean over the labels that a test document has or was given
-    c: float  # inverse strength of the regularisation, chosen on training documents
+    c: float | None = None  # inverse strength of logistic regression's regularisation
 
     @property
     def error_rate(self) -> float:
         """The share of test documents that get another label than theirs."""
         return 1 - self.accuracy
+
+
+def figures(
+    labels: np.ndarray, predicted: np.ndarray, c: float | None = None
+) -> Classification:
+    """Return what predicted labels [N] get right."""
+    from sklearn.metrics import f1_score
+
+    return Classification(
+        accuracy=float(np.mean(predicted == labels)),
+        macro_f1=float(f1_score(labels, predicted, average="macro")),
+        c=c,
+    )
 
 
 def classify(
@@ -45,23 +58,23 @@ def classify(
     equals the smallest; then it is fitted to all of them. Vectors are standardised by
     the mean and deviation of what is fitted; sparse ones are scaled only, not centred.
     """
-    from sklearn.metrics import f1_score
-
-    rows = labelled(train_vectors, train_labels, "training documents")
-    train_vectors, train_labels = train_vectors[rows], train_labels[rows]
-    rows = labelled(test_vectors, test_labels, "test documents")
-    test_vectors, test_labels = test_vectors[rows], test_labels[rows]
+    train_vectors, train_labels = usable(train_vectors, train_labels, "training")
+    test_vectors, test_labels = usable(test_vectors, test_labels, "test")
     c = _choose(train_vectors, train_labels, np.random.default_rng(seed))
     predicted = _fit(train_vectors, train_labels, c).predict(test_vectors)
-    return Classification(
-        accuracy=float(np.mean(predicted == test_labels)),
-        macro_f1=float(f1_score(test_labels, predicted, average="macro")),
-        c=c,
-    )
+    return figures(test_labels, predicted, c)
+
+
+def usable(
+    vectors: Vectors, labels: np.ndarray, name: str
+) -> tuple[Vectors, np.ndarray]:
+    """Return the vectors and labels of the documents that have one."""
+    rows = labelled(vectors, labels, f"{name} documents")
+    return vectors[rows], labels[rows]
 
 
 def _choose(vectors: Vectors, labels: np.ndarray, rng: np.random.Generator) -> float:
-    held = _held_out(labels, rng)
+    held = held_out(labels, rng)
     rest = np.setdiff1d(np.arange(len(labels)), held)
 
     def accuracy(c: float) -> float:
@@ -71,7 +84,7 @@ def _choose(vectors: Vectors, labels: np.ndarray, rng: np.random.Generator) -> f
     return max(STRENGTHS, key=accuracy)
 
 
-def _held_out(labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def held_out(labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return one document in `HELD_OUT` of every label, rounded down."""
     kinds = [np.flatnonzero(labels == label) for label in np.unique(labels)]
     if len(kinds) < 2 or max(map(len, kinds)) < HELD_OUT:

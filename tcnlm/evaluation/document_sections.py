@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -12,7 +13,7 @@ from scipy import sparse
 from preprocessing.errors import InputError
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.data.dataset import Dataset, Split
-from tcnlm.evaluation.classification import classify
+from tcnlm.evaluation.classification import Classification, classify
 from tcnlm.evaluation.documents import Unigram, summarise
 from tcnlm.evaluation.retrieval import (
     chance,
@@ -21,11 +22,13 @@ from tcnlm.evaluation.retrieval import (
     nearest,
     precision_at_fractions,
 )
+from tcnlm.evaluation.sigmoid_network import classify_by_network
 from tcnlm.models.base import DocumentModel
 
 ORDERS = 5  # of the words, each drawn by a seed of its own
 HEADLINE = 0.02  # the fraction that tables show; Gupta et al. 2019
 QUERIES, NEIGHBOURS = 5, 3  # shown on the page
+PICTURED = 10_000  # documents of the picture; Dieng et al. 2017
 BATCH = 64
 
 
@@ -133,12 +136,63 @@ def _shown(split: Split, document: int, data: Dataset) -> dict[str, Any]:
 
 
 def classification(
-    vectors: tuple[np.ndarray, np.ndarray], train: Split, test: Split
-) -> dict[str, float]:
-    """Return what logistic regression on the vectors gets right."""
-    train_vectors, test_vectors = vectors
-    found = classify(train_vectors, _labels(train), test_vectors, _labels(test))
-    return {**asdict(found), "error_rate": found.error_rate}
+    vectors: Sequence[np.ndarray],
+    splits: Sequence[Split],
+    parts: Mapping[str, int],
+    data: Dataset,
+) -> dict[str, Any]:
+    """Return what two classifiers on the vectors get right of the last split.
+
+    They are fitted to the labelled documents of all others. Beside the whole vectors
+    stand their `parts`, by size, and the log counts of all words, for logistic
+    regression. "picture": the vectors in two dimensions.
+    """
+    labels = [_labels(split) for split in splits]
+    fitted = np.concatenate(labels[:-1])
+    tables = {"vector": (np.concatenate(vectors[:-1]), vectors[-1])}
+    ends = np.cumsum([0, *parts.values()])
+    for name, low, high in zip(parts, ends, ends[1:]):
+        tables[name] = tuple(table[:, low:high] for table in tables["vector"])
+    rows = {
+        name: {
+            "logistic": _figures(classify(train, fitted, test, labels[-1])),
+            "network": _figures(classify_by_network(train, fitted, test, labels[-1])),
+        }
+        for name, (train, test) in tables.items()
+    }
+    bags = [_all_words(split, len(data.vocabulary)) for split in splits]
+    train, test = sparse.vstack(bags[:-1]).tocsr(), bags[-1]
+    found = classify(train, fitted, test, labels[-1])
+    rows["bag of words"] = {"logistic": _figures(found)}
+    picture = {**plane(vectors[-1], labels[-1]), "names": data.meta["labels"]}
+    return {**rows["vector"]["logistic"], "rows": rows, "picture": picture}
+
+
+def _figures(found: Classification) -> dict[str, float]:
+    stated = {name: value for name, value in asdict(found).items() if value is not None}
+    return {**stated, "error_rate": found.error_rate}
+
+
+def _all_words(split: Split, size: int) -> sparse.csr_matrix:
+    """Return the log counts [N, V] of all words of a split's documents."""
+    bounds = split.sentences[split.documents]
+    documents = [split.tokens[a:b] for a, b in zip(bounds[:-1], bounds[1:])]
+    return log_count_vectors(documents, size)
+
+
+def plane(vectors: np.ndarray, labels: np.ndarray) -> dict[str, list]:
+    """Return the places of labelled documents on their two main axes (PCA).
+
+    By NumPy, since a topic model that has collapsed gives vectors without any axis.
+    """
+    rows = np.random.default_rng(0).permutation(np.flatnonzero(labels >= 0))
+    rows = np.sort(rows[:PICTURED])
+    centred = vectors[rows] - vectors[rows].mean(axis=0)
+    deviation = centred.std(axis=0)
+    standard = centred / np.where(deviation > 0, deviation, 1)
+    _, axes = np.linalg.eigh(standard.T @ standard)  # the main axis last
+    x, y = (standard @ axes[:, [-1, -min(2, len(axes))]]).T.round(3).tolist()
+    return {"x": x, "y": y, "labels": labels[rows].tolist()}
 
 
 def _labels(split: Split) -> np.ndarray:

@@ -108,10 +108,18 @@ class Subject:
         }
 
     @cached_property
-    def classification(self) -> dict[str, float]:
-        """How well a linear classifier tells labels by its vectors."""
+    def classification(self) -> dict[str, Any]:
+        """How well classifiers tell labels by its vectors.
+
+        To test they are fitted to the validation documents too: none was learned from.
+        """
+        train, measured = self.vectors
+        splits, vectors = [self.train, self.rows.split], [train, measured]
+        if self.rows.split.name == "test":
+            splits.insert(1, self.dataset.split("valid"))
+            vectors.insert(1, document_vectors(self.model, splits[1]))
         return document_sections.classification(
-            self.vectors, self.train, self.rows.split
+            vectors, splits, self.model.feature_parts(), self.dataset
         )
 
     @cached_property

@@ -54,6 +54,10 @@ class Method(tf.keras.Model):
     def prepare(self, dataset: Dataset) -> None:
         """Set before training what the data decides; by default nothing."""
 
+    def feature_parts(self) -> dict[str, int]:
+        """Return what `features` puts side by side, and the size of each part."""
+        return {}
+
     def state_apart(self) -> AbstractContextManager:
         """Return a context that leaves what batches leave to the next as it was."""
         return nullcontext()

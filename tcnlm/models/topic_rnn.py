@@ -69,7 +69,6 @@ class TopicRNN(CarryingLanguageModel, TopicModel):
     the softmax of its row of B, which ranks words as the paper does.
     """
 
-    document_batching, features = TopicModel.document_batching, TopicModel.features
     Config = Config
     TINY = {
         "units": 6,
@@ -110,6 +109,18 @@ class TopicRNN(CarryingLanguageModel, TopicModel):
     def infer(self, bow: tf.Tensor) -> tf.Tensor:
         """Return softmax(mu) [B, K] of bags [B, D]."""
         return tf.nn.softmax(self.encoder(bow)[0])
+
+    def feature_parts(self) -> dict[str, int]:
+        """Return the sizes of the two parts of a document's vector."""
+        return {"topics": self.config.num_topics, "last state": self.config.units}
+
+    def features(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
+        """Return mu of the whole document, and the state after its last word, [B, F].
+
+        The paper's features: "the output of the inference network" and the last state.
+        """
+        mean, _ = self.encoder(self.bag(batch["words"]))
+        return tf.concat([mean, super().features(batch)], axis=1)
 
     def context(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
         """Return mu [B, K]."""

@@ -12,7 +12,12 @@ def document_sections(
     evaluation: Mapping[str, Any], figures: Mapping[str, bytes]
 ) -> str:
     """Return all that is said of documents as such; nothing where there is nothing."""
-    parts = _perplexity(evaluation), _retrieval(evaluation, figures), _units(evaluation)
+    parts = (
+        _perplexity(evaluation),
+        _retrieval(evaluation, figures),
+        _classification(evaluation, figures),
+        _units(evaluation),
+    )
     return "\n".join(filter(None, parts))
 
 
@@ -59,6 +64,29 @@ def _retrieval(evaluation: Mapping[str, Any], figures: Mapping[str, bytes]) -> s
         + note(text)
         + table(("label", "cosine", "its first topic words"), ("", "number", ""), rows)
     )
+
+
+def _classification(evaluation: Mapping[str, Any], figures: Mapping[str, bytes]) -> str:
+    found = evaluation.get("classification")
+    if not found:
+        return ""
+    titles = ("from", "logistic regression", "50 sigmoid units")
+    rows = [
+        (name, *(_percent(row.get(kind)) for kind in ("logistic", "network")))
+        for name, row in found["rows"].items()
+    ]
+    text = "Documents of the split that get another label than theirs, by classifiers "
+    text += "fitted to all other labelled documents. Bag of words: log counts."
+    return (
+        "<h2>Classification</h2>"
+        + table(titles, ("", "number", "number"), rows)
+        + note(text)
+        + image(figures.get("vectors"), "documents by their vectors, coloured by label")
+    )
+
+
+def _percent(found: Mapping[str, float] | None) -> str:
+    return f"{found['error_rate']:.2%}" if found else "–"
 
 
 def _units(evaluation: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, ScalarFormatter
@@ -49,6 +50,9 @@ def all_figures(
             for name, curve in found["curves"].items()
         }
         yield "retrieval", retrieval_curve(curves, found["chance"])
+    found = evaluation.get("classification")
+    if found:
+        yield "vectors", vectors(**found["picture"])
     topics = evaluation["topics"]
     if topics is None:
         return
@@ -180,6 +184,22 @@ def retrieval_curve(
     axes.set_ylim(bottom=0)
     axes.grid(axis="y", color=LIGHT, lw=0.8)
     axes.legend(fontsize=8, frameon=False, labelcolor=INK)
+    return figure
+
+
+def vectors(
+    x: Sequence[float], y: Sequence[float], labels: Sequence[int], names: Sequence[str]
+) -> Figure:
+    """Draw documents' vectors on their two main axes, their labels as colours."""
+    figure = Figure(figsize=(9, 5), layout="constrained")
+    title = f"Vectors of {len(labels):,} documents on their two main axes"
+    axes = _axes(figure.subplots(), title, "first axis", "second axis")
+    colours = colormaps["tab20" if len(names) > 10 else "tab10"].colors
+    axes.scatter(x, y, s=3, alpha=0.4, lw=0, color=[colours[i % 20] for i in labels])
+    for i, name in enumerate(names):
+        axes.scatter([], [], s=12, color=colours[i % 20], label=name)
+    beside = {"loc": "center left", "bbox_to_anchor": (1, 0.5), "frameon": False}
+    axes.legend(fontsize=8, labelcolor=INK, **beside)
     return figure
 
 

@@ -35,9 +35,10 @@ def record(run: Path, evaluation: Mapping[str, Any]) -> dict[str, Any]:
 
 def _without_text(evaluation: Mapping[str, Any]) -> dict[str, Any]:
     kept = {k: v for k, v in evaluation.items() if k != "documents"}
-    if kept.get("retrieval"):
-        parts = kept["retrieval"].items()
-        kept["retrieval"] = {k: v for k, v in parts if k != "queries"}
+    for section, left_out in (("retrieval", "queries"), ("classification", "picture")):
+        if kept.get(section):
+            parts = kept[section].items()
+            kept[section] = {k: v for k, v in parts if k != left_out}
     return kept
 
 

@@ -48,7 +48,7 @@ class Ours:
 
     def __init__(self, model: Any, batches: Sequence[Batch], lazy: bool = False):
         self.batches = batches
-        self.targets = count_targets(batches)
+        self.targets = sum(map(model.count_words, batches))
         optimizer = GroupedAdam(model.parameter_groups(), Training().clip_norm, lazy)
         self.step = tf.function(
             lambda batch: model.train_step(batch, optimizer),

@@ -9,7 +9,7 @@ import tensorflow as tf
 from tensorflow.python.framework import op_callbacks
 from tiny import make_model
 
-from benchmarks import bench, floor, rates, train_step
+from benchmarks import bench, documents, floor, rates, train_step
 from benchmarks.memory import Peak
 from benchmarks.synthetic import Corpus, write_data
 from benchmarks.systems import Products, fastest
@@ -179,3 +179,26 @@ def test_rates_of_several_runs_are_written_the_highest_first(
     assert sorted(names) == ["lclm", "lstm"]  # LDA takes no steps
     assert int(values[0]) >= int(values[1]) > 0
     assert capsys.readouterr().out == file.read_text()
+
+
+# --- Documents ----------------------------------------------------------------------
+
+
+def test_docnades_floor_is_the_products_of_its_softmax_both_ways():
+    forward, to_h, to_v = documents.softmax_products(words=7, units=3, size=11)
+    assert forward[:3] == (7, 3, 11)
+    assert to_h[:3] == (7, 11, 3)
+    assert to_v[:3] == (3, 7, 11)
+
+
+def test_the_table_of_documents_has_every_system_beside_the_floor(data):
+    systems = documents.systems(data, units=4)
+    counts = {
+        systems[name].targets for name in (*documents.OBJECTIVES, documents.FLOOR)
+    }
+    assert len(counts) == 1  # all read the same words
+    table = documents.table(documents.measure(systems, rounds=1))
+    rows = [line.split("|")[1].strip() for line in table.split("\n")[2:]]
+    assert rows == [*documents.OBJECTIVES, documents.FLOOR, "gensim's LDA, a pass"]
+    floor = table.split("\n")[2 + rows.index(documents.FLOOR)]
+    assert floor.endswith("| 1.00 |")

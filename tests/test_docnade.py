@@ -280,3 +280,39 @@ def test_an_empty_document_costs_nothing(rng):
     np.testing.assert_allclose(
         model.features(empty)[0], oracle.sigmoid(model.nade.c.numpy()), rtol=1e-5
     )
+
+
+# --- Words left out -----------------------------------------------------------------
+
+
+def test_a_words_weight_is_what_it_counts_in_the_sums_after_it(rng):
+    layer, weights = make_layer(rng), np.array([[2.0, 0.0, 0.5]])
+    W, c = layer.W.numpy(), layer.c.numpy()
+    after = [c, c + 2 * W[3], c + 2 * W[3]]
+    found = layer.hidden(np.array([[3, 1, 4]], np.int32), weights)
+    assert_close(found[0], oracle.sigmoid(np.stack(after)))
+    whole = layer.vector(np.array([[3, 1, 4]], np.int32), weights)
+    assert_close(whole[0], oracle.sigmoid(c + 2 * W[3] + 0.5 * W[4]))
+
+
+@pytest.mark.parametrize("objective", [{}, {"objective": "split"}, {"sampled": 3}])
+def test_words_are_left_out_in_training_only(rng, objective):
+    model = make_model(rng, word_dropout=0.9, **objective)
+    seen = []
+    vector, hidden = model.nade.vector, model.nade.hidden
+    model.nade.vector = lambda words, w=1.0: seen.append(w) or vector(words, w)
+    model.nade.hidden = lambda words, w=1.0: seen.append(w) or hidden(words, w)
+    batch = {"words": tf.constant(np.tile(DOCUMENTS, [50, 1]))}
+    model.objective(batch, training=True)
+    kept = np.asarray(seen.pop())
+    assert set(np.unique(kept).round(4)) == {0.0, 10.0}
+    assert kept.mean() == pytest.approx(1, abs=0.3)
+    model.objective(batch, training=False)
+    model.features(batch)
+    assert seen == [1.0, 1.0]
+
+
+def test_the_words_bias_starts_at_the_log_of_their_frequencies():
+    model = DocNADE(Config(units=H), VOCABULARY)
+    model.build_weights()
+    assert_close(model.nade.b, np.log(np.array([9, 7, 5, 3, 1]) / 25))

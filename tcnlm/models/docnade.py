@@ -45,6 +45,9 @@ class Config(Settings):
         "of V: N(0, 2/H), AYLIEN's, or \"uniform\", U[0, 1/DH), the authors'",
         choices=("uniform", "normal"),
     )
+    word_dropout: float = setting(
+        0.0, "share of the words before a word that h leaves out", least=0, below=1
+    )
     learning_rate: float = setting(
         1e-2, "of Adam; the authors' .001 is SGD's, AYLIEN's 4e-4 Adam's", above=0
     )
@@ -54,8 +57,8 @@ class DocumentNade(tf.keras.layers.Layer):
     """h_i = act(c + sum_{k<i} W[x_k]) and p(x_i | x_<i) = softmax(V h_i + b)[x_i].
 
     Documents are words [B, N] with -1 only after their end. Weights W, V [D, H], c [H],
-    b [D], all of them in the words' rows. At first W is U[0, 1/DH), as in the authors'
-    code, and both biases are 0.
+    b [D], all of them in the words' rows. At first W is U[0, 1/DH), c is 0, and b the
+    log of the words' frequencies, as the authors' tree starts at theirs.
     """
 
     def __init__(
@@ -64,6 +67,7 @@ class DocumentNade(tf.keras.layers.Layer):
         units: int,
         activation: str = "sigmoid",
         output_start: str = "uniform",
+        log_frequencies: Any = 0.0,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -77,21 +81,27 @@ class DocumentNade(tf.keras.layers.Layer):
         self.W = self.add_weight("W", [num_words, units], initializer=start)
         self.c = self.add_weight("c", [units], initializer="zeros")
         self.V = self.add_weight("V", [num_words, units], initializer=output)
-        self.b = self.add_weight("b", [num_words], initializer="zeros")
+        self.b = self.add_weight(
+            "b", [num_words], initializer=draw.Constant(log_frequencies)
+        )
 
-    def vector(self, words: tf.Tensor) -> tf.Tensor:
-        """Return act(c + the sum over all words), [B, H]: no order is in it."""
-        return self.activation(self.c + tf.reduce_sum(self._rows(words), axis=1))
+    def vector(self, words: tf.Tensor, weights: Any = 1.0) -> tf.Tensor:
+        """Return act(c + the sum over all words), [B, H]: no order is in it.
 
-    def hidden(self, words: tf.Tensor) -> tf.Tensor:
-        """Return every h_i, [B, N, H]."""
-        before = tf.cumsum(self._rows(words), axis=1, exclusive=True)
+        weights [B, N]: what each word counts in the sum.
+        """
+        rows = self._rows(words, weights)
+        return self.activation(self.c + tf.reduce_sum(rows, axis=1))
+
+    def hidden(self, words: tf.Tensor, weights: Any = 1.0) -> tf.Tensor:
+        """Return every h_i, [B, N, H]; weights as above."""
+        before = tf.cumsum(self._rows(words, weights), axis=1, exclusive=True)
         return self.activation(self.c + before)
 
-    def _rows(self, words: tf.Tensor) -> tf.Tensor:
-        """Return W[x], [B, N, H]; of padding zeros."""
-        real = tf.cast(words != NO_WORD, self.W.dtype)[:, :, None]
-        return tf.gather(self.W, tf.maximum(words, 0)) * real
+    def _rows(self, words: tf.Tensor, weights: Any) -> tf.Tensor:
+        """Return W[x] times the weights, [B, N, H]; of padding zeros."""
+        real = tf.cast(words != NO_WORD, self.W.dtype) * weights
+        return tf.gather(self.W, tf.maximum(words, 0)) * real[:, :, None]
 
     def log_probs(self, words: tf.Tensor) -> tf.Tensor:
         """Return log p(x_i | x_<i), nats, [B, N]; zero where there is padding."""
@@ -100,12 +110,17 @@ class DocumentNade(tf.keras.layers.Layer):
         found = full_softmax.log_probs(hidden, targets, *self._softmax())
         return tf.scatter_nd(real, found, tf.shape(words, tf.int64))
 
-    def nats(self, words: tf.Tensor) -> tf.Tensor:
+    def nats(self, words: tf.Tensor, weights: Any = 1.0) -> tf.Tensor:
         """Return - log p of all documents together."""
-        return full_softmax.total_nats(*self._predictions(words), *self._softmax())
+        found = self._predictions(words, weights)
+        return full_softmax.total_nats(*found, *self._softmax())
 
     def sampled_nats(
-        self, words: tf.Tensor, samples: tf.Tensor, frequencies: tf.Tensor
+        self,
+        words: tf.Tensor,
+        samples: tf.Tensor,
+        frequencies: tf.Tensor,
+        weights: Any = 1.0,
     ) -> tf.Tensor:
         """Return an estimate of it, the softmax's sum being one over sampled words [S].
 
@@ -113,7 +128,7 @@ class DocumentNade(tf.keras.layers.Layer):
         q_s (Bengio and Senecal 2003); frequencies q [D]: by which the words were drawn,
         with replacement.
         """
-        hidden, targets = self._predictions(words)
+        hidden, targets = self._predictions(words, weights)
         V, b = self._softmax()
         own = tf.reduce_sum(hidden * tf.gather(V, targets), axis=1, keepdims=True)
         own += tf.gather(b, targets)[:, None]
@@ -126,7 +141,9 @@ class DocumentNade(tf.keras.layers.Layer):
         scores = tf.concat([own, others], axis=1)
         return tf.reduce_sum(tf.reduce_logsumexp(scores, axis=1) - own[:, 0])
 
-    def split_nats(self, words: tf.Tensor, seen: tf.Tensor) -> tf.Tensor:
+    def split_nats(
+        self, words: tf.Tensor, seen: tf.Tensor, weights: Any = 1.0
+    ) -> tf.Tensor:
         """Return D / (D - i) sum_{k>=i} - log p(x_k | x_<i) of each document, [B].
 
         seen: i [B], below the length D. Over all orders and i = 0 .. D-1 its mean is
@@ -135,7 +152,7 @@ class DocumentNade(tf.keras.layers.Layer):
         places = tf.range(tf.shape(words)[1])[None]
         before = places < seen[:, None]
         after = ~before & (words != NO_WORD)
-        hidden = self.vector(tf.where(before, words, NO_WORD))
+        hidden = self.vector(tf.where(before, words, NO_WORD), weights)
         log_p = tf.nn.log_softmax(full_softmax.logits(hidden, *self._softmax()))
         found = tf.gather(log_p, tf.maximum(words, 0), batch_dims=1)
         total = -tf.reduce_sum(tf.where(after, found, tf.zeros_like(found)), axis=1)
@@ -143,10 +160,12 @@ class DocumentNade(tf.keras.layers.Layer):
         left = length - tf.cast(seen, total.dtype)
         return tf.math.divide_no_nan(length, left) * total
 
-    def _predictions(self, words: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    def _predictions(
+        self, words: tf.Tensor, weights: Any = 1.0
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """Return the states [M, H] and words [M] of all places but padding."""
-        real = words != NO_WORD
-        return tf.boolean_mask(self.hidden(words), real), tf.boolean_mask(words, real)
+        real, hidden = words != NO_WORD, self.hidden(words, weights)
+        return tf.boolean_mask(hidden, real), tf.boolean_mask(words, real)
 
     def _softmax(self) -> tuple[tf.Tensor, tf.Tensor]:
         return tf.convert_to_tensor(self.V), tf.convert_to_tensor(self.b)
@@ -179,15 +198,17 @@ class DocNADE(DocumentModel):
             raise InputError(
                 f"sampled={config.sampled}: goes with objective=full alone; make it 0"
             )
+        counts = np.maximum(np.asarray(vocabulary.topic_counts, np.float32), 1)
+        frequencies = counts / counts.sum()
         self.nade = DocumentNade(
             len(vocabulary.topic_words),
             config.units,
             config.activation,
             config.output_start,
+            np.log(frequencies),
             name="nade",
         )
-        counts = np.maximum(np.asarray(vocabulary.topic_counts, np.float32), 1)
-        self.frequencies = tf.constant(counts / counts.sum())
+        self.frequencies = tf.constant(frequencies)
 
     def read(self, words: tf.Tensor) -> tf.Tensor:
         """Return the words of documents that count, [B, N]; the rest is padding."""
@@ -217,11 +238,15 @@ class DocNADE(DocumentModel):
         return {"loss": total / documents, "nll": nll}
 
     def _training_nats(self, words: tf.Tensor) -> tf.Tensor:
+        ones = tf.ones(tf.shape(words), self.nade.W.dtype)
+        weights = self.dropout(ones, self.config.word_dropout, training=True)
         if self.config.objective == "split":
-            return tf.reduce_sum(self.nade.split_nats(words, self._draw_seen(words)))
+            seen = self._draw_seen(words)
+            return tf.reduce_sum(self.nade.split_nats(words, seen, weights))
         if self.config.sampled:
-            return self.nade.sampled_nats(words, self._draw_words(), self.frequencies)
-        return self.nade.nats(words)
+            samples = self._draw_words()
+            return self.nade.sampled_nats(words, samples, self.frequencies, weights)
+        return self.nade.nats(words, weights)
 
     def _any_order(self, words: tf.Tensor) -> tf.Tensor:
         keys = tf.random.stateless_uniform(tf.shape(words), self.seed())

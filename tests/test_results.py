@@ -86,9 +86,41 @@ def test_every_published_figure_is_a_number_of_a_known_kind():
     for figure in published.figures():
         assert float(figure.value) > 0
         assert figure.measure in ("perplexity", "npmi")
-        assert figure.table in ("Table 2", "Table 4", "Table 6")
+        known = ("Table 2", "Table 4", "Table 6", "Dieng et al. 2017, PTB")
+        assert figure.table in known
     keys = [tuple(vars(f).values())[:6] for f in published.figures()]
-    assert len(keys) == len(set(keys)) == 165
+    assert len(keys) == len(set(keys)) == 165 + 15
+
+
+@pytest.mark.parametrize(
+    ("model", "cell", "value"),
+    [("lstm", "rnn", "142.1"), ("topic_rnn", "gru", "112.4"), ("lstm", "gru", None)],
+)
+def test_a_cell_finds_its_own_published_figure(model, cell, value):
+    settings = {"layers": 1, "units": 100, "num_topics": 50, "cell": cell}
+    found = published.beside("ptb", model, settings, "perplexity")
+    assert (found and found.value) == value
+    assert found is None or found.source.startswith("Dieng et al. 2017, PTB")
+
+
+def test_ptbs_table_has_a_ratio_where_both_rows_are_there():
+    def record(model, test):
+        settings = {"units": 100, "cell": "rnn"}
+        history = [{"epoch": 1.0, "valid_perplexity": 2 * test}]
+        evaluation = {"perplexity": test}
+        return {
+            "run": {"model": model, "settings": settings},
+            "history": history,
+            "evaluation": evaluation,
+        }
+
+    runs = [("a", record("lstm", 150.0)), ("b", record("topic_rnn", 120.0))]
+    row = (
+        "| 100 | rnn | 300.0 | 150.0 | 240.0 | 120.0 | 0.800 | 142.1 | 122.3 | 0.861 |"
+    )
+    assert tables.cells_table(runs).split("\n")[2] == row
+    alone = "| 100 | rnn | 300.0 | 150.0 | – | – | – | 142.1 | 122.3 | 0.861 |"
+    assert tables.cells_table(runs[:1]).split("\n")[2] == alone
 
 
 @pytest.mark.parametrize(

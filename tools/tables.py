@@ -191,6 +191,34 @@ def _with_ratio(value: float | None, base: float | None) -> str:
     return f"{value:.2f}" + (f" ({value / base:.3f})" if base else "")
 
 
+def cells_table(chosen: list[tuple[str, dict]]) -> str:
+    """Return PTB perplexities of each cell and size, without topics and with.
+
+    The published ratio is to the RNN without topics, the only such row there is.
+    """
+    found: dict[tuple, dict] = {}
+    for _, record in chosen:
+        settings, model = record["run"]["settings"], record["run"]["model"]
+        found.setdefault((settings["units"], settings["cell"]), {})[model] = record
+    of_paper = {
+        (f.size, f.model): float(f.value) for f in figures() if f.corpus == "ptb"
+    }
+    title = ["units", "cell", "without topics: valid", "test", "with topics: valid"]
+    rows = [[*title, "test", "ratio", "published: RNN", "with topics", "its ratio"]]
+    for (units, cell), records in sorted(found.items()):
+        theirs = [of_paper[f"1x{units}", m] for m in ("lstm-rnn", f"topic_rnn-{cell}")]
+        cells, tests = [str(units), cell], []
+        for model in ("lstm", "topic_rnn"):
+            record = records.get(model)
+            tests.append(record and record["evaluation"]["perplexity"])
+            valid = record and _best(record)["valid_perplexity"]
+            cells += [f"{v:.1f}" if v else MISSING for v in (valid, tests[-1])]
+        cells.append(f"{tests[1] / tests[0]:.3f}" if all(tests) else MISSING)
+        cells += [f"{v:.1f}" for v in theirs] + [f"{theirs[1] / theirs[0]:.3f}"]
+        rows.append(cells)
+    return _markdown(rows)
+
+
 def words_table(file: str, *numbers: str) -> str:
     """Return the words of a run's topics, all or these, the most used first."""
     rows = [["topic", "documents that it leads", "NPMI", "ten most probable words"]]
@@ -227,6 +255,7 @@ def published_table(corpus: str, table: str) -> str:
 TABLES: dict[str, Callable[[str], str]] = {
     "ratios": lambda files: ratios_table(named(files.split())),
     "documents": lambda files: named_table(named(files.split()), DOCUMENTS),
+    "cells": lambda files: cells_table(named(files.split())),
     "named": lambda files: named_table(named(files.split())),
     "beside": lambda files: history_table(named(files.split())),
     "coherence": lambda files: named_table(named(files.split()), COHERENCE),

@@ -15,10 +15,10 @@ PAPER = "Wang et al. 2018"
 
 @dataclass(frozen=True)
 class Published:
-    """One figure of the paper; `size` and `topics` are empty where they don't apply."""
+    """One figure of a paper; `size` and `topics` are empty where they don't apply."""
 
     table: str
-    model: str
+    model: str  # or model-cell, where the paper tells cells apart
     corpus: str
     size: str  # layers x units
     topics: str
@@ -29,7 +29,8 @@ class Published:
     @property
     def source(self) -> str:
         """Where it is printed, and where the paper has it from if not its own."""
-        return f"{PAPER}, {self.table}" + (f", {self.note}" if self.note else "")
+        paper = f"{PAPER}, " if self.table.startswith("Table") else ""
+        return f"{paper}{self.table}" + (f", {self.note}" if self.note else "")
 
 
 @cache
@@ -40,7 +41,7 @@ def figures() -> tuple[Published, ...]:
 
 
 def corpora() -> list[str]:
-    """Return the corpora that the paper has figures of."""
+    """Return the corpora that the papers have figures of."""
     return sorted({figure.corpus for figure in figures()})
 
 
@@ -55,10 +56,11 @@ def beside(
     corpus: str | None, model: str, settings: Mapping[str, Any], measure: str
 ) -> Published | None:
     """Return the figure for the same corpus, model, size and number of topics."""
-    wanted = corpus, model, measure
+    models = model, f"{model}-{settings.get('cell')}"
     sizes, topics = ("", size(settings)), ("", str(settings.get("num_topics", "")))
     for figure in figures():
-        same = (figure.corpus, figure.model, figure.measure) == wanted
+        same = (figure.corpus, figure.measure) == (corpus, measure)
+        same = same and figure.model in models
         if same and figure.size in sizes and figure.topics in topics:
             return figure
     return None

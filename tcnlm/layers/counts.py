@@ -11,13 +11,20 @@ import tensorflow as tf
 SMALLEST = 1e-20  # concentration: the first customer opens a table even at 0
 
 
+def owners_of(counts: tf.Tensor) -> tf.Tensor:
+    """Return 0 counts[0] times, 1 counts[1] times and so on: whose each customer is."""
+    customers = tf.range(tf.reduce_sum(counts))
+    # tf.repeat would need memory for N times the largest count.
+    return tf.searchsorted(tf.cumsum(counts), customers, side="right")
+
+
 def crt(counts: tf.Tensor, concentration: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     """Return the tables that `counts` customers open, of any shape, int32.
 
     Customer i = 0, 1, ... opens one with probability r / (r + i), r the concentration.
     """
     flat = tf.reshape(counts, [-1])
-    owners = _owners(flat)
+    owners = owners_of(flat)
     places = tf.range(tf.size(owners)) - tf.gather(
         tf.cumsum(flat, exclusive=True), owners
     )
@@ -47,14 +54,7 @@ def split(counts: tf.Tensor, weights: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
 
     Weights are those of `categorical`: counts without any are split evenly.
     """
-    owners = _owners(counts)
+    owners = owners_of(counts)
     chosen = categorical(tf.gather(weights, owners), seed)
     entries = tf.stack([owners, chosen], axis=1)
     return tf.scatter_nd(entries, tf.ones_like(owners), tf.shape(weights))
-
-
-def _owners(counts: tf.Tensor) -> tf.Tensor:
-    """Return whose each customer is: 0 counts[0] times, 1 counts[1] times and so on."""
-    customers = tf.range(tf.reduce_sum(counts))
-    # tf.repeat would need memory for N times the largest count.
-    return tf.searchsorted(tf.cumsum(counts), customers, side="right")

@@ -1,0 +1,126 @@
+"""Chains of topics on the simplex: their law, their guards, their checkpoints."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from helpers import both_precisions, eager_and_graph
+
+from tcnlm.layers.topic_matrix import TopicMatrix
+
+SEED = tf.constant([3, 4])
+
+
+def run(matrix, counts, steps, scale=1.0, first=0):
+    """Take steps for the same counts."""
+    update = tf.function(matrix.update)
+    counts = tf.constant(counts, matrix.dtype)
+    scale = tf.constant(scale, matrix.dtype)
+    for n in range(first, first + steps):
+        update(counts, scale, tf.constant([17, n]))
+    return matrix.value.numpy()
+
+
+def assert_on_the_simplex(columns):
+    assert np.isfinite(columns).all()
+    assert (columns >= 0).all()
+    np.testing.assert_allclose(columns.sum(axis=0, dtype=float), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("rho", [1.0, 4.0])
+def test_fixed_counts_and_small_steps_give_the_dirichlet(rho):
+    """Columns are chains: means within five standard errors, the step biases variances."""
+    weights, chains = np.array([30.0, 15.0, 10.0, 5.0]), 20_000
+    matrix = TopicMatrix(4, chains, prior=1.0, step=0.02, decay=0.0)
+    counts = np.repeat((weights - 1)[:, None] / rho, chains, axis=1)
+    phi = run(matrix, counts, 300, scale=rho)
+    total, mean = weights.sum(), weights / weights.sum()
+    variance = mean * (1 - mean) / (total + 1)
+    np.testing.assert_allclose(mean, [0.5, 0.25, 0.1667, 0.0833], atol=1e-4)
+    np.testing.assert_allclose(
+        variance, [0.00410, 0.00307, 0.00228, 0.00125], atol=1e-5
+    )
+    assert (abs(phi.mean(axis=1) - mean) <= 5 * np.sqrt(variance / chains)).all()
+    np.testing.assert_allclose(phi.var(axis=1), variance, rtol=0.06)
+    covariance = np.cov(phi[:2])[0, 1]
+    assert covariance == pytest.approx(-mean[0] * mean[1] / (total + 1), rel=0.06)
+
+
+def test_prior_may_differ_from_entry_to_entry():
+    prior = np.repeat([[9.0], [3.0], [6.0]], 5_000, axis=1)
+    matrix = TopicMatrix(3, 5_000, prior=prior, step=0.02, decay=0.0)
+    counts = np.repeat([[1.0], [7.0], [4.0]], 5_000, axis=1)
+    phi = run(matrix, counts, 300)
+    np.testing.assert_allclose(phi.mean(axis=1), np.full(3, 1 / 3), atol=0.007)
+
+
+@both_precisions
+def test_first_step_jumps_to_the_shares_of_the_counts(rng, dtype):
+    counts = rng.integers(1, 100, size=[12, 5]) * 1e5
+    matrix = TopicMatrix(12, 5, dtype=dtype)
+    before = matrix.value.numpy()
+    after = run(matrix, counts / 10, 1, scale=10.0)
+    assert after.dtype == dtype
+    np.testing.assert_allclose(after, counts / counts.sum(axis=0), atol=0.002)
+    np.testing.assert_allclose(matrix.mass, counts.sum(axis=0), rtol=1e-6)
+    assert abs(before - after).max() > 0.01
+
+
+def test_steps_and_masses_follow_the_released_schedules(rng):
+    matrix, masses = TopicMatrix(6, 1), 0.0
+    batches = rng.integers(1000, 9000, size=[4, 6, 1]).astype("float32")
+    for i, batch in enumerate(batches, 1):
+        weight = [1.0, 0.536, 0.372, 0.287][i - 1]
+        masses = (1 - weight) * masses + weight * 2 * batch.sum()
+        phi, eps = matrix.value.numpy(), [1.0, 0.968, 0.938, 0.911][i - 1]
+        matrix.update(tf.constant(batch), 2.0, SEED)
+        np.testing.assert_allclose(matrix.mass, [masses], rtol=2e-3)
+        drift = 2 * batch + 0.1 - (2 * batch + 0.1).sum() * phi
+        expected = phi + eps / masses * drift
+        np.testing.assert_allclose(matrix.value, expected, atol=0.02)
+
+
+@eager_and_graph
+def test_columns_stay_on_the_simplex_whatever_the_counts(rng, wrap):
+    matrix = TopicMatrix(2000, 9)
+    update = wrap(matrix.update)
+    assert_on_the_simplex(matrix.value.numpy())
+    for n in range(12):
+        counts = rng.poisson(0.2, size=[2000, 9]) * rng.integers(2, size=9)
+        counts = counts * 10.0 ** rng.integers(-3, 9, size=9)
+        update(tf.constant(counts, tf.float32), 10.0 ** (n % 4), tf.constant([n, 1]))
+        assert_on_the_simplex(matrix.value.numpy())
+
+
+def test_topic_that_never_had_a_count_stays_as_it_is(rng):
+    matrix = TopicMatrix(50, 3)
+    before = matrix.value.numpy()
+    counts = rng.poisson(20, size=[50, 3]) * [1, 0, 1]
+    after = run(matrix, counts, 20)
+    np.testing.assert_array_equal(after[:, 1], before[:, 1])
+    assert (after[:, 0] != before[:, 0]).any()
+    after = run(matrix, rng.poisson(20, size=[50, 3]), 1, first=20)
+    assert (after[:, 1] != before[:, 1]).any()
+
+
+def test_topic_that_loses_its_counts_does_not_fall_to_noise(rng):
+    """Its mass falls to next to nothing; the prior's keeps the noise small."""
+    matrix = TopicMatrix(50, 40, prior=1.0)
+    run(matrix, rng.poisson(0.2, size=[50, 40]), 1)
+    before = run(matrix, np.zeros([50, 40]), 400, first=1)
+    assert matrix.mass.numpy().max() < 0.1
+    after = run(matrix, np.zeros([50, 40]), 1, first=401)
+    assert_on_the_simplex(after)
+    assert abs(after - before).sum(axis=0).max() / 2 < 0.3
+    assert (after == 0).mean() < 0.15
+
+
+def test_checkpoint_brings_back_every_bit(rng, tmp_path):
+    counts = rng.poisson(3, size=[8, 4])
+    matrix = TopicMatrix(8, 4)
+    run(matrix, counts, 3)
+    path = tf.train.Checkpoint(matrix=matrix).save(tmp_path / "state")
+    expected = run(matrix, counts, 2, first=3)
+    other = TopicMatrix(8, 4)
+    tf.train.Checkpoint(matrix=other).restore(path).assert_consumed()
+    np.testing.assert_array_equal(run(other, counts, 2, first=3), expected)
+    assert not other.trainable_variables

@@ -1,0 +1,292 @@
+"""Counts of gamma belief networks against the paper's appendix B, drawn by loops."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from helpers import assert_close, eager_and_graph
+
+from tcnlm.layers.gamma_belief import GammaBeliefNetwork, augment
+
+SEED = tf.constant([11, 12])
+V, SIZES = 5, (3, 2)
+DOCUMENT = [[0, 2, 2, 4], [1, 1, 3], [4, 4, 0, 1, 3]]  # of topic-word ids
+REPEATS = 1500
+
+
+# --- An oracle: one document, one draw at a time --------------------------------------
+
+
+def draw_tables(rng, counts, r):
+    """Seat customers one after the other in a Chinese restaurant."""
+    return sum(1 for i in range(counts) if i == 0 or rng.random() < r / (r + i))
+
+
+def draw_split(rng, count, weights):
+    weights = np.asarray(weights, float)
+    return rng.multinomial(count, weights / weights.sum())
+
+
+def draw_counts(rng, document, theta, Phi, Pi):
+    """Return A and Z of one document; theta[l][j] [K_l], d_j the words' counts."""
+    layers, J = len(Phi), len(document)
+    x = [np.bincount(words, minlength=Phi[0].shape[0]) for words in document]
+    A = [np.zeros(each.shape) for each in Phi]
+    Z = [np.zeros(each.shape) for each in Pi]
+    for n in range(layers):
+        K = Phi[n].shape[1]
+        above, passed = [None] * J, np.zeros(K, int)
+        for j in reversed(range(J)):
+            m = np.zeros(K, int)
+            for v, count in enumerate(x[j]):
+                parts = draw_split(rng, count, Phi[n][v] * theta[n][j])
+                A[n][v] += parts
+                m += parts
+            m, passed, above[j] = m + passed, np.zeros(K, int), np.zeros(K, int)
+            for k in range(K):
+                p1 = Pi[n][k] @ theta[n][j - 1] if j and Pi else 0.0
+                p2 = Phi[n + 1][k] @ theta[n + 1][j] if n + 1 < layers else 0.0
+                if not p1 + p2:  # the first sentence at the top
+                    continue
+                tables = draw_tables(rng, m[k], p1 + p2)
+                back, above[j][k] = draw_split(rng, tables, [p1, p2])
+                if back:
+                    parts = draw_split(rng, back, Pi[n][k] * theta[n][j - 1])
+                    Z[n][k] += parts
+                    passed += parts
+        x = above
+    return A + Z
+
+
+# --- What is given --------------------------------------------------------------------
+
+
+def columns(rng, *shape):
+    drawn = rng.gamma(0.7, size=shape) + 0.02
+    return (drawn / drawn.sum(axis=-2, keepdims=True)).astype("float32")
+
+
+def network_values(rng, sentences, sizes=SIZES, vocabulary=V, rows=1):
+    """Return theta of each layer [B, J, K], Phi and Pi."""
+    Phi = [columns(rng, *shape) for shape in zip((vocabulary, *sizes), sizes)]
+    Pi = [columns(rng, size, size) for size in sizes]
+    shapes = [(rows, sentences, size) for size in sizes]
+    return [rng.gamma(1.0, size=s).astype("float32") + 0.1 for s in shapes], Phi, Pi
+
+
+def padded(document, width=7):
+    return [words + [-1] * (width - len(words)) for words in document]
+
+
+def copies(values, number):
+    """Return a batch of as many copies of a document."""
+    return tf.tile(values, [number, 1, 1])
+
+
+def flat(counts):
+    return [each.numpy() for each in (*counts.A, *(counts.Z or []))]
+
+
+# --- Augmentation ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("recurrent", [True, False])
+def test_counts_have_the_means_of_the_loops_over_one_document(rng, recurrent):
+    thetas, Phi, Pi = network_values(rng, len(DOCUMENT))
+    number, theta = 20_000, [each[0] for each in thetas]
+    drawn = augment(
+        copies(tf.constant([padded(DOCUMENT)]), number),
+        [copies(each, number) for each in thetas],
+        Phi,
+        Pi if recurrent else None,
+        SEED,
+    )
+    assert recurrent or drawn.Z is None
+    loops = [
+        draw_counts(rng, DOCUMENT, theta, Phi, Pi if recurrent else [])
+        for _ in range(REPEATS)
+    ]
+    for found, expected in zip(flat(drawn), zip(*loops)):
+        error = np.std(expected, axis=0) * np.sqrt(1 / REPEATS + 1 / number)
+        difference = abs(found / number - np.mean(expected, axis=0))
+        assert (difference <= 4.5 * error + 1e-3).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_layer_hands_on_at_least_one_table_and_no_more_than_it_took(rng, seed):
+    sizes = (6, 5, 4)
+    words = rng.integers(-1, 30, size=[1, 1, 12]).astype("int32")
+    thetas, Phi, _ = network_values(rng, 1, sizes, 30)
+    A = augment(words, thetas, Phi, None, tf.constant([seed, 0])).A
+    assert np.sum(A[0]) == (words >= 0).sum()
+    used = np.bincount(words[words >= 0], minlength=30)
+    np.testing.assert_array_equal(np.sum(A[0], axis=1), used)
+    for below, above in zip(A, A[1:]):
+        took, handed = np.sum(below, axis=0), np.sum(above, axis=1)
+        assert (handed >= (took > 0)).all()
+        assert (handed <= took).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_tables_go_to_the_layer_above_or_to_the_sentence_before(rng, seed):
+    """Words stand in the second sentence only, so the first holds what was passed."""
+    sizes = (6, 5, 4)
+    words = np.full([1, 2, 40], -1, "int32")
+    words[0, 1] = rng.integers(0, 30, size=40)
+    thetas, Phi, Pi = network_values(rng, 2, sizes, 30)
+    A, Z = augment(words, thetas, Phi, Pi, tf.constant([seed, 0]))
+    assert np.sum(A[0]) == 40
+    assert np.sum(Z[0]) > 0
+    taken, passed = np.sum(A[0], axis=0), np.sum(Z[0], axis=0)
+    tables = np.sum(A[1], axis=1) + np.sum(Z[0], axis=1)
+    assert (tables <= taken + passed).all()
+    assert (tables >= 1 * (taken > 0) + 1 * (passed > 0)).all()
+    taken, passed = np.sum(A[1], axis=0), np.sum(Z[1], axis=0)
+    tables = np.sum(A[2], axis=1) + np.sum(Z[1], axis=1)
+    assert (tables <= taken + passed).all()
+    assert (tables >= (taken + passed > 0)).all()
+    assert (np.sum(Z[2], axis=1) <= np.sum(A[2], axis=0)).all()
+
+
+def test_first_sentence_passes_nothing_on(rng):
+    thetas, Phi, Pi = network_values(rng, 3)
+    words = np.full([1, 3, 4], -1, "int32")
+    words[0, 0] = [0, 1, 2, 3]
+    A, Z = augment(words, thetas, Phi, Pi, SEED)
+    assert np.sum(A[0]) == 4
+    assert not np.any(np.concatenate([np.ravel(each) for each in Z]))
+
+
+def test_counts_follow_matrices_that_leave_no_choice():
+    """Word v is of topic v % 3; topic k comes of k - 1 in the sentence before."""
+    Phi = [np.tile(np.eye(3), [2, 1]) / 2, np.array([[0.5, 0], [0, 1], [0.5, 0]])]
+    Pi = [np.roll(np.eye(3), 1, axis=0), np.eye(2)]
+    Phi, Pi = ([tf.constant(each, tf.float32) for each in group] for group in (Phi, Pi))
+    # Every customer opens a table of its own, all of which go back; then one is left.
+    thetas = [tf.fill([1, 2, 3], 1e9), tf.fill([1, 2, 2], 1e-12)]
+    A, Z = augment(tf.constant([[[-1, -1, -1], [1, 1, 5]]]), thetas, Phi, Pi, SEED)
+    np.testing.assert_array_equal(A[0][:3], [[0, 0, 0], [0, 2, 0], [0, 0, 0]])
+    np.testing.assert_array_equal(A[0][3:], [[0, 0, 0], [0, 0, 0], [0, 0, 1]])
+    np.testing.assert_array_equal(Z[0], [[0, 0, 0], [2, 0, 0], [0, 1, 0]])
+    np.testing.assert_array_equal(A[1], [[1, 0], [0, 1], [0, 0]])
+    np.testing.assert_array_equal(Z[1], np.zeros([2, 2]))
+
+
+@eager_and_graph
+@pytest.mark.parametrize("recurrent", [True, False])
+def test_padding_changes_nothing(rng, wrap, recurrent):
+    thetas, Phi, Pi = network_values(rng, 3, rows=2)
+    Pi = Pi if recurrent else None
+    words = rng.integers(0, V, size=[2, 3, 6]).astype("int32")
+    expected = flat(augment(words, thetas, Phi, Pi, SEED))
+    wide = np.full([4, 3, 9], -1, "int32")
+    wide[:2, :, [1, 2, 4, 5, 6, 8]] = words
+    nothing = [np.full([2, *each.shape[1:]], np.nan, "float32") for each in thetas]
+    long = [tf.concat(pair, axis=0) for pair in zip(thetas, nothing)]
+    drawn = wrap(augment)(tf.constant(wide), long, Phi, Pi, SEED)
+    for found, each in zip(flat(drawn), expected):
+        np.testing.assert_array_equal(found, each)
+
+
+def test_sentences_of_padding_have_no_part(rng):
+    thetas, Phi, Pi = network_values(rng, 4)
+    for each in thetas:
+        each[:, 2:] = np.nan
+    words = np.full([1, 4, 5], -1, "int32")
+    words[0, :2] = rng.integers(0, V, size=[2, 5])
+    A, Z = augment(words, thetas, Phi, Pi, SEED)
+    assert np.sum(A[0]) == 10
+    assert np.isfinite(np.concatenate([np.ravel(each) for each in (*A, *Z)])).all()
+    nobody = augment(np.full([1, 4, 5], -1, "int32"), thetas, Phi, Pi, SEED)
+    assert not any(each.any() for each in flat(nobody))
+
+
+# --- The network ----------------------------------------------------------------------
+
+
+def batch(rng, network, rows=4, sentences=3):
+    words = rng.integers(-1, V, size=[rows, sentences, 20]).astype("int32")
+    sizes = [each.shape[1] for each in network.Phi]
+    shapes = [[rows, sentences, size] for size in sizes]
+    return tf.constant(words), [
+        tf.constant(rng.gamma(1, size=s), tf.float32) for s in shapes
+    ]
+
+
+@pytest.mark.parametrize("recurrent", [True, False])
+def test_shapes_of_theta_are_those_of_equations_2_and_10(rng, recurrent):
+    network = GammaBeliefNetwork((4, 3, 2), V, recurrent)
+    for each in network.matrices:
+        each.assign(columns(rng, *each.shape))
+    _, thetas = batch(rng, network)
+    found = network.prior_shapes(thetas)
+    for n, each in enumerate(found):
+        for b, j, k in np.ndindex(*each.shape):
+            shape = 0.0
+            if n < 2:
+                shape += network.Phi[n + 1].numpy()[k] @ thetas[n + 1].numpy()[b, j]
+            elif j == 0 or not recurrent:
+                shape += 1.0
+            if recurrent and j:
+                shape += network.Pi[n].numpy()[k] @ thetas[n].numpy()[b, j - 1]
+            assert float(each[b, j, k]) == pytest.approx(shape, rel=1e-5)
+
+
+def test_shapes_are_never_zero():
+    network = GammaBeliefNetwork((4, 3), V, True)
+    nothing = [tf.zeros([1, 2, size]) for size in (4, 3)]
+    for each in network.prior_shapes(nothing):
+        assert (each.numpy() > 0).all()
+
+
+def test_words_of_a_layer_are_the_product_of_those_below(rng):
+    network = GammaBeliefNetwork((4, 3, 2), V, False)
+    Phi = [each.numpy() for each in network.Phi]
+    assert_close(network.word_topics(1), Phi[0])
+    assert_close(network.word_topics(3), Phi[0] @ Phi[1] @ Phi[2])
+    np.testing.assert_allclose(np.sum(network.word_topics(2), axis=0), 1, rtol=1e-6)
+
+
+@eager_and_graph
+@pytest.mark.parametrize("recurrent", [True, False])
+def test_update_moves_every_matrix_by_its_counts(rng, wrap, recurrent):
+    network = GammaBeliefNetwork((4, 3), V, recurrent)
+    assert len(network.Pi) == (2 if recurrent else 0)
+    assert not network.trainable_variables
+    words, thetas = batch(rng, network)
+    before = [each.numpy() for each in network.matrices]
+    wrap(network.update)(words, thetas, 10.0, SEED)
+    masses = network.topics[0].mass.numpy()
+    assert masses.sum() == pytest.approx(10 * np.sum(words.numpy() >= 0))
+    for old, new in zip(before, network.matrices):
+        assert abs(old - new.numpy()).max() > 1e-3
+        np.testing.assert_allclose(np.sum(new, axis=0), 1, rtol=1e-6)
+
+
+def test_checkpoint_brings_back_every_chain(rng, tmp_path):
+    network, other = (GammaBeliefNetwork((4, 3), V, True) for _ in range(2))
+    words, thetas = batch(rng, network)
+    network.update(words, thetas, 3.0, SEED)
+    path = tf.train.Checkpoint(network=network).save(tmp_path / "state")
+    tf.train.Checkpoint(network=other).restore(path).assert_consumed()
+    for each in (network, other):
+        each.update(words, thetas, 3.0, SEED + 1)
+    for left, right in zip(network.weights, other.weights):
+        np.testing.assert_array_equal(left, right)
+
+
+def test_topics_of_a_corpus_are_found_again(rng):
+    """With theta known, the chain's columns come close to those that made the words."""
+    network = GammaBeliefNetwork((3,), 30, False)
+    Phi = np.kron(np.eye(3), np.full([10, 1], 0.1))
+    update = tf.function(network.update)
+    for n in range(40):
+        theta = rng.dirichlet(np.full(3, 0.2), size=64)
+        words = [[rng.choice(30, p=Phi @ each, size=20)] for each in theta]
+        theta = tf.constant(theta[:, None], tf.float32)
+        update(
+            tf.constant(words, tf.int32),
+            [theta],
+            tf.constant(40.0),
+            tf.constant([n, 0]),
+        )
+    np.testing.assert_allclose(network.Phi[0], Phi, atol=0.03)

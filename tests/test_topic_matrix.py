@@ -79,6 +79,27 @@ def test_steps_and_masses_follow_the_released_schedules(rng):
         np.testing.assert_allclose(matrix.value, expected, atol=0.02)
 
 
+def test_a_step_is_that_of_equation_17_of_its_noise(rng):
+    """Of few counts, so that noise is large, sums far from 1 and entries below 0."""
+    counts = rng.poisson(1.0, size=[6, 4]) + 1.0
+    matrix = TopicMatrix(6, 4, prior=0.5, dtype="float64")
+    start = matrix.value.numpy()
+    noise = tf.random.stateless_normal([6, 4], SEED, dtype=tf.float64).numpy()
+    matrix.update(tf.constant(counts), 1.0, SEED)
+    clipped = 0
+    for k in range(4):
+        phi, mass, weights = start[:, k], counts[:, k].sum(), counts[:, k] + 0.5
+        moved = [
+            p + (w - weights.sum() * p) / mass + np.sqrt(2 * p / mass) * noise[v, k]
+            for v, (p, w) in enumerate(zip(phi, weights))
+        ]
+        moved = [m - (sum(moved) - 1) * p for m, p in zip(moved, phi)]
+        clipped += sum(m < 0 for m in moved)
+        kept = np.array([max(m, 0) for m in moved])
+        np.testing.assert_allclose(matrix.value[:, k], kept / kept.sum(), rtol=1e-9)
+    assert clipped > 0
+
+
 @eager_and_graph
 def test_columns_stay_on_the_simplex_whatever_the_counts(rng, wrap):
     matrix = TopicMatrix(2000, 9)

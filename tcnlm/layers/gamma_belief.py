@@ -39,9 +39,9 @@ class GammaBeliefNetwork(tf.keras.layers.Layer):
 
     def __init__(
         self,
-        sizes: Sequence[int] = (100, 80, 50),
-        vocabulary: int = 10_000,
-        recurrent: bool = True,
+        sizes: Sequence[int],
+        vocabulary: int,
+        recurrent: bool,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -94,16 +94,15 @@ class GammaBeliefNetwork(tf.keras.layers.Layer):
         return tf.convert_to_tensor(product)
 
     def prior_shapes(self, thetas: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-        """Return the shape of every theta's gamma distribution; both [B, J, K_l]."""
+        """Return the shape of the gamma law of every theta; both [B, J, K_l]."""
         shapes = [_apply(Phi, theta) for Phi, theta in zip(self.Phi[1:], thetas[1:])]
-        shapes.append(
-            tf.zeros_like(thetas[-1]) if self.Pi else tf.ones_like(thetas[-1])
-        )
+        top = tf.zeros_like if self.Pi else tf.ones_like
+        shapes.append(top(thetas[-1]))
         for n, Pi in enumerate(self.Pi):
-            top = n + 1 == len(thetas)
             before = _apply(Pi, thetas[n][:, :-1])
+            first = 1.0 if n + 1 == len(thetas) else 0.0
             padding = [[0, 0], [1, 0], [0, 0]]
-            shapes[n] += tf.pad(before, padding, constant_values=1.0 if top else 0.0)
+            shapes[n] += tf.pad(before, padding, constant_values=first)
         return [tf.maximum(each, SMALLEST_SHAPE) for each in shapes]
 
 

@@ -38,11 +38,7 @@ class GammaBeliefNetwork(tf.keras.layers.Layer):
     """
 
     def __init__(
-        self,
-        sizes: Sequence[int],
-        vocabulary: int,
-        recurrent: bool,
-        **kwargs: Any,
+        self, sizes: Sequence[int], vocabulary: int, recurrent: bool, **kwargs: Any
     ):
         super().__init__(**kwargs)
         layers = enumerate(zip([vocabulary, *sizes], sizes), 1)

@@ -55,7 +55,7 @@ class TopicMatrix(tf.keras.layers.Layer):
 
     def _state(self, name: str, shape: list[int], **how: Any) -> tf.Variable:
         how = {"initializer": "zeros", **how}
-        return self.add_weight(name, shape, trainable=False, **how)
+        return self.add_weight(f"{self.name}/{name}", shape, trainable=False, **how)
 
     def update(self, counts: tf.Tensor, scale: tf.Tensor, seed: tf.Tensor) -> None:
         """Take a step for the counts A [D, K] of a batch; scale: rho, all data's share.

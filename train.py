@@ -16,6 +16,8 @@ from tcnlm.generation.saved_model import export
 from tcnlm.models import MODELS, model_class
 from tcnlm.process import keep_memory, make_reproducible
 from tcnlm.settings import Settings, describe, names, override, whole_number
+from tcnlm.training.checkpoints import saved
+from tcnlm.training.interrupts import Interrupted, interrupts
 from tcnlm.training.runs import WEIGHTS, make_model, new_config, open_run
 from tcnlm.training.settings import Training
 from tcnlm.training.trainer import NotFiniteError, Trainer
@@ -47,6 +49,15 @@ def main(options: argparse.Namespace, command: str) -> None:
     export(model, saved_model, made["sequence_length"], made["context_words"])
     best = f"validation {judged.title} {judged.form.format(state.best)}"
     print(f"{run}: {best} after {state.epoch} epochs")
+
+
+def farewell(run: Path, command: str) -> str:
+    """Return how an interrupted training goes on."""
+    checkpoints = saved(run / "checkpoints")
+    if not checkpoints:
+        return f"interrupted before the first checkpoint: `{command}` begins again"
+    step = int(checkpoints[-1].name)
+    return f"interrupted: `{command}` goes on from step {step}"
 
 
 def chosen_settings(options: argparse.Namespace) -> tuple[Settings, Training]:
@@ -95,5 +106,11 @@ if __name__ == "__main__":
     chosen = parser().parse_args()
     if chosen.embeddings:
         chosen.set.append(f"embeddings={chosen.embeddings}")
-    with errors_reported(NotFiniteError):
-        main(chosen, shlex.join(["python", *sys.argv]))
+    line = shlex.join(["python", *sys.argv])
+    with interrupts.listen(), errors_reported(NotFiniteError):
+        try:
+            main(chosen, line)
+        except Interrupted as interrupted:
+            print(farewell(Path(chosen.out), line), file=sys.stderr, flush=True)
+            sys.stdout.flush()
+            os._exit(interrupted.status)  # TensorFlow takes a second to take leave

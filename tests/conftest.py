@@ -39,3 +39,14 @@ def _reproducible():
 def toy_data(tmp_path_factory):
     """A DATA folder of a toy corpus of three themes."""
     return toy.make_data(tmp_path_factory.mktemp("toy"))
+
+
+@pytest.fixture(scope="session")
+def whole_run(toy_data, tmp_path_factory):
+    """A run of two epochs, never interrupted."""
+    from trained import run_train  # imports TensorFlow
+
+    run = tmp_path_factory.mktemp("whole") / "RUN"
+    result = run_train(toy_data, run, settings=["checkpoint_steps=3"])
+    assert result.returncode == 0, result.stderr
+    return run

@@ -1,77 +1,28 @@
 """The training loop: resume, seeds, early stop, broken losses (train.py as run)."""
 
-import os
 import shutil
 import signal
 import subprocess
 import time
 
-import h5py
 import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
 import toy
 from helpers import read_history
+from trained import (
+    ENVIRONMENT,
+    assert_same_weights,
+    last_checkpoint,
+    make_trainer,
+    run_train,
+    weights_of,
+)
 
 from preprocessing.vocabulary import Vocabulary
-from tcnlm.data.dataset import Dataset
-from tcnlm.models import MODELS, model_class
-from tcnlm.settings import names
+from tcnlm.models import MODELS
 from tcnlm.training import trainer as training
-from tcnlm.training.settings import Training
-
-ENVIRONMENT = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-
-
-def run_train(*arguments, **options):
-    command = toy.train_command(*arguments, **options)
-    return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT)
-
-
-def weights_of(run):
-    weights = {}
-
-    def collect(name, item):
-        if isinstance(item, h5py.Dataset):
-            weights[name] = item[()]
-
-    with h5py.File(run / "model.weights.h5") as file:
-        file.visititems(collect)
-    return weights
-
-
-def last_checkpoint(run):
-    return sorted((run / "checkpoints").glob("[0-9]*"))[-1]
-
-
-def assert_same_weights(run, other):
-    ours, theirs = weights_of(run), weights_of(other)
-    assert ours.keys() == theirs.keys()
-    for name, value in ours.items():
-        np.testing.assert_array_equal(value, theirs[name], err_msg=name)
-
-
-def make_trainer(data, run, model="tcnlm", **settings):
-    """Return a trainer in this process."""
-    dataset = Dataset(data)
-    kind = model_class(model)
-    held = {"mean_deviation": 1.0} if "mean_deviation" in names(kind.Config) else {}
-    config = kind.Config(**{**kind.TINY, **held})
-    made = kind(config, dataset.vocabulary, seed=1)
-    made.build_weights()
-    run.mkdir(parents=True, exist_ok=True)
-    loop = Training(batch_size=16, **settings)
-    return training.Trainer(made, dataset, run, loop, seed=1)
-
-
-@pytest.fixture(scope="module")
-def whole_run(toy_data, tmp_path_factory):
-    """A run never interrupted."""
-    run = tmp_path_factory.mktemp("whole") / "RUN"
-    result = run_train(toy_data, run, settings=["checkpoint_steps=3"])
-    assert result.returncode == 0, result.stderr
-    return run
 
 
 def test_a_killed_run_ends_with_the_very_same_weights(toy_data, tmp_path, whole_run):

@@ -36,12 +36,12 @@ class Checkpoints:
             self.checkpoint.write(str(aside / "weights"))
             content = {"state": state, "sha256": _digests(aside)}
             (aside / STATE).write_text(json.dumps(content), encoding="utf-8")
-        for old in self._folders()[:-KEPT]:
+        for old in saved(self.folder)[:-KEPT]:
             shutil.rmtree(old)
 
     def restore(self) -> dict[str, Any] | None:
         """Restore the latest sound checkpoint; return its state, None without any."""
-        for folder in reversed(self._folders()):
+        for folder in reversed(saved(self.folder)):
             state = _sound_state(folder)
             if state is not None:
                 status = self.checkpoint.read(str(folder / "weights"))
@@ -50,8 +50,10 @@ class Checkpoints:
             print(f"{folder}: this checkpoint is damaged; trying the one before")
         return None
 
-    def _folders(self) -> list[Path]:
-        return sorted(self.folder.glob("[0-9]*"))
+
+def saved(folder: Path) -> list[Path]:
+    """Return the checkpoints in a folder, by step."""
+    return sorted(folder.glob("[0-9]*"))
 
 
 def _digests(folder: Path) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,32 +20,20 @@ from tcnlm.evaluation.subject import Subject
 from tcnlm.files import replacing
 from tcnlm.models.base import Method, TopicModel
 from tcnlm.training.checkpoints import Checkpoints
+from tcnlm.training.interrupts import Interrupted, interrupts
 from tcnlm.training.optimization import GroupedAdam, decay
 from tcnlm.training.runs import WEIGHTS
 from tcnlm.training.settings import Training
+from tcnlm.training.state import State
 
 CALL_STEPS = 20  # steps at most between two returns from the graph to Python
+CALL_SECONDS = 0.5  # that they may take, by those before
 COLLAPSE = 0.1  # share of topics in use at which the topic model has collapsed
 EVEN = 1.5  # largest proportion, in units of 1/K, below which topics say nothing
 
 
 class NotFiniteError(ArithmeticError):
     """A term of the objective, or a gradient, that is not a finite number."""
-
-
-@dataclass
-class State:
-    """Where training stands; saved with every checkpoint."""
-
-    epoch: int = 0  # from 0
-    position: int = 0  # batches of this epoch already taken
-    evaluated: int = 0  # of these, before the last evaluation
-    seconds: float = 0.0  # spent training
-    nll: float = 0.0  # sums since the last evaluation: nats (or loss, of topics alone),
-    targets: int = 0  # and targets (or content words)
-    best: float = math.inf  # of the measure that judges, on validation
-    waited: int = 0  # evaluations since the best
-    history: list[dict[str, Any]] = field(default_factory=list)
 
 
 class Trainer:
@@ -76,6 +64,7 @@ class Trainer:
             input_signature=[model.batching.signature()],
         )
         self.state = State(best=self.judge.worst)
+        self.pace = CALL_SECONDS  # seconds a step, lately
         self.writer = tf.summary.create_file_writer(str(run / "tensorboard"))
 
     @property
@@ -87,7 +76,26 @@ class Trainer:
         return out_of_patience or self.state.epoch >= self.settings.epochs
 
     def train(self) -> State:
-        """Train to the end, from the latest checkpoint if there is one."""
+        """Train to the end, from the latest checkpoint if there is one.
+
+        Saves a checkpoint when it is interrupted.
+        """
+        self._start()
+        try:
+            while not self.finished:
+                if self.model.trainable_variables:
+                    self._to_evaluation()
+                self._evaluate()
+                self._save()
+        except Interrupted:
+            with interrupts.held():
+                if self.saved != asdict(self.state):
+                    self._save()
+                self.writer.flush()
+            raise
+        return self.state
+
+    def _start(self) -> None:
         saved = self.checkpoints.restore()
         if saved is None:
             self.model.prepare(self.dataset)
@@ -95,13 +103,7 @@ class Trainer:
         else:
             self.state = State(**saved)
             print(f"going on from step {int(self.model.steps)}")
-        self.last_save = time.monotonic()
-        while not self.finished:
-            if self.model.trainable_variables:
-                self._to_evaluation()
-            self._evaluate()
-            self._save()
-        return self.state
+            self.last_save, self.saved = time.monotonic(), asdict(self.state)
 
     def _epoch_steps(self, epoch: int) -> int:
         size = self.settings.batch_size
@@ -128,8 +130,11 @@ class Trainer:
         )
         with bar:
             batches = iter(self.batches())
+            # Here, since tracing takes seconds and the steps let a signal wait.
+            self._take.get_concrete_function(batches, tf.constant(1))
             while self.state.position < due:
-                self._account(self.take(batches, self._until_due(due)), bar)
+                with interrupts.held():
+                    self._account(self.take(batches, self._until_due(due)), bar)
                 if self._checkpoint_due():
                     self._save()
 
@@ -137,7 +142,8 @@ class Trainer:
         """Return how many steps to take until Python has something to do."""
         position, every = self.state.position, self.settings.checkpoint_steps
         due = every - position % every if every else CALL_STEPS
-        return min(CALL_STEPS, due, end - position)
+        soon = max(1, int(CALL_SECONDS / self.pace))
+        return min(CALL_STEPS, soon, due, end - position)
 
     def take(self, batches: Any, number: int) -> pd.DataFrame:
         """Take steps in one call; return their terms and "targets", a row each."""
@@ -181,6 +187,7 @@ class Trainer:
         seconds = time.monotonic() - self.clock
         state.seconds += seconds
         self.clock += seconds
+        self.pace = seconds / len(taken)
         self._report(dict(taken.iloc[-1]), words / seconds, bar, len(taken))
 
     def _report(self, values: dict, rate: float, bar: tqdm, steps: int) -> None:
@@ -196,10 +203,14 @@ class Trainer:
                 tf.summary.scalar(f"train/{name}", value)
 
     def _evaluate(self) -> None:
-        """Score the validation split, keep the best weights, turn a finished epoch."""
+        """Score the validation split, then keep the best weights and turn the epoch."""
         size = self.settings.batch_size
         valid = Subject(self.model, self.dataset, self.rows["valid"], batch_size=size)
         row = {**self._row(), **self._validate(valid), **self._topics_in_use(valid)}
+        with interrupts.held():
+            self._turn(row)
+
+    def _turn(self, row: dict[str, Any]) -> None:
         state, value = self.state, row[f"valid_{self.judge.key}"]
         state.history.append(row)
         state.waited += 1
@@ -287,8 +298,10 @@ class Trainer:
         return by_steps or time.monotonic() - self.last_save > 60 * minutes
 
     def _save(self) -> None:
-        self.checkpoints.save(int(self.model.steps), asdict(self.state))
-        self.last_save = time.monotonic()
+        with interrupts.held():
+            self.saved = asdict(self.state)
+            self.checkpoints.save(int(self.model.steps), self.saved)
+            self.last_save = time.monotonic()
 
 
 def _check_finite(taken: pd.DataFrame, first: int) -> None:

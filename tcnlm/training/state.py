@@ -1,0 +1,22 @@
+"""Where training stands."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class State:
+    """Where training stands; saved with every checkpoint."""
+
+    epoch: int = 0  # from 0
+    position: int = 0  # batches of this epoch already taken
+    evaluated: int = 0  # of these, before the last evaluation
+    seconds: float = 0.0  # spent training
+    nll: float = 0.0  # sums since the last evaluation: nats (or loss, of topics alone),
+    targets: int = 0  # and targets (or content words)
+    best: float = math.inf  # of the measure that judges, on validation
+    waited: int = 0  # evaluations since the best
+    history: list[dict[str, Any]] = field(default_factory=list)

@@ -1,0 +1,170 @@
+"""Ctrl-C and SIGTERM in train.py: a checkpoint, one line, and the very same end."""
+
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from functools import cache, partial
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import toy
+from trained import ENVIRONMENT, assert_same_weights, last_checkpoint, make_trainer
+
+from tcnlm.training.interrupts import Interrupted, Interrupts, interrupts
+
+STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
+
+
+def interrupt(command, number, when):
+    """Start a command, send it a signal when there is a file; return what it says."""
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+        # Where the tests run in the background, they were told to ignore Ctrl-C.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    ) as process:
+        while process.poll() is None and not when.exists():
+            time.sleep(0.005)
+        process.send_signal(number)
+        _, error = process.communicate(timeout=200)
+    assert process.returncode == STATUS[number]
+    [line] = error.splitlines()
+    return line
+
+
+def command_in(line):
+    words = shlex.split(line.split("`")[1])
+    assert words[0] == "python"
+    return [sys.executable, *words[1:]]
+
+
+@pytest.mark.parametrize("number", STATUS)
+def test_what_was_interrupted_goes_on_to_the_very_same_weights(
+    number, toy_data, tmp_path, whole_run
+):
+    run = tmp_path / "RUN"
+    command = toy.train_command(toy_data, run, settings=["checkpoint_steps=3"])
+    line = interrupt(command, number, run / "checkpoints" / "00000003")
+    step = int(last_checkpoint(run).name)
+    assert line.startswith("interrupted: `")
+    assert line.endswith(f"` goes on from step {step}")
+    again = subprocess.run(
+        command_in(line), capture_output=True, text=True, env=ENVIRONMENT
+    )
+    assert f"going on from step {step}" in again.stdout
+    assert_same_weights(run, whole_run)
+
+
+def test_what_is_interrupted_before_its_first_checkpoint_says_that_it_begins_again(
+    toy_data, tmp_path
+):
+    run = tmp_path / "RUN"
+    command = toy.train_command(toy_data, run, settings=["head_start=1000000"])
+    line = interrupt(command, signal.SIGINT, run / "config.json")
+    assert line.startswith("interrupted before the first checkpoint: `")
+    assert line.endswith("` begins again")
+    assert not (run / "checkpoints").exists()
+
+
+@pytest.fixture(scope="module")
+def ends(toy_data, tmp_path_factory):
+    """Return the weights that models end with which nothing interrupts."""
+
+    @cache
+    def end(model):
+        trainer = begin(toy_data, tmp_path_factory.mktemp("whole"), model)
+        trainer.train()
+        return trainer.model.get_weights()
+
+    return end
+
+
+def begin(data, run, model):
+    tf.keras.utils.set_random_seed(1)
+    chosen = {"carry": True} if model == "lstm" else {}
+    return make_trainer(data, run, model, chosen, epochs=2)
+
+
+def signal_after(work, calls=1):
+    """Return the function with a signal at the end of one of its calls."""
+    left = [calls]
+
+    def interrupted(*arguments):
+        result = work(*arguments)
+        left[0] -= 1
+        if left[0] == 0:
+            signal.raise_signal(signal.SIGTERM)
+        return result
+
+    return interrupted
+
+
+def assert_goes_on_to(end, trainer, again):
+    with interrupts.listen(), pytest.raises(Interrupted):
+        trainer.train()
+    again.train()
+    for ours, theirs in zip(again.model.get_weights(), end):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("place", ["_validate", "_turn", "_account"])
+def test_a_signal_at_any_place_leaves_a_checkpoint_with_the_very_same_end(
+    place, toy_data, tmp_path, ends
+):
+    trainer = begin(toy_data, tmp_path, "tcnlm")
+    setattr(trainer, place, signal_after(getattr(trainer, place)))
+    again = begin(toy_data, tmp_path, "tcnlm")
+    assert_goes_on_to(ends("tcnlm"), trainer, again)
+
+
+def test_a_signal_amidst_the_scoring_leaves_the_carried_state_as_it_was(
+    toy_data, tmp_path, ends
+):
+    trainer = begin(toy_data, tmp_path, "lstm")
+    validate, model = trainer._validate, trainer.model
+
+    def cut_short(valid):
+        model.count_words = signal_after(model.count_words, calls=3)
+        return validate(valid)
+
+    trainer._validate = cut_short
+    assert_goes_on_to(ends("lstm"), trainer, begin(toy_data, tmp_path, "lstm"))
+
+
+def test_a_signal_waits_for_the_end_of_what_holds_it():
+    ours, done = Interrupts(), []
+
+    def work():
+        with ours.held():
+            with ours.held():
+                signal.raise_signal(signal.SIGTERM)
+            done.append("the inner")
+        done.append("too late")
+
+    with ours.listen(), pytest.raises(Interrupted) as raised:
+        work()
+    assert raised.value.status == 143
+    assert done == ["the inner"]
+
+
+def test_signals_do_afterwards_what_they_did_before():
+    before = [signal.getsignal(number) for number in STATUS]
+    with Interrupts().listen():
+        assert [signal.getsignal(number) for number in STATUS] != before
+    assert [signal.getsignal(number) for number in STATUS] == before
+
+
+def test_slow_steps_are_taken_one_at_a_time_and_fast_ones_many(toy_data, tmp_path):
+    trainer = make_trainer(toy_data, tmp_path)
+    taken = {}
+    for seconds in (10.0, 0.1, 0.001):
+        trainer.pace = seconds
+        taken[seconds] = trainer._until_due(1000)
+    assert taken == {10.0: 1, 0.1: 5, 0.001: 20}
+    assert trainer._until_due(7) == 7

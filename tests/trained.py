@@ -1,0 +1,57 @@
+"""Runs that tests train, by train.py or in this process, and what became of them."""
+
+import os
+import subprocess
+
+import h5py
+import numpy as np
+import toy
+
+from tcnlm.data.dataset import Dataset
+from tcnlm.models import model_class
+from tcnlm.settings import names
+from tcnlm.training.settings import Training
+from tcnlm.training.trainer import Trainer
+
+ENVIRONMENT = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+
+
+def run_train(*arguments, **options):
+    command = toy.train_command(*arguments, **options)
+    return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT)
+
+
+def weights_of(run):
+    weights = {}
+
+    def collect(name, item):
+        if isinstance(item, h5py.Dataset):
+            weights[name] = item[()]
+
+    with h5py.File(run / "model.weights.h5") as file:
+        file.visititems(collect)
+    return weights
+
+
+def last_checkpoint(run):
+    return sorted((run / "checkpoints").glob("[0-9]*"))[-1]
+
+
+def assert_same_weights(run, other):
+    ours, theirs = weights_of(run), weights_of(other)
+    assert ours.keys() == theirs.keys()
+    for name, value in ours.items():
+        np.testing.assert_array_equal(value, theirs[name], err_msg=name)
+
+
+def make_trainer(data, run, model="tcnlm", chosen=None, **settings):
+    """Return a trainer in this process; chosen: settings of the model."""
+    dataset = Dataset(data)
+    kind = model_class(model)
+    held = {"mean_deviation": 1.0} if "mean_deviation" in names(kind.Config) else {}
+    config = kind.Config(**{**kind.TINY, **held, **(chosen or {})})
+    made = kind(config, dataset.vocabulary, seed=1)
+    made.build_weights()
+    run.mkdir(parents=True, exist_ok=True)
+    loop = Training(batch_size=16, **settings)
+    return Trainer(made, dataset, run, loop, seed=1)

@@ -6,10 +6,11 @@ import argparse
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from preprocessing.errors import errors_reported
+from preprocessing.errors import InputError, errors_reported
 from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation.measures import judge
 from tcnlm.generation.saved_model import export
@@ -17,11 +18,21 @@ from tcnlm.models import MODELS, model_class
 from tcnlm.process import keep_memory, make_reproducible
 from tcnlm.settings import Settings, describe, names, override, whole_number
 from tcnlm.training.checkpoints import saved
+from tcnlm.training.differences import FREE, resume_command
 from tcnlm.training.interrupts import Interrupted, interrupts
-from tcnlm.training.runs import WEIGHTS, make_model, new_config, open_run
+from tcnlm.training.runs import (
+    WEIGHTS,
+    make_model,
+    new_config,
+    open_data,
+    open_run,
+    read_config,
+    settings_of,
+)
 from tcnlm.training.settings import Training
 from tcnlm.training.trainer import NotFiniteError, Trainer
 
+MODEL, SEED = "tcnlm", 1
 PRESETS = {
     "paper-small": {"units": 600, "layers": 1},
     "paper-large": {"units": 900, "layers": 2},
@@ -33,15 +44,16 @@ PRESETS = {
 def main(options: argparse.Namespace, command: str) -> None:
     """Train as the options say, then write the SavedModel."""
     keep_memory()
-    make_reproducible(options.seed, options.threads)
-    settings, loop = chosen_settings(options)
-    judged = judge(model_class(options.model), loop.judge)
-    dataset, run = Dataset(options.data, loop.context), Path(options.out)
-    config = new_config(options.model, settings, loop, dataset, options.seed, command)
+    run = run_of(options)
+    config, dataset = (resumed if options.resume else begun)(options, command)
+    make_reproducible(config["seed"], options.threads)
+    loop = settings_of(config)[1]
+    judged = judge(model_class(config["model"]), loop.judge)
     model = make_model(config, dataset.vocabulary)
-    model.check()
+    if not saved(run / "checkpoints"):
+        model.check()
     open_run(run, config, dataset.vocabulary)
-    trainer = Trainer(model, dataset, run, loop, options.seed)
+    trainer = Trainer(model, dataset, run, loop, config["seed"])
     state = trainer.train()
     model.load_weights(run / WEIGHTS)
     made = dataset.meta["settings"]
@@ -51,19 +63,49 @@ def main(options: argparse.Namespace, command: str) -> None:
     print(f"{run}: {best} after {state.epoch} epochs")
 
 
+def begun(options: argparse.Namespace, command: str) -> tuple[dict, Dataset]:
+    """Return the configuration and data of a run from the options alone."""
+    settings, loop = chosen_settings(options)
+    dataset = Dataset(options.data, loop.context)
+    seed = SEED if options.seed is None else options.seed
+    model = options.model or MODEL
+    return new_config(model, settings, loop, dataset, seed, command), dataset
+
+
+def resumed(options: argparse.Namespace, command: str) -> tuple[dict, Dataset]:
+    """Return those of the run that is in a folder, with the settings that are new."""
+    old = read_config(options.resume)
+    kinds = {name: model_class(name).Config for name in MODELS}
+    settings, loop = override(settings_of(old), options.set, kinds)
+    try:
+        dataset = open_data(old, options.data or old["data"]["path"])
+    except InputError as error:
+        hint = (
+            f"`python train.py DATA --resume {options.resume}` says where DATA is now"
+        )
+        raise InputError(f"{error}; {hint}") from None
+    model, seed = old["model"], old["seed"]
+    return new_config(model, settings, loop, dataset, seed, command), dataset
+
+
+def run_of(options: argparse.Namespace) -> Path:
+    """Return the RUN folder."""
+    return Path(options.resume or options.out)
+
+
 def farewell(run: Path, command: str) -> str:
     """Return how an interrupted training goes on."""
     checkpoints = saved(run / "checkpoints")
     if not checkpoints:
         return f"interrupted before the first checkpoint: `{command}` begins again"
     step = int(checkpoints[-1].name)
-    return f"interrupted: `{command}` goes on from step {step}"
+    return f"interrupted: `{resume_command(run)}` goes on from step {step}"
 
 
 def chosen_settings(options: argparse.Namespace) -> tuple[Settings, Training]:
     """Return the model's and the loop's settings: defaults, preset, then --set."""
     kinds = {name: model_class(name).Config for name in MODELS}
-    config = kinds[options.model]()
+    config = kinds[options.model or MODEL]()
     preset = PRESETS.get(options.preset, {}).items()
     config = replace(config, **{k: v for k, v in preset if k in names(config)})
     return override((config, Training()), options.set, kinds)
@@ -78,9 +120,14 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parsed.add_argument
-    add("data", metavar="DATA", help="folder made by python -m preprocessing")
-    add("--model", choices=sorted(MODELS), default="tcnlm", help="default: tcnlm")
-    add("--out", metavar="RUN", required=True, help="folder for all that comes of it")
+    data = "folder made by python -m preprocessing; with --resume only if it was moved"
+    add("data", metavar="DATA", nargs="?", help=data)
+    add("--model", choices=sorted(MODELS), help=f"default: {MODEL}")
+    folder = parsed.add_mutually_exclusive_group(required=True)
+    to = "folder for all that comes of it; a run that is there goes on"
+    folder.add_argument("--out", metavar="RUN", help=to)
+    on = f"go on with its run; --set may give it other {', '.join(FREE)}"
+    folder.add_argument("--resume", metavar="RUN", help=on)
     add(
         "--set",
         metavar="NAME=VALUE",
@@ -97,20 +144,33 @@ def parser() -> argparse.ArgumentParser:
     )
     add("--preset", choices=sorted(PRESETS), help="sizes to start from, listed below")
     seed, cores = whole_number(0, 2**31 - 1), whole_number(0, os.cpu_count() or 1)
-    add("--seed", type=seed, default=1, help="of all that is random (default: 1)")
+    add("--seed", type=seed, help=f"of all that is random (default: {SEED})")
     add("--threads", type=cores, default=0, help="cores to use (default: 0, all)")
     return parsed
 
 
+def options_of(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return what the command line says, or end with how it is used."""
+    parsed = parser()
+    options = parsed.parse_args(arguments)
+    if not options.resume and not options.data:
+        parsed.error("DATA is missing: a folder made by python -m preprocessing")
+    given = vars(options)
+    for name in ("model", "preset", "seed", "embeddings"):
+        if options.resume and given[name] is not None:
+            parsed.error(f"--{name}: leave it out, RUN has its own with --resume")
+    if options.embeddings:
+        options.set.append(f"embeddings={options.embeddings}")
+    return options
+
+
 if __name__ == "__main__":
-    chosen = parser().parse_args()
-    if chosen.embeddings:
-        chosen.set.append(f"embeddings={chosen.embeddings}")
+    chosen = options_of(sys.argv[1:])
     line = shlex.join(["python", *sys.argv])
     with interrupts.listen(), errors_reported(NotFiniteError):
         try:
             main(chosen, line)
         except Interrupted as interrupted:
-            print(farewell(Path(chosen.out), line), file=sys.stderr, flush=True)
+            print(farewell(run_of(chosen), line), file=sys.stderr, flush=True)
             sys.stdout.flush()
             os._exit(interrupted.status)  # TensorFlow takes a second to take leave

@@ -67,7 +67,7 @@ def parser_of(words):
 
 def configs_of(command, options):
     """Return the settings that a command's --set must fit: none where it has none."""
-    kinds = {"train.py": getattr(options, "model", "")}
+    kinds = {"train.py": getattr(options, "model", "") or train.MODEL}
     return [model_class(k).Config() for name, k in kinds.items() if name in command]
 
 

@@ -84,7 +84,9 @@ def test_a_finished_run_is_not_trained_further(toy_data, whole_run):
 def test_a_run_with_other_settings_is_refused(toy_data, whole_run):
     result = run_train(toy_data, whole_run, settings=["dropout=0.1"])
     assert result.returncode == 2
-    assert "dropout 0.4 -> 0.1" in result.stderr
+    [line] = result.stderr.splitlines()
+    assert "(dropout 0.4 -> 0.1);" in line
+    assert f"`python train.py --resume {whole_run}`" in line
 
 
 def test_a_damaged_checkpoint_falls_back_to_the_one_before(toy_data, tmp_path, capsys):

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 
 import h5py
 import numpy as np
@@ -18,6 +19,11 @@ ENVIRONMENT = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
 
 def run_train(*arguments, **options):
     command = toy.train_command(*arguments, **options)
+    return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT)
+
+
+def train(*arguments):
+    command = [sys.executable, str(toy.ROOT / "train.py"), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT)
 
 

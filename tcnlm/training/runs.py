@@ -22,6 +22,7 @@ from tcnlm.files import write_json
 from tcnlm.models import model_class
 from tcnlm.models.base import Method
 from tcnlm.settings import SettingError, Settings, from_json
+from tcnlm.training.differences import check_same
 from tcnlm.training.settings import Training
 
 FORMAT_VERSION = 1
@@ -139,9 +140,12 @@ def provenance() -> dict[str, Any]:
 
 
 def open_run(run: Path, config: dict[str, Any], vocabulary: Vocabulary) -> None:
-    """Make RUN with its configuration, or check that it holds this very run."""
+    """Make RUN with its configuration, or check that it holds this very run.
+
+    What may change where a run goes on is changed in its config.json.
+    """
     if (run / "config.json").exists():
-        _check_same(run, read_config(run), config)
+        _go_on(run, config)
         return
     if run.exists() and any(run.iterdir()):
         raise InputError(f"{run}: not empty and not a RUN; give another --out")
@@ -150,21 +154,24 @@ def open_run(run: Path, config: dict[str, Any], vocabulary: Vocabulary) -> None:
     write_json(run / "config.json", config)
 
 
-def _check_same(run: Path, old: dict[str, Any], new: dict[str, Any]) -> None:
-    def flat(config: dict[str, Any]) -> dict[str, Any]:
-        chosen = {key: config[key] for key in ("model", "seed")}
-        data = {"data": config["data"]["fingerprint"]}
-        settings, loop = settings_of(config)
-        return {**chosen, **data, **_plain(settings), **_plain(loop)}
+def _go_on(run: Path, config: dict[str, Any]) -> None:
+    old = read_config(run)
+    check_same(run, old["command"], _flat(old), _flat(config))
+    moved = old["data"]["path"] != config["data"]["path"]
+    if moved or _loop(old) != _loop(config):
+        commands = [*old.get("continued_by", []), config["command"]]
+        changed = {name: config[name] for name in ("training", "data")}
+        write_json(run / "config.json", {**old, **changed, "continued_by": commands})
 
-    was, now = flat(old), flat(new)
-    names = sorted(n for n in {*was, *now} if was.get(n) != now.get(n))
-    if names:
-        changes = ", ".join(f"{n} {was.get(n)} -> {now.get(n)}" for n in names)
-        raise InputError(
-            f"{run}: holds a run with other settings ({changes}); repeat its command "
-            "to go on with it, or give another --out"
-        )
+
+def _flat(config: dict[str, Any]) -> dict[str, Any]:
+    own = {"model": config["model"], "seed": config["seed"]}
+    data = {"DATA": config["data"]["fingerprint"]}
+    return {**own, **data, **_plain(settings_of(config)[0]), **_loop(config)}
+
+
+def _loop(config: dict[str, Any]) -> dict[str, Any]:
+    return _plain(settings_of(config)[1])
 
 
 def _plain(settings: Settings) -> dict[str, Any]:

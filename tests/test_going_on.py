@@ -1,0 +1,96 @@
+"""A run goes on: with more epochs, with data that was moved, never as another run."""
+
+import json
+import shutil
+
+import pytest
+from trained import assert_same_weights, run_train, train
+
+from preprocessing.errors import InputError
+from tcnlm.training import runs
+from tcnlm.training.differences import FREE, check_same
+from train import options_of, resumed
+
+WAS = {"model": "tcnlm", "seed": 1, "DATA": "ab12", "cutoffs": [9], "dropout": 0.4}
+WAS |= {"epochs": 2, "patience": 2, "decay": "constant"}
+
+
+@pytest.fixture
+def run(whole_run, tmp_path):
+    """Return a copy of a finished run of two epochs."""
+    return shutil.copytree(whole_run, tmp_path / "copied")
+
+
+def test_two_epochs_and_two_more_end_with_the_weights_of_four(toy_data, tmp_path, run):
+    at_once = tmp_path / "RUN"
+    assert run_train(toy_data, at_once, settings=["epochs=4"]).returncode == 0
+    result = train("--resume", run, "--threads", 1, "--set", "epochs=4")
+    assert result.returncode == 0, result.stderr
+    assert "going on from step 24" in result.stdout
+    assert_same_weights(run, at_once)
+    config = runs.read_config(run)
+    assert config["training"]["epochs"] == 4
+    assert [c.split(" --set ")[1] for c in config["continued_by"]] == ["epochs=4"]
+
+
+def test_to_go_on_needs_nothing_but_the_run(run):
+    options = options_of(["--resume", str(run), "--set", "patience=5"])
+    config, dataset = resumed(options, "python train.py")
+    old = runs.read_config(run)
+    for name in ("model", "seed", "settings", "data"):
+        assert config[name] == old[name]
+    assert config["training"] == {**old["training"], "patience": 5}
+    assert str(dataset.path) == old["data"]["path"]
+
+
+def test_data_that_was_moved_is_named_and_then_known(run, toy_data, tmp_path):
+    config = runs.read_config(run)
+    config["data"]["path"] = "/nowhere"
+    (run / "config.json").write_text(json.dumps(config))
+    with pytest.raises(InputError, match="/nowhere.*python train.py DATA --resume"):
+        resumed(options_of(["--resume", str(run)]), "")
+    moved = shutil.copytree(toy_data, tmp_path / "moved")
+    config, dataset = resumed(options_of([str(moved), "--resume", str(run)]), "now")
+    runs.open_run(run, config, dataset.vocabulary)
+    assert runs.read_config(run)["data"]["path"] == str(moved)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--resume", "R", "--seed", "1"],
+        ["--resume", "R", "--model", "lstm"],
+        ["DATA", "--resume", "R", "--out", "R"],
+        ["--out", "R"],
+        ["DATA"],
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(arguments):
+    with pytest.raises(SystemExit) as ended:
+        options_of(arguments)
+    assert ended.value.code == 2
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_when_training_ends_and_saves_may_change(name, tmp_path):
+    was = {**WAS, name: 1}
+    check_same(tmp_path, "", was, {**was, name: 9})
+
+
+def test_a_run_of_other_settings_is_refused_by_what_differs_alone(tmp_path):
+    now = {**WAS, "model": "lstm", "DATA": "cd34", "cutoffs": [7, 8], "carry": True}
+    del now["dropout"]
+    with pytest.raises(InputError) as refused:
+        check_same(tmp_path, "python train.py data", WAS, {**now, "epochs": 9})
+    message = str(refused.value)
+    changes = "(model tcnlm -> lstm, DATA with other contents, cutoffs 9 -> 7,8)"
+    assert changes in message
+    assert "`python train.py data`" in message
+    assert f"`python train.py --resume {tmp_path}`" in message
+
+
+def test_where_the_rates_decay_the_epochs_are_settled(tmp_path):
+    was = {**WAS, "decay": "linear"}
+    check_same(tmp_path, "", was, {**was, "patience": 9})
+    with pytest.raises(InputError, match="epochs 2 -> 4 cannot be: decay=linear"):
+        check_same(tmp_path, "", was, {**was, "epochs": 4})

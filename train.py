@@ -20,7 +20,9 @@ from tcnlm.settings import Settings, describe, names, override, whole_number
 from tcnlm.training.checkpoints import saved
 from tcnlm.training.differences import FREE, resume_command
 from tcnlm.training.interrupts import Interrupted, interrupts
+from tcnlm.training.ownership import owned
 from tcnlm.training.runs import (
+    TRAINED,
     WEIGHTS,
     make_model,
     new_config,
@@ -52,13 +54,14 @@ def main(options: argparse.Namespace, command: str) -> None:
     model = make_model(config, dataset.vocabulary)
     if not saved(run / "checkpoints"):
         model.check()
-    open_run(run, config, dataset.vocabulary)
-    trainer = Trainer(model, dataset, run, loop, config["seed"])
-    state = trainer.train()
-    model.load_weights(run / WEIGHTS)
-    made = dataset.meta["settings"]
-    saved_model = run / "saved_model"
-    export(model, saved_model, made["sequence_length"], made["context_words"])
+    with owned(run, TRAINED):
+        open_run(run, config, dataset.vocabulary)
+        trainer = Trainer(model, dataset, run, loop, config["seed"])
+        state = trainer.train()
+        model.load_weights(run / WEIGHTS)
+        made = dataset.meta["settings"]
+        saved_model = run / "saved_model"
+        export(model, saved_model, made["sequence_length"], made["context_words"])
     best = f"validation {judged.title} {judged.form.format(state.best)}"
     print(f"{run}: {best} after {state.epoch} epochs")
 

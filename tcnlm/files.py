@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,13 +21,41 @@ def replacing(path: Path) -> Iterator[Path]:
     aside = path.with_name(f".{os.getpid()}.{path.name}")
     try:
         yield aside
-        if aside.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        os.replace(aside, path)
+        _put(aside, path)
     finally:
-        if aside.is_dir():
-            shutil.rmtree(aside)
-        aside.unlink(missing_ok=True)
+        remove(aside)
+
+
+def _put(aside: Path, path: Path) -> None:
+    """Rename; a folder takes the place of another when that has gone aside whole."""
+    old = path.with_name(f".{os.getpid()}.old.{path.name}")
+    if aside.is_dir() and path.exists():
+        os.replace(path, old)
+    os.replace(aside, path)
+    remove(old)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, a link or a folder, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def remove_leftovers(folder: Path, names: str = ".+") -> None:
+    """Remove what processes that were killed had written aside in a folder.
+
+    What one had moved aside is moved back, where nothing has taken its place. names: a
+    regular expression of the files meant, which no other process may be writing.
+    """
+    pattern = re.compile(rf"\.[0-9]+\.(old\.)?({names})")
+    for left in sorted(folder.glob(".*")):
+        found = pattern.fullmatch(left.name)
+        if found and found[1] and not (folder / found[2]).exists():
+            left.rename(folder / found[2])
+        elif found:
+            remove(left)
 
 
 def write_json(path: Path, content: Any) -> None:

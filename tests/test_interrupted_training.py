@@ -5,21 +5,29 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from functools import cache, partial
 
 import numpy as np
 import pytest
 import tensorflow as tf
 import toy
-from trained import ENVIRONMENT, assert_same_weights, last_checkpoint, make_trainer
+from trained import (
+    ENVIRONMENT,
+    assert_same_weights,
+    last_checkpoint,
+    make_trainer,
+    run_train,
+)
 
 from tcnlm.training.interrupts import Interrupted, Interrupts, interrupts
 
 STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 
-def interrupt(command, number, when):
-    """Start a command, send it a signal when there is a file; return what it says."""
+@contextmanager
+def training(command, until):
+    """Give a running command as soon as there is a file."""
     with subprocess.Popen(
         command,
         stdout=subprocess.DEVNULL,
@@ -29,8 +37,14 @@ def interrupt(command, number, when):
         # Where the tests run in the background, they were told to ignore Ctrl-C.
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     ) as process:
-        while process.poll() is None and not when.exists():
+        while process.poll() is None and not until.exists():
             time.sleep(0.005)
+        yield process
+
+
+def interrupt(command, number, when):
+    """Send a command a signal when there is a file; return what it says."""
+    with training(command, when) as process:
         process.send_signal(number)
         _, error = process.communicate(timeout=200)
     assert process.returncode == STATUS[number]
@@ -70,6 +84,24 @@ def test_what_is_interrupted_before_its_first_checkpoint_says_that_it_begins_aga
     assert line.startswith("interrupted before the first checkpoint: `")
     assert line.endswith("` begins again")
     assert not (run / "checkpoints").exists()
+
+
+def test_a_run_has_one_training_and_after_a_kill_any_other(toy_data, tmp_path):
+    run = tmp_path / "RUN"
+    command = toy.train_command(toy_data, run, settings=["head_start=1000000"])
+    with training(command, run / "config.json") as process:
+        second = subprocess.run(
+            command, capture_output=True, text=True, env=ENVIRONMENT
+        )
+        process.kill()
+        process.communicate(timeout=200)
+    assert second.returncode == 2
+    [line] = second.stderr.splitlines()
+    assert f"RUN: process {process.pid} is writing it" in line
+    other = run_train(toy_data, run, model="lstm", settings=["epochs=1"])
+    assert other.returncode == 0, other.stderr
+    assert (run / "saved_model").exists()
+    assert list(tmp_path.iterdir()) == [run]
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,17 @@
 """A RUN folder: written once, loaded again, refused when it is something else."""
 
 import json
+import os
 
 import pytest
 
 from preprocessing.errors import InputError
+from preprocessing.vocabulary import Vocabulary
 from tcnlm.data.dataset import Dataset
-from tcnlm.files import replacing
+from tcnlm.files import remove_leftovers, replacing
 from tcnlm.models import model_class
 from tcnlm.training import runs
+from tcnlm.training.ownership import owned
 from tcnlm.training.settings import Training
 
 
@@ -98,3 +101,105 @@ def test_what_breaks_off_leaves_the_old_file(tmp_path):
         write_half()
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        {},
+        {"vocabulary.txt": "the\t1\n"},
+        {"vocabulary.txt": "the\t1\n", "topic_vocabulary.txt": ""},
+        {"tensorboard": None, "checkpoints": None, "config.json": "old"},
+    ],
+)
+def test_what_a_kill_at_the_beginning_leaves_is_taken(left, config, toy_data, tmp_path):
+    run = tmp_path / "RUN"
+    run.mkdir()
+    old = {**config, "settings": {**config["settings"], "units": 7}}
+    for name, text in left.items():
+        if text is None:
+            (run / name).mkdir()
+        else:
+            (run / name).write_text(json.dumps(old) if text == "old" else text)
+    runs.open_run(run, config, Dataset(toy_data).vocabulary)
+    assert runs.read_config(run) == config
+    assert Vocabulary.load(run).words == Dataset(toy_data).vocabulary.words
+
+
+def test_a_run_that_cannot_be_begun_leaves_nothing(
+    config, toy_data, tmp_path, monkeypatch
+):
+    def full(path, content):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(runs, "write_json", full)
+    with pytest.raises(OSError, match="disk full"):
+        runs.open_run(tmp_path / "RUN", config, Dataset(toy_data).vocabulary)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_config_of_another_program_is_not_replaced(config, toy_data, tmp_path):
+    (tmp_path / "config.json").write_text('{"architectures": []}')
+    with pytest.raises(InputError, match="config.json: format version None"):
+        runs.open_run(tmp_path, config, Dataset(toy_data).vocabulary)
+
+
+def test_weights_without_a_checkpoint_are_not_trained_over(config, toy_data, tmp_path):
+    vocabulary = Dataset(toy_data).vocabulary
+    runs.open_run(tmp_path / "RUN", config, vocabulary)
+    (tmp_path / "RUN" / runs.WEIGHTS).write_text("weights")
+    with pytest.raises(InputError, match="no checkpoint to go on from"):
+        runs.open_run(tmp_path / "RUN", config, vocabulary)
+
+
+def test_a_folder_is_replaced_by_way_of_aside(tmp_path, monkeypatch):
+    """So that nothing is ever half removed."""
+    path, seen = tmp_path / "saved_model", []
+    path.mkdir()
+    (path / "old").write_text("")
+    rename = os.replace
+
+    def watched(source, target):
+        seen.append(sorted(p.name for p in tmp_path.glob("*/*")))
+        rename(source, target)
+
+    monkeypatch.setattr(os, "replace", watched)
+    with replacing(path) as aside:
+        aside.mkdir()
+        (aside / "new").write_text("")
+    assert seen == [["new", "old"], ["new", "old"]]
+    assert [p.name for p in tmp_path.glob("*/*")] == ["new"]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_leftovers_go_and_what_was_moved_aside_comes_back(tmp_path):
+    for name in (".7.a", ".7.old.a", ".7.old.b", ".7.c", ".DS_Store", "b"):
+        (tmp_path / name).write_text(name)
+    remove_leftovers(tmp_path, "a|b")
+    left = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert left == {"a": ".7.old.a", ".7.c": ".7.c", ".DS_Store": ".DS_Store", "b": "b"}
+
+
+def test_the_next_owner_removes_what_a_killed_training_left(tmp_path):
+    run, link = tmp_path / "RUN", tmp_path / "link"
+    (run / ".7.saved_model").mkdir(parents=True)
+    for name in (".7.model.weights.h5", ".7.history.csv", ".7.evaluation.json"):
+        (run / name).write_text("")
+    (tmp_path / ".7.RUN").mkdir()
+    link.symlink_to(run)
+    with owned(link, runs.TRAINED):
+        assert [path.name for path in run.iterdir()] == [".7.evaluation.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["RUN", "link"]
+
+
+def test_a_run_has_one_owner(tmp_path):
+    refused = pytest.raises(InputError, match=f"process {os.getpid()} is writing it")
+    with owned(tmp_path / "RUN", ()), refused, owned(tmp_path / "RUN", ()):
+        pass
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    refused = pytest.raises(InputError, match="file/RUN: cannot be written")
+    with refused, owned(tmp_path / "file" / "RUN", ()):
+        pass

@@ -14,7 +14,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tcnlm.files import replacing
+from tcnlm.files import remove_leftovers, replacing
 
 KEPT = 2  # the latest, and one to fall back on
 STATE = "state.json"
@@ -29,8 +29,7 @@ class Checkpoints:
 
     def save(self, step: int, state: dict[str, Any]) -> None:
         """Write a checkpoint aside, rename it, and remove those no longer kept."""
-        for leftover in self.folder.glob(".*"):
-            shutil.rmtree(leftover)
+        remove_leftovers(self.folder)
         with replacing(self.folder / f"{step:08d}") as aside:
             aside.mkdir(parents=True)
             self.checkpoint.write(str(aside / "weights"))

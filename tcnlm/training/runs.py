@@ -16,17 +16,21 @@ from typing import Any
 import numpy as np
 
 from preprocessing.errors import InputError
-from preprocessing.vocabulary import Vocabulary
+from preprocessing.vocabulary import FILES, Vocabulary
 from tcnlm.data.dataset import Dataset
-from tcnlm.files import write_json
+from tcnlm.files import replacing, write_json
 from tcnlm.models import model_class
 from tcnlm.models.base import Method
 from tcnlm.settings import SettingError, Settings, from_json
+from tcnlm.training.checkpoints import saved
 from tcnlm.training.differences import check_same
 from tcnlm.training.settings import Training
 
 FORMAT_VERSION = 1
+CONFIG = "config.json"
 WEIGHTS = "model.weights.h5"
+BEGINNING = {CONFIG, *FILES, "checkpoints", "tensorboard"}
+TRAINED = (*BEGINNING, WEIGHTS, "history.csv", "saved_model")
 PACKAGES = ("tensorflow", "keras", "numpy", "gensim")
 
 
@@ -142,26 +146,48 @@ def provenance() -> dict[str, Any]:
 def open_run(run: Path, config: dict[str, Any], vocabulary: Vocabulary) -> None:
     """Make RUN with its configuration, or check that it holds this very run.
 
-    What may change where a run goes on is changed in its config.json.
+    One without a checkpoint is begun again, whatever its settings. What may change
+    where a run goes on is changed in its config.json.
     """
-    if (run / "config.json").exists():
+    if not run.exists():
+        with replacing(run) as aside:
+            aside.mkdir(parents=True)
+            _begin(aside, config, vocabulary)
+    elif _is_beginning(run):
+        _begin(run, config, vocabulary)
+    elif (run / CONFIG).exists():
         _go_on(run, config)
-        return
-    if run.exists() and any(run.iterdir()):
+    else:
         raise InputError(f"{run}: not empty and not a RUN; give another --out")
-    run.mkdir(parents=True, exist_ok=True)
+
+
+def _is_beginning(run: Path) -> bool:
+    """Whether a folder holds nothing but what comes before the first checkpoint."""
+    if not run.is_dir() or saved(run / "checkpoints"):
+        return False
+    if (run / CONFIG).exists():
+        read_config(run)  # another program's is refused
+    return {path.name for path in run.iterdir()} <= BEGINNING
+
+
+def _begin(run: Path, config: dict[str, Any], vocabulary: Vocabulary) -> None:
     vocabulary.save(run)
-    write_json(run / "config.json", config)
+    write_json(run / CONFIG, config)
 
 
 def _go_on(run: Path, config: dict[str, Any]) -> None:
     old = read_config(run)
     check_same(run, old["command"], _flat(old), _flat(config))
+    if not saved(run / "checkpoints") and (run / WEIGHTS).exists():
+        raise InputError(
+            f"{run}: holds trained weights but no checkpoint to go on from; give "
+            "another --out, or remove it to begin again"
+        )
     moved = old["data"]["path"] != config["data"]["path"]
     if moved or _loop(old) != _loop(config):
         commands = [*old.get("continued_by", []), config["command"]]
         changed = {name: config[name] for name in ("training", "data")}
-        write_json(run / "config.json", {**old, **changed, "continued_by": commands})
+        write_json(run / CONFIG, {**old, **changed, "continued_by": commands})
 
 
 def _flat(config: dict[str, Any]) -> dict[str, Any]:

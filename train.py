@@ -19,6 +19,7 @@ from tcnlm.process import keep_memory, make_reproducible
 from tcnlm.settings import Settings, describe, names, override, whole_number
 from tcnlm.training.checkpoints import saved
 from tcnlm.training.differences import FREE, resume_command
+from tcnlm.training.divergence import NotFiniteError
 from tcnlm.training.interrupts import Interrupted, interrupts
 from tcnlm.training.ownership import owned
 from tcnlm.training.runs import (
@@ -32,7 +33,7 @@ from tcnlm.training.runs import (
     settings_of,
 )
 from tcnlm.training.settings import Training
-from tcnlm.training.trainer import NotFiniteError, Trainer
+from tcnlm.training.trainer import Trainer
 
 MODEL, SEED = "tcnlm", 1
 PRESETS = {

@@ -4,6 +4,7 @@ import shutil
 import signal
 import subprocess
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,7 @@ from trained import (
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.models import MODELS
 from tcnlm.training import trainer as training
+from tcnlm.training.divergence import NotFiniteError
 
 
 def test_a_killed_run_ends_with_the_very_same_weights(toy_data, tmp_path, whole_run):
@@ -121,9 +123,36 @@ def test_a_loss_that_is_not_finite_stops_with_step_and_term(toy_data, tmp_path):
         return {**terms, "kl": spoilt}
 
     trainer.model.objective = broken
-    with pytest.raises(training.NotFiniteError, match="step 5: kl is not finite"):
+    with pytest.raises(NotFiniteError, match="step 5: kl is not finite"):
         trainer.train()
     assert last_checkpoint(tmp_path / "RUN").name == "00000000"
+
+
+def test_a_run_that_diverges_ends_in_one_line_however_often_it_is_tried(
+    toy_data, tmp_path
+):
+    for _ in range(2):
+        result = run_train(
+            toy_data, tmp_path / "RUN", model="lstm", settings=["learning_rate=1e3"]
+        )
+        assert result.returncode == 2
+        [line] = result.stderr.splitlines()
+        assert line.startswith("error: validation after step 12: perplexity is not fin")
+
+
+@pytest.mark.parametrize("nll", [float("nan"), float("inf"), 500.0])
+def test_a_validation_figure_that_no_number_can_be_is_divergence(
+    nll, toy_data, tmp_path
+):
+    trainer = make_trainer(toy_data, tmp_path, "lstm")
+    scored = SimpleNamespace(mean_score=SimpleNamespace(nll=nll, terms={}))
+    with pytest.raises(NotFiniteError, match="validation after step 0"):
+        trainer._validate(scored)
+
+
+def test_a_hopeless_epoch_has_a_training_figure_that_can_be_written(toy_data, tmp_path):
+    trainer = make_trainer(toy_data, tmp_path, "lstm")
+    assert np.isfinite(np.float32(trainer._measured(500.0)))
 
 
 def test_training_stops_when_validation_stops_improving(toy_data, tmp_path):

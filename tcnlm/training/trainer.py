@@ -8,7 +8,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import tensorflow as tf
 from tqdm import tqdm
@@ -20,6 +19,12 @@ from tcnlm.evaluation.subject import Subject
 from tcnlm.files import replacing
 from tcnlm.models.base import Method, TopicModel
 from tcnlm.training.checkpoints import Checkpoints
+from tcnlm.training.divergence import (
+    MOST_NATS,
+    check_perplexity,
+    check_steps,
+    check_terms,
+)
 from tcnlm.training.interrupts import Interrupted, interrupts
 from tcnlm.training.optimization import GroupedAdam, decay
 from tcnlm.training.runs import WEIGHTS
@@ -30,10 +35,6 @@ CALL_STEPS = 20  # steps at most between two returns from the graph to Python
 CALL_SECONDS = 0.5  # that they may take, by those before
 COLLAPSE = 0.1  # share of topics in use at which the topic model has collapsed
 EVEN = 1.5  # largest proportion, in units of 1/K, below which topics say nothing
-
-
-class NotFiniteError(ArithmeticError):
-    """A term of the objective, or a gradient, that is not a finite number."""
 
 
 class Trainer:
@@ -178,7 +179,7 @@ class Trainer:
 
     def _account(self, taken: pd.DataFrame, bar: tqdm) -> None:
         """Add finished steps to the epoch's sums; stop if one is not finite."""
-        _check_finite(taken, int(self.model.steps) - len(taken) + 1)
+        check_steps(taken, int(self.model.steps) - len(taken) + 1)
         state, words = self.state, int(taken.targets.sum())
         state.position += len(taken)
         for mean, targets in zip(taken[self.model.per_word], taken.targets):
@@ -244,6 +245,9 @@ class Trainer:
     def _validate(self, valid: Subject) -> dict[str, float]:
         scored = valid.mean_score
         terms = {self.model.per_word: scored.nll, **scored.terms}
+        check_terms(terms, int(self.model.steps))
+        if self.measure == "perplexity":
+            check_perplexity(scored.nll, int(self.model.steps))
         return {
             f"valid_{self.measure}": self._measured(scored.nll),
             **{f"valid_{name}": value for name, value in terms.items()},
@@ -260,7 +264,7 @@ class Trainer:
         """Return what an epoch is judged by: the perplexity, or the loss as it is."""
         if self.measure != "perplexity":
             return per_word
-        return math.exp(min(per_word, 700.0))
+        return math.exp(min(per_word, MOST_NATS))
 
     def _topics_in_use(self, valid: Subject) -> dict[str, float]:
         if not isinstance(self.model, TopicModel):
@@ -302,17 +306,6 @@ class Trainer:
             self.saved = asdict(self.state)
             self.checkpoints.save(int(self.model.steps), self.saved)
             self.last_save = time.monotonic()
-
-
-def _check_finite(taken: pd.DataFrame, first: int) -> None:
-    broken = ~np.isfinite(taken)
-    if broken.any(axis=None):
-        row = int(broken.any(axis=1).argmax())
-        names = ", ".join(taken.columns[broken.iloc[row]])
-        raise NotFiniteError(
-            f"step {first + row}: {names} is not finite; the last good checkpoint "
-            "is kept; try a lower learning_rate or clip_norm"
-        )
 
 
 def collapse(used: topics.DocumentTopics) -> str:

@@ -91,28 +91,6 @@ def test_a_run_with_other_settings_is_refused(toy_data, whole_run):
     assert f"`python train.py --resume {whole_run}`" in line
 
 
-def test_a_damaged_checkpoint_falls_back_to_the_one_before(toy_data, tmp_path, capsys):
-    trainer = make_trainer(toy_data, tmp_path / "RUN", epochs=1, checkpoint_steps=4)
-    trainer.train()
-    steps = int(trainer.model.steps)
-    for damaged in last_checkpoint(tmp_path / "RUN").glob("weights.data*"):
-        content = bytearray(damaged.read_bytes())
-        content[len(content) // 2] ^= 0xFF
-        damaged.write_bytes(content)
-    again = make_trainer(toy_data, tmp_path / "RUN", epochs=1, checkpoint_steps=4)
-    assert again.checkpoints.restore()["position"] > 0
-    assert int(again.model.steps) < steps
-    assert "damaged" in capsys.readouterr().out
-
-
-def test_checkpoints_without_a_sound_one_start_from_nothing(tmp_path, toy_data):
-    trainer = make_trainer(toy_data, tmp_path / "RUN", epochs=1)
-    trainer.train()
-    for state in (tmp_path / "RUN/checkpoints").glob("*/state.json"):
-        state.write_text("{")
-    assert make_trainer(toy_data, tmp_path / "RUN").checkpoints.restore() is None
-
-
 def test_a_loss_that_is_not_finite_stops_with_step_and_term(toy_data, tmp_path):
     trainer = make_trainer(toy_data, tmp_path / "RUN", epochs=1)
     objective = trainer.model.objective

@@ -1,7 +1,8 @@
 """Checkpoints from which training goes on to the very same weights.
 
-checkpoints/00001860/ holds TensorFlow's files and state.json: the loop's own state and
-the SHA-256 of every file, so that a damaged checkpoint is noticed before it is used.
+checkpoints/00001860/ holds TensorFlow's files, a copy of RUN's best weights so far and
+state.json: the loop's own state, its SHA-256 and that of every file, so that a damaged
+checkpoint is noticed before it is used.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from typing import Any
 
 import tensorflow as tf
 
+from preprocessing.errors import InputError
 from tcnlm.files import remove_leftovers, replacing
+from tcnlm.training.state import State
+from tcnlm.training.weights import WEIGHTS, digest_of
 
 KEPT = 2  # the latest, and one to fall back on
 STATE = "state.json"
@@ -23,8 +27,10 @@ STATE = "state.json"
 class Checkpoints:
     """The checkpoints of a RUN."""
 
-    def __init__(self, folder: Path, **tracked: Any):
-        self.folder = folder
+    def __init__(self, run: Path, **tracked: Any):
+        self.folder = run / "checkpoints"
+        self.best = run / WEIGHTS
+        self.copy = self.best  # that in the checkpoint last restored
         self.checkpoint = tf.train.Checkpoint(**tracked)
 
     def save(self, step: int, state: dict[str, Any]) -> None:
@@ -33,40 +39,67 @@ class Checkpoints:
         with replacing(self.folder / f"{step:08d}") as aside:
             aside.mkdir(parents=True)
             self.checkpoint.write(str(aside / "weights"))
-            content = {"state": state, "sha256": _digests(aside)}
+            if self.best.exists():
+                shutil.copyfile(self.best, aside / WEIGHTS)
+            content = _sealed(state, aside)
             (aside / STATE).write_text(json.dumps(content), encoding="utf-8")
         for old in saved(self.folder)[:-KEPT]:
             shutil.rmtree(old)
 
-    def restore(self) -> dict[str, Any] | None:
-        """Restore the latest sound checkpoint; return its state, None without any."""
-        for folder in reversed(saved(self.folder)):
+    def restore(self) -> State | None:
+        """Restore the latest sound checkpoint; return its state, None without any.
+
+        Raises InputError where there are some and none is sound.
+        """
+        folders = saved(self.folder)[::-1]
+        for folder in folders:
             state = _sound_state(folder)
             if state is not None:
-                status = self.checkpoint.read(str(folder / "weights"))
-                status.assert_existing_objects_matched()
+                self._read(folder)
+                self.copy = folder / WEIGHTS
                 return state
-            print(f"{folder}: this checkpoint is damaged; trying the one before")
+            print(f"{folder}: this checkpoint is damaged")
+        if folders:
+            raise InputError(
+                f"{self.folder}: every checkpoint is damaged; give another --out, or "
+                "remove this RUN to begin it again"
+            )
         return None
+
+    def _read(self, folder: Path) -> None:
+        try:
+            status = self.checkpoint.read(str(folder / "weights"))
+            status.assert_existing_objects_matched()
+        except (AssertionError, ValueError, tf.errors.OpError):
+            raise InputError(
+                f"{folder}: the checkpoint of another model, or of another version"
+            ) from None
 
 
 def saved(folder: Path) -> list[Path]:
     """Return the checkpoints in a folder, by step."""
-    return sorted(folder.glob("[0-9]*"))
+    numbered = (path for path in folder.glob("[0-9]*") if path.name.isdecimal())
+    return sorted(path for path in numbered if path.is_dir())
 
 
-def _digests(folder: Path) -> dict[str, str]:
-    return {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.iterdir())
-        if path.name != STATE
-    }
+def _sealed(state: dict[str, Any], folder: Path) -> dict[str, Any]:
+    names = sorted(path.name for path in folder.iterdir())
+    files = {name: digest_of(folder / name) for name in names}
+    return {"state": state, "sha256": files, "state_sha256": _digest(state)}
 
 
-def _sound_state(folder: Path) -> dict[str, Any] | None:
+def _digest(state: Any) -> str:
+    return hashlib.sha256(json.dumps(state).encode()).hexdigest()
+
+
+def _sound_state(folder: Path) -> State | None:
+    """Return a checkpoint's state, or None where anything in it is damaged."""
     try:
         content = json.loads((folder / STATE).read_text(encoding="utf-8"))
-        sound = content["sha256"] == _digests(folder)
-    except (OSError, ValueError, KeyError, TypeError):
+        state, files = content.pop("state"), content.pop("sha256")
+        # Before there was one, a state had no hash.
+        sound = content in ({}, {"state_sha256": _digest(state)})
+        sound &= all(digest_of(folder / n) == digest for n, digest in files.items())
+        return State.from_json(state) if sound else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    return content["state"] if sound else None

@@ -25,12 +25,12 @@ from tcnlm.settings import SettingError, Settings, from_json
 from tcnlm.training.checkpoints import saved
 from tcnlm.training.differences import check_same
 from tcnlm.training.settings import Training
+from tcnlm.training.weights import DIGEST, WEIGHTS
 
 FORMAT_VERSION = 1
 CONFIG = "config.json"
-WEIGHTS = "model.weights.h5"
 BEGINNING = {CONFIG, *FILES, "checkpoints", "tensorboard"}
-TRAINED = (*BEGINNING, WEIGHTS, "history.csv", "saved_model")
+TRAINED = (*BEGINNING, WEIGHTS, DIGEST, "history.csv", "saved_model")
 PACKAGES = ("tensorflow", "keras", "numpy", "gensim")
 
 

@@ -27,9 +27,9 @@ from tcnlm.training.divergence import (
 )
 from tcnlm.training.interrupts import Interrupted, interrupts
 from tcnlm.training.optimization import GroupedAdam, decay
-from tcnlm.training.runs import WEIGHTS
 from tcnlm.training.settings import Training
 from tcnlm.training.state import State
+from tcnlm.training.weights import recover_weights, save_weights
 
 CALL_STEPS = 20  # steps at most between two returns from the graph to Python
 CALL_SECONDS = 0.5  # that they may take, by those before
@@ -57,9 +57,7 @@ class Trainer:
             settings.lazy_adam,
             decay(settings.decay, self._steps()),
         )
-        self.checkpoints = Checkpoints(
-            run / "checkpoints", model=model, optimizer=self.optimizer
-        )
+        self.checkpoints = Checkpoints(run, model=model, optimizer=self.optimizer)
         self.step = tf.function(
             lambda batch: model.train_step(batch, self.optimizer),
             input_signature=[model.batching.signature()],
@@ -102,7 +100,9 @@ class Trainer:
             self.model.prepare(self.dataset)
             self._save()
         else:
-            self.state = State(**saved)
+            self.state = saved
+            if self.state.best != self.judge.worst:
+                recover_weights(self.run, self.checkpoints.copy)
             print(f"going on from step {int(self.model.steps)}")
             self.last_save, self.saved = time.monotonic(), asdict(self.state)
 
@@ -217,8 +217,7 @@ class Trainer:
         state.waited += 1
         if self.judge.improves(value, state.best):
             state.best, state.waited = value, 0
-            with replacing(self.run / WEIGHTS) as aside:
-                self.model.save_weights(aside)
+            save_weights(self.model, self.run)
         state.evaluated = state.position
         if self._share_taken() == 1:
             state.epoch, state.position, state.evaluated = state.epoch + 1, 0, 0

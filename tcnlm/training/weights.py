@@ -1,0 +1,71 @@
+"""RUN/model.weights.h5, the best weights on validation, and their SHA-256 beside them.
+
+model.weights.sha256 is what `sha256sum` writes and `sha256sum -c` checks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from pathlib import Path
+from typing import Any
+
+from preprocessing.errors import InputError
+from tcnlm.files import replacing
+
+WEIGHTS = "model.weights.h5"
+DIGEST = "model.weights.sha256"
+
+
+def save_weights(model: Any, run: Path) -> None:
+    """Write both files; a kill between them leaves weights without a hash."""
+    (run / DIGEST).unlink(missing_ok=True)
+    with replacing(run / WEIGHTS) as aside:
+        model.save_weights(aside)
+    _write_digest(run)
+
+
+def recover_weights(run: Path, copy: Path) -> None:
+    """Put a checkpoint's copy in the place of weights that are missing or damaged.
+
+    Raises InputError where there is none.
+    """
+    if _is_good(run):
+        return
+    if not copy.exists():
+        raise InputError(
+            f"{run / WEIGHTS}: missing or damaged, and no checkpoint holds a copy; "
+            "train again in another --out"
+        )
+    (run / DIGEST).unlink(missing_ok=True)
+    with replacing(run / WEIGHTS) as aside:
+        shutil.copyfile(copy, aside)
+    _write_digest(run)
+    print(f"{run / WEIGHTS}: was missing or damaged; taken from {copy.parent}")
+
+
+def digest_of(file: Path) -> str:
+    """Return a file's SHA-256 in hexadecimal digits."""
+    digest = hashlib.sha256()
+    with file.open("rb") as content:
+        while block := content.read(2**20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _is_good(run: Path) -> bool:
+    """Whether the weights are there, with the hash that was written with them."""
+    if not (run / WEIGHTS).is_file():
+        return False
+    if not (run / DIGEST).exists():  # a RUN from before there were any
+        return True
+    return (run / DIGEST).read_bytes() == _line(run)
+
+
+def _write_digest(run: Path) -> None:
+    with replacing(run / DIGEST) as aside:
+        aside.write_bytes(_line(run))
+
+
+def _line(run: Path) -> bytes:
+    return f"{digest_of(run / WEIGHTS)}  {WEIGHTS}\n".encode("ascii")

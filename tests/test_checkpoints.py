@@ -1,0 +1,161 @@
+"""Checkpoints and the best weights: damage is noticed, and recovered from or named."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+from trained import last_checkpoint, make_trainer
+
+from preprocessing.errors import InputError
+from tcnlm.training.checkpoints import saved
+from tcnlm.training.weights import DIGEST, WEIGHTS
+
+
+@pytest.fixture(scope="module")
+def ended(toy_data, tmp_path_factory):
+    """A finished run whose two checkpoints are amidst its epoch and at its end."""
+    run = tmp_path_factory.mktemp("ended") / "RUN"
+    make_trainer(toy_data, run, "lstm", epochs=1, checkpoint_steps=8).train()
+    return run
+
+
+@pytest.fixture
+def run(ended, tmp_path):
+    return shutil.copytree(ended, tmp_path / "RUN")
+
+
+@pytest.fixture
+def again(toy_data, run):
+    """Return what goes on with the run."""
+    return make_trainer(toy_data, run, "lstm", epochs=1, checkpoint_steps=8)
+
+
+def damage(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    path.write_bytes(content)
+
+
+def edit(path, pattern, replacement):
+    text = path.read_text()
+    edited = re.sub(pattern, replacement, text, count=1)
+    assert edited != text
+    path.write_text(edited)
+
+
+@pytest.mark.parametrize("name", ["weights.data-00000-of-00001", "weights.index"])
+def test_a_damaged_checkpoint_falls_back_to_the_one_before(name, run, again, capsys):
+    last = last_checkpoint(run)
+    damage(last / name)
+    assert again.checkpoints.restore().position > 0
+    assert int(again.model.steps) < int(last.name)
+    assert f"{last}: this checkpoint is damaged" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("pattern", "replacement"),
+    [
+        ('"best": [0-9.]*', '"best": 1.5'),
+        ('"waited": 0', '"waited": 7'),
+        ('"valid_nll": [0-9.]*', '"valid_nll": 1.5'),
+        ('"state_sha256"', '"state_sha257"'),
+        (', "state_sha256": "[0-9a-f]*"', ', "comment": ""'),
+    ],
+)
+def test_a_state_that_was_edited_is_damaged(pattern, replacement, run, again):
+    edit(last_checkpoint(run) / "state.json", pattern, replacement)
+    assert again.checkpoints.restore().position > 0
+
+
+@pytest.mark.parametrize(
+    ("pattern", "replacement"),
+    [
+        ('"epoch": 1', '"epoch": "1"'),
+        ('"epoch": 1', '"epoch": true'),
+        ('"history": ', '"history": 7, "x": '),
+        ('"history": .*}]', '"history": [3]'),
+        ('"valid_nll": ', '"valid_nll": null, "x": '),
+        ('"waited"', '"wated"'),
+        (r"\{.*", "[]"),
+        (r"\{.*", ""),
+    ],
+)
+def test_a_state_without_a_hash_is_damaged_where_it_cannot_be(
+    pattern, replacement, run, again
+):
+    state = last_checkpoint(run) / "state.json"
+    edit(state, ', "state_sha256": "[0-9a-f]*"', "")
+    edit(state, pattern, replacement)
+    assert again.checkpoints.restore().position > 0
+
+
+def test_a_state_without_a_hash_of_an_old_run_is_taken(run, again):
+    edit(last_checkpoint(run) / "state.json", ', "state_sha256": "[0-9a-f]*"', "")
+    assert again.checkpoints.restore().epoch == 1
+
+
+def test_where_every_checkpoint_is_damaged_training_is_refused(run, again):
+    for state in run.glob("checkpoints/*/state.json"):
+        state.write_text("{")
+    with pytest.raises(InputError, match="every checkpoint is damaged; give another"):
+        again.train()
+
+
+def test_the_checkpoint_of_another_model_is_refused(run, toy_data):
+    other = make_trainer(toy_data, run, "lstm", {"units": 9}, epochs=1)
+    with pytest.raises(InputError, match="the checkpoint of another model"):
+        other.train()
+
+
+def test_what_others_put_beside_checkpoints_is_left_alone(run, again):
+    for folder in (run / "checkpoints", last_checkpoint(run)):
+        (folder / ".DS_Store").write_text("finder")
+    (run / "checkpoints" / "00000099").write_text("a file")
+    assert again.checkpoints.restore().epoch == 1
+    again.checkpoints.save(77, {})
+    assert [path.name for path in saved(run / "checkpoints")][-1] == "00000077"
+    assert (run / "checkpoints" / ".DS_Store").read_text() == "finder"
+
+
+def test_the_hash_of_the_weights_is_what_sha256sum_checks(run):
+    command = ["sha256sum", "--check", DIGEST]
+    assert subprocess.run(command, cwd=run, capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("harm", ["missing", "damaged", "truncated"])
+def test_weights_that_are_harmed_are_recovered(harm, run, again, capsys):
+    whole = (run / WEIGHTS).read_bytes()
+    if harm == "missing":
+        (run / WEIGHTS).unlink()
+    elif harm == "damaged":
+        damage(run / WEIGHTS)
+    else:
+        (run / WEIGHTS).write_bytes(whole[:-9])
+    again.train()
+    assert (run / WEIGHTS).read_bytes() == whole
+    assert f"taken from {last_checkpoint(run)}" in capsys.readouterr().out
+
+
+def test_weights_that_no_checkpoint_holds_are_named(run, again):
+    """As in a RUN from before checkpoints held any."""
+    (run / WEIGHTS).unlink()
+    for copy in run.glob(f"checkpoints/*/{WEIGHTS}"):
+        state = copy.parent / "state.json"
+        content = json.loads(state.read_text())
+        del content["sha256"][WEIGHTS]
+        state.write_text(json.dumps(content))
+        copy.unlink()
+    with pytest.raises(InputError, match="missing or damaged, and no checkpoint"):
+        again.train()
+
+
+def test_a_kill_between_weights_and_hash_leaves_no_false_hash(
+    toy_data, run, again, monkeypatch
+):
+    again.checkpoints.restore()
+    monkeypatch.setattr("tcnlm.training.weights._write_digest", lambda run: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        again._turn({"valid_perplexity": 1.0, "epoch": 1, "step": 1, "seconds": 0.0})
+    assert not (run / DIGEST).exists()

@@ -13,8 +13,9 @@ from pathlib import Path
 from preprocessing.errors import InputError, errors_reported
 from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation.measures import judge
-from tcnlm.generation.saved_model import export
+from tcnlm.generation.saved_model import export, is_export_of
 from tcnlm.models import MODELS, model_class
+from tcnlm.models.base import Method
 from tcnlm.process import keep_memory, make_reproducible
 from tcnlm.settings import Settings, describe, names, override, whole_number
 from tcnlm.training.checkpoints import saved
@@ -24,7 +25,6 @@ from tcnlm.training.interrupts import Interrupted, interrupts
 from tcnlm.training.ownership import owned
 from tcnlm.training.runs import (
     TRAINED,
-    WEIGHTS,
     make_model,
     new_config,
     open_data,
@@ -34,6 +34,7 @@ from tcnlm.training.runs import (
 )
 from tcnlm.training.settings import Training
 from tcnlm.training.trainer import Trainer
+from tcnlm.training.weights import WEIGHTS, digest_of
 
 MODEL, SEED = "tcnlm", 1
 PRESETS = {
@@ -59,12 +60,20 @@ def main(options: argparse.Namespace, command: str) -> None:
         open_run(run, config, dataset.vocabulary)
         trainer = Trainer(model, dataset, run, loop, config["seed"])
         state = trainer.train()
-        model.load_weights(run / WEIGHTS)
-        made = dataset.meta["settings"]
-        saved_model = run / "saved_model"
-        export(model, saved_model, made["sequence_length"], made["context_words"])
+        write_saved_model(model, run, dataset)
     best = f"validation {judged.title} {judged.form.format(state.best)}"
     print(f"{run}: {best} after {state.epoch} epochs")
+
+
+def write_saved_model(model: Method, run: Path, dataset: Dataset) -> None:
+    """Write RUN's SavedModel, unless it is there already, of these very weights."""
+    folder, source = run / "saved_model", digest_of(run / WEIGHTS)
+    if is_export_of(folder, source):
+        return
+    model.load_weights(run / WEIGHTS)
+    made = dataset.meta["settings"]
+    sizes = made["sequence_length"], made["context_words"]
+    export(model, folder, *sizes, source=source)
 
 
 def begun(options: argparse.Namespace, command: str) -> tuple[dict, Dataset]:

@@ -17,7 +17,7 @@ from preprocessing.vocabulary import EOS
 from tcnlm.evaluation.topics import top_words
 from tcnlm.export import main
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
-from tcnlm.generation.saved_model import Texts, export
+from tcnlm.generation.saved_model import Texts, export, is_export_of
 from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.models import MODELS, model_class
 from tcnlm.models.base import LanguageModel, TopicModel
@@ -289,6 +289,24 @@ def test_a_failed_export_leaves_what_was_there(model, tmp_path, monkeypatch):
         export(model, folder)
     assert (folder / "saved_model.pb").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["saved_model"]
+
+
+def test_what_an_interrupted_removal_left_is_replaced(lstm, tmp_path):
+    folder = tmp_path / "saved_model"
+    export(lstm, folder)
+    (folder / "saved_model.pb").unlink()
+    export(lstm, folder)
+    assert "score" in tf.saved_model.load(str(folder)).signatures
+
+
+def test_a_saved_model_knows_what_it_was_made_of(lstm, tmp_path):
+    folder = tmp_path / "saved_model"
+    assert not is_export_of(folder, "ab12")
+    export(lstm, folder, source="ab12")
+    assert is_export_of(folder, "ab12")
+    assert not is_export_of(folder, "ab13")
+    (folder / "saved_model.pb").unlink()
+    assert not is_export_of(folder, "ab12")
 
 
 def test_a_folder_with_other_contents_is_not_overwritten(model, tmp_path):

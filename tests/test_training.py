@@ -75,12 +75,29 @@ def test_another_seed_ends_elsewhere(toy_data, tmp_path, whole_run):
     assert all((ours[k] != theirs[k]).any() for k in ours if ours[k].size > 100)
 
 
-def test_a_finished_run_is_not_trained_further(toy_data, whole_run):
-    before = weights_of(whole_run)
+def test_a_finished_run_is_not_trained_or_exported_again(toy_data, whole_run):
+    def written():
+        files = (path for path in whole_run.rglob("*") if path.is_file())
+        times = {path: path.stat().st_mtime_ns for path in files}
+        return {k: t for k, t in times.items() if "tensorboard" not in k.parts}
+
+    before = written()
     result = run_train(toy_data, whole_run, settings=["checkpoint_steps=3"])
     assert result.returncode == 0
-    for name, value in weights_of(whole_run).items():
-        np.testing.assert_array_equal(value, before[name])
+    assert "after 2 epochs" in result.stdout
+    assert written() == before
+
+
+def test_a_finished_run_without_weights_or_saved_model_gets_them_back(
+    toy_data, whole_run, tmp_path
+):
+    run = shutil.copytree(whole_run, tmp_path / "RUN")
+    (run / "model.weights.h5").unlink()
+    (run / "saved_model/saved_model.pb").unlink()
+    result = run_train(toy_data, run, settings=["checkpoint_steps=3"])
+    assert result.returncode == 0, result.stderr
+    assert_same_weights(run, whole_run)
+    assert (run / "saved_model/saved_model.pb").exists()
 
 
 def test_a_run_with_other_settings_is_refused(toy_data, whole_run):

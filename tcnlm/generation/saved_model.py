@@ -48,17 +48,24 @@ DOCUMENTS, SENTENCES, CONTEXTS = (
 NUMBER = tf.TensorSpec([], tf.int32, "number")
 SEED = tf.TensorSpec([], tf.int64, "seed")
 TEMPERATURE = tf.TensorSpec([], tf.float32, "temperature")
+SOURCE = "source.txt"  # which weights it was made of
+PARTS = {"assets", "assets.extra", "fingerprint.pb", "variables", SOURCE}
 
 
 def export(
-    model: Any, folder: str | Path, sequence_length: int = 30, context_words: int = 300
+    model: Any,
+    folder: str | Path,
+    sequence_length: int = 30,
+    context_words: int = 300,
+    source: str = "",
 ) -> None:
     """Write a model as a SavedModel; one that is there already is replaced.
 
-    sequence_length, context_words: those of the data that the model was trained on.
+    sequence_length, context_words: those of the data that the model was trained on;
+    source: a name of its weights, see `is_export_of`.
     """
     folder = Path(folder)
-    if folder.exists() and not (folder / "saved_model.pb").exists():
+    if _holds_others(folder):
         raise InputError(f"{folder}: exists and is no SavedModel; give another --out")
     program = Program(model, sequence_length, context_words)
     module = tf.Module()
@@ -66,6 +73,21 @@ def export(
     module.weights, module.table = model.variables, program.texts.table
     with replacing(folder) as aside:
         tf.saved_model.save(module, str(aside), program.signatures())
+        (aside / SOURCE).write_text(f"{source}\n", encoding="utf-8")
+
+
+def is_export_of(folder: Path, source: str) -> bool:
+    """Whether a folder is the SavedModel that was made of these weights."""
+    if not (folder / "saved_model.pb").exists() or not (folder / SOURCE).exists():
+        return False
+    return (folder / SOURCE).read_bytes() == f"{source}\n".encode()
+
+
+def _holds_others(folder: Path) -> bool:
+    """Whether a folder holds more than a SavedModel, or parts of one."""
+    if not folder.exists() or (folder / "saved_model.pb").exists():
+        return False
+    return not folder.is_dir() or not {p.name for p in folder.iterdir()} <= PARTS
 
 
 class Texts:

@@ -16,7 +16,7 @@ from tcnlm.evaluation.measures import judge
 from tcnlm.generation.saved_model import export, is_export_of
 from tcnlm.models import MODELS, model_class
 from tcnlm.models.base import Method
-from tcnlm.process import keep_memory, make_reproducible
+from tcnlm.process import cores, keep_memory, make_reproducible
 from tcnlm.settings import Settings, describe, names, override, whole_number
 from tcnlm.training.checkpoints import saved
 from tcnlm.training.differences import FREE, resume_command
@@ -50,7 +50,7 @@ def main(options: argparse.Namespace, command: str) -> None:
     keep_memory()
     run = run_of(options)
     config, dataset = (resumed if options.resume else begun)(options, command)
-    make_reproducible(config["seed"], options.threads)
+    make_reproducible(config["seed"], config["threads"])
     loop = settings_of(config)[1]
     judged = judge(model_class(config["model"]), loop.judge)
     model = make_model(config, dataset.vocabulary)
@@ -82,7 +82,8 @@ def begun(options: argparse.Namespace, command: str) -> tuple[dict, Dataset]:
     dataset = Dataset(options.data, loop.context)
     seed = SEED if options.seed is None else options.seed
     model = options.model or MODEL
-    return new_config(model, settings, loop, dataset, seed, command), dataset
+    settled = seed, command, options.threads or 0
+    return new_config(model, settings, loop, dataset, *settled), dataset
 
 
 def resumed(options: argparse.Namespace, command: str) -> tuple[dict, Dataset]:
@@ -97,8 +98,9 @@ def resumed(options: argparse.Namespace, command: str) -> tuple[dict, Dataset]:
             f"`python train.py DATA --resume {options.resume}` says where DATA is now"
         )
         raise InputError(f"{error}; {hint}") from None
-    model, seed = old["model"], old["seed"]
-    return new_config(model, settings, loop, dataset, seed, command), dataset
+    threads = old.get("threads", 0) if options.threads is None else options.threads
+    settled = old["seed"], command, min(threads, cores())
+    return new_config(old["model"], settings, loop, dataset, *settled), dataset
 
 
 def run_of(options: argparse.Namespace) -> Path:
@@ -156,9 +158,9 @@ def parser() -> argparse.ArgumentParser:
         "from the training text, or from a file; short for --set embeddings=...",
     )
     add("--preset", choices=sorted(PRESETS), help="sizes to start from, listed below")
-    seed, cores = whole_number(0, 2**31 - 1), whole_number(0, os.cpu_count() or 1)
+    seed, number = whole_number(0, 2**31 - 1), whole_number(0, cores())
     add("--seed", type=seed, help=f"of all that is random (default: {SEED})")
-    add("--threads", type=cores, default=0, help="cores to use (default: 0, all)")
+    add("--threads", type=number, help="cores to use (default: 0, all)")
     return parsed
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 
 # glibc's malloc.h
 TRIM_THRESHOLD, MMAP_MAX, ARENA_MAX = -1, -4, -8
@@ -20,6 +21,13 @@ def keep_memory() -> None:
     if mallopt:
         for option, value in ((MMAP_MAX, 0), (TRIM_THRESHOLD, NEVER), (ARENA_MAX, 1)):
             mallopt(option, value)
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # not everywhere
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def make_reproducible(seed: int, threads: int = 0) -> None:

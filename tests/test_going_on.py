@@ -24,7 +24,7 @@ def run(whole_run, tmp_path):
 def test_two_epochs_and_two_more_end_with_the_weights_of_four(toy_data, tmp_path, run):
     at_once = tmp_path / "RUN"
     assert run_train(toy_data, at_once, settings=["epochs=4"]).returncode == 0
-    result = train("--resume", run, "--threads", 1, "--set", "epochs=4")
+    result = train("--resume", run, "--set", "epochs=4")
     assert result.returncode == 0, result.stderr
     assert "going on from step 24" in result.stdout
     assert_same_weights(run, at_once)
@@ -37,7 +37,8 @@ def test_to_go_on_needs_nothing_but_the_run(run):
     options = options_of(["--resume", str(run), "--set", "patience=5"])
     config, dataset = resumed(options, "python train.py")
     old = runs.read_config(run)
-    for name in ("model", "seed", "settings", "data"):
+    assert old["threads"] == 1
+    for name in ("model", "seed", "threads", "settings", "data"):
         assert config[name] == old[name]
     assert config["training"] == {**old["training"], "patience": 5}
     assert str(dataset.path) == old["data"]["path"]

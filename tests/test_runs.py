@@ -203,3 +203,26 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
     refused = pytest.raises(InputError, match="file/RUN: cannot be written")
     with refused, owned(tmp_path / "file" / "RUN", ()):
         pass
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "said"),
+    [
+        (2, 1, "RUN: was trained with 2 threads, goes on with 1: "),
+        (2, 2, ""),
+        (None, 2, ""),
+    ],
+)
+def test_another_number_of_threads_is_said(
+    was, now, said, config, toy_data, tmp_path, capsys
+):
+    run, vocabulary = tmp_path / "RUN", Dataset(toy_data).vocabulary
+    old = {name: value for name, value in config.items() if name != "threads"}
+    if was:
+        old["threads"] = was
+    runs.open_run(run, old, vocabulary)
+    (run / "checkpoints" / "00000000").mkdir(parents=True)
+    runs.open_run(run, {**config, "threads": now}, vocabulary)
+    out = capsys.readouterr().out
+    assert out.startswith(f"{tmp_path}/{said}") if said else out == ""
+    assert runs.read_config(run) == old

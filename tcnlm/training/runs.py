@@ -21,6 +21,7 @@ from tcnlm.data.dataset import Dataset
 from tcnlm.files import replacing, write_json
 from tcnlm.models import model_class
 from tcnlm.models.base import Method
+from tcnlm.process import cores
 from tcnlm.settings import SettingError, Settings, from_json
 from tcnlm.training.checkpoints import saved
 from tcnlm.training.differences import check_same
@@ -117,14 +118,19 @@ def new_config(
     dataset: Dataset,
     seed: int,
     command: str,
+    threads: int = 0,
 ) -> dict[str, Any]:
-    """Return all that is needed to repeat a run, ready for config.json."""
+    """Return all that is needed to repeat a run, ready for config.json.
+
+    threads: 0 for all cores.
+    """
     return {
         "format_version": FORMAT_VERSION,
         "model": model,
         "settings": _plain(settings),
         "training": _plain(training),
         "seed": seed,
+        "threads": threads or cores(),
         "data": {"path": str(dataset.path.resolve()), **dataset.meta},
         "command": command,
         **provenance(),
@@ -178,6 +184,12 @@ def _begin(run: Path, config: dict[str, Any], vocabulary: Vocabulary) -> None:
 def _go_on(run: Path, config: dict[str, Any]) -> None:
     old = read_config(run)
     check_same(run, old["command"], _flat(old), _flat(config))
+    was, now = old.get("threads", config["threads"]), config["threads"]
+    if was != now:
+        print(
+            f"{run}: was trained with {was} threads, goes on with {now}: the figures "
+            "may differ in the last digits"
+        )
     if not saved(run / "checkpoints") and (run / WEIGHTS).exists():
         raise InputError(
             f"{run}: holds trained weights but no checkpoint to go on from; give "

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from preprocessing.errors import InputError
+
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
@@ -56,6 +58,24 @@ def remove_leftovers(folder: Path, names: str = ".+") -> None:
             left.rename(folder / found[2])
         elif found:
             remove(left)
+
+
+@contextlib.contextmanager
+def writing(path: Path, *errors: type[Exception]) -> Iterator[None]:
+    """Raise InputError with its name where a file or folder cannot be written.
+
+    errors: what a writer raises for that besides OSError.
+    """
+    try:
+        yield
+    except (OSError, *errors) as error:
+        raise InputError(f"{path}: cannot be written: {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    """Return what stopped a writer, as the system says it; TensorFlow adds to that."""
+    text = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+    return text.split("; ")[-1].partition(" [Op:")[0]
 
 
 def write_json(path: Path, content: Any) -> None:

@@ -133,7 +133,7 @@ def test_a_run_that_cannot_be_begun_leaves_nothing(
         raise OSError("disk full")
 
     monkeypatch.setattr(runs, "write_json", full)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(InputError, match="RUN: cannot be written: disk full"):
         runs.open_run(tmp_path / "RUN", config, Dataset(toy_data).vocabulary)
     assert list(tmp_path.iterdir()) == []
 

@@ -35,7 +35,7 @@ from preprocessing.errors import InputError
 from preprocessing.text import RULES
 from preprocessing.vocabulary import EOS, GO, PAD, SPECIALS, UNK, Vocabulary
 from tcnlm.data.contexts import NO_WORD
-from tcnlm.files import replacing
+from tcnlm.files import replacing, writing
 from tcnlm.generation.sampling import MAX_LENGTH, draw, forbid, step_seed
 from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel
 
@@ -71,7 +71,7 @@ def export(
     module = tf.Module()
     # The weights and not the model, or Keras would save every layer of it besides.
     module.weights, module.table = model.variables, program.texts.table
-    with replacing(folder) as aside:
+    with writing(folder, tf.errors.OpError), replacing(folder) as aside:
         tf.saved_model.save(module, str(aside), program.signatures())
         (aside / SOURCE).write_text(f"{source}\n", encoding="utf-8")
 

@@ -16,7 +16,7 @@ from typing import Any
 import tensorflow as tf
 
 from preprocessing.errors import InputError
-from tcnlm.files import remove_leftovers, replacing
+from tcnlm.files import remove_leftovers, replacing, writing
 from tcnlm.training.state import State
 from tcnlm.training.weights import WEIGHTS, digest_of
 
@@ -35,8 +35,9 @@ class Checkpoints:
 
     def save(self, step: int, state: dict[str, Any]) -> None:
         """Write a checkpoint aside, rename it, and remove those no longer kept."""
-        remove_leftovers(self.folder)
-        with replacing(self.folder / f"{step:08d}") as aside:
+        folder = self.folder / f"{step:08d}"
+        with writing(folder, tf.errors.OpError), replacing(folder) as aside:
+            remove_leftovers(self.folder)
             aside.mkdir(parents=True)
             self.checkpoint.write(str(aside / "weights"))
             if self.best.exists():

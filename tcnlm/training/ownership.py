@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from preprocessing.errors import InputError
 from preprocessing.locks import locked
-from tcnlm.files import remove_leftovers
+from tcnlm.files import remove_leftovers, writing
 
 
 @contextmanager
@@ -22,13 +21,11 @@ def owned(run: Path, written: tuple[str, ...]) -> Iterator[None]:
     """
     place = Path(os.path.realpath(run))
     with ExitStack() as stack:
-        try:
+        with writing(run):
             place.parent.mkdir(parents=True, exist_ok=True)
             stack.enter_context(locked(place))
             remove_leftovers(place.parent, re.escape(place.name))
             if place.exists():
                 remove_leftovers(place, "|".join(map(re.escape, written)))
                 tempfile.TemporaryFile(dir=place).close()
-        except OSError as error:
-            raise InputError(f"{run}: cannot be written: {error}") from None
         yield

@@ -18,7 +18,7 @@ import numpy as np
 from preprocessing.errors import InputError
 from preprocessing.vocabulary import FILES, Vocabulary
 from tcnlm.data.dataset import Dataset
-from tcnlm.files import replacing, write_json
+from tcnlm.files import replacing, write_json, writing
 from tcnlm.models import model_class
 from tcnlm.models.base import Method
 from tcnlm.process import cores
@@ -155,6 +155,11 @@ def open_run(run: Path, config: dict[str, Any], vocabulary: Vocabulary) -> None:
     One without a checkpoint is begun again, whatever its settings. What may change
     where a run goes on is changed in its config.json.
     """
+    with writing(run):
+        _open_run(run, config, vocabulary)
+
+
+def _open_run(run: Path, config: dict[str, Any], vocabulary: Vocabulary) -> None:
     if not run.exists():
         with replacing(run) as aside:
             aside.mkdir(parents=True)

@@ -16,7 +16,7 @@ from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation import topics
 from tcnlm.evaluation.measures import judge
 from tcnlm.evaluation.subject import Subject
-from tcnlm.files import replacing
+from tcnlm.files import replacing, writing
 from tcnlm.models.base import Method, TopicModel
 from tcnlm.training.checkpoints import Checkpoints
 from tcnlm.training.divergence import (
@@ -90,7 +90,7 @@ class Trainer:
             with interrupts.held():
                 if self.saved != asdict(self.state):
                     self._save()
-                self.writer.flush()
+                self._log("train", {}, flush=True)
             raise
         return self.state
 
@@ -199,9 +199,16 @@ class Trainer:
             refresh=False,
         )
         bar.update(steps)
-        with self.writer.as_default(int(self.model.steps)):
-            for name, value in {**values, "tokens_per_second": rate}.items():
-                tf.summary.scalar(f"train/{name}", value)
+        self._log("train", {**values, "tokens_per_second": rate})
+
+    def _log(self, group: str, values: dict, flush: bool = False) -> None:
+        folder = self.run / "tensorboard"
+        with writing(folder, tf.errors.OpError):
+            with self.writer.as_default(int(self.model.steps)):
+                for name, value in values.items():
+                    tf.summary.scalar(f"{group}/{name}", value)
+            if flush:
+                self.writer.flush()
 
     def _evaluate(self) -> None:
         """Score the validation split, then keep the best weights and turn the epoch."""
@@ -278,12 +285,10 @@ class Trainer:
         }
 
     def _write_history(self, row: dict[str, Any]) -> None:
-        with replacing(self.run / "history.csv") as aside:
+        path = self.run / "history.csv"
+        with writing(path), replacing(path) as aside:
             pd.DataFrame(self.state.history).to_csv(aside, index=False)
-        with self.writer.as_default(row["step"]):
-            for name, value in row.items():
-                tf.summary.scalar(f"evaluation/{name}", value)
-        self.writer.flush()
+        self._log("evaluation", row, flush=True)
         print(_line(row, self.measure) + self._verdict(row), flush=True)
 
     def _verdict(self, row: dict[str, Any]) -> str:

@@ -11,18 +11,29 @@ from pathlib import Path
 from typing import Any
 
 from preprocessing.errors import InputError
-from tcnlm.files import replacing
+from tcnlm.files import replacing, writing
 
 WEIGHTS = "model.weights.h5"
 DIGEST = "model.weights.sha256"
+HDF5_BYTES = 4096  # that it takes to describe an array, at most
 
 
 def save_weights(model: Any, run: Path) -> None:
     """Write both files; a kill between them leaves weights without a hash."""
-    (run / DIGEST).unlink(missing_ok=True)
-    with replacing(run / WEIGHTS) as aside:
-        model.save_weights(aside)
-    _write_digest(run)
+    with writing(run / WEIGHTS):
+        (run / DIGEST).unlink(missing_ok=True)
+        with replacing(run / WEIGHTS) as aside:
+            _try_room(aside, model)
+            model.save_weights(aside)
+        _write_digest(run)
+
+
+def _try_room(file: Path, model: Any) -> None:
+    """Raise OSError where the weights find no room; HDF5 would crash the process."""
+    sizes = [
+        weight.dtype.size * weight.shape.num_elements() for weight in model.weights
+    ]
+    file.write_bytes(bytes(sum(sizes) + HDF5_BYTES * (len(sizes) + 10)))
 
 
 def recover_weights(run: Path, copy: Path) -> None:
@@ -37,10 +48,11 @@ def recover_weights(run: Path, copy: Path) -> None:
             f"{run / WEIGHTS}: missing or damaged, and no checkpoint holds a copy; "
             "train again in another --out"
         )
-    (run / DIGEST).unlink(missing_ok=True)
-    with replacing(run / WEIGHTS) as aside:
-        shutil.copyfile(copy, aside)
-    _write_digest(run)
+    with writing(run / WEIGHTS):
+        (run / DIGEST).unlink(missing_ok=True)
+        with replacing(run / WEIGHTS) as aside:
+            shutil.copyfile(copy, aside)
+        _write_digest(run)
     print(f"{run / WEIGHTS}: was missing or damaged; taken from {copy.parent}")
 
 

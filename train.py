@@ -10,6 +10,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+if __name__ == "__main__":  # the other imports take seconds
+    from tcnlm.training.interrupts import end_at_once
+
+    end_at_once()
+
 from preprocessing.errors import InputError, errors_reported
 from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation.measures import judge

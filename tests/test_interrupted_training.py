@@ -86,6 +86,18 @@ def test_what_is_interrupted_before_its_first_checkpoint_says_that_it_begins_aga
     assert not (run / "checkpoints").exists()
 
 
+def test_a_command_that_is_interrupted_while_it_imports_ends_in_one_word():
+    program = "import runpy, signal, sys\n"
+    program += "class Finder:\n  def find_spec(self, name, *_):\n"
+    program += "    if name == 'tcnlm.models': signal.raise_signal(signal.SIGINT)\n"
+    program += "sys.meta_path.insert(0, Finder())\n"
+    program += "runpy.run_path('train.py', run_name='__main__')\n"
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=toy.ROOT
+    )
+    assert (result.returncode, result.stderr) == (130, "interrupted\n")
+
+
 def test_a_run_has_one_training_and_after_a_kill_any_other(toy_data, tmp_path):
     run = tmp_path / "RUN"
     command = toy.train_command(toy_data, run, settings=["head_start=1000000"])

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM)
+
+
+def end_at_once() -> None:
+    """Let a signal end the process in one line: where nothing is lost by it."""
+
+    def end(number: int, frame: Any) -> None:
+        print("interrupted", file=sys.stderr, flush=True)
+        os._exit(128 + number)
+
+    for number in NUMBERS:
+        signal.signal(number, end)
 
 
 class Interrupted(KeyboardInterrupt):

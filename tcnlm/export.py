@@ -8,6 +8,7 @@ from pathlib import Path
 from preprocessing.errors import errors_reported
 from tcnlm.generation.saved_model import export
 from tcnlm.training.runs import load, read_config
+from tcnlm.training.weights import WEIGHTS, digest_of
 
 
 def main() -> None:
@@ -19,7 +20,8 @@ def main() -> None:
     settings = read_config(options.run)["data"]["settings"]
     folder = Path(options.out or Path(options.run) / "saved_model")
     model = load(options.run)
-    export(model, folder, settings["sequence_length"], settings["context_words"])
+    sizes = settings["sequence_length"], settings["context_words"]
+    export(model, folder, *sizes, source=digest_of(Path(options.run) / WEIGHTS))
     print(f"{folder}: written")
 
 

@@ -10,8 +10,7 @@ export TF_CPP_MIN_LOG_LEVEL ?= 3
 environment: $(INSTALLED)
 
 $(INSTALLED): requirements.txt requirements-dev.txt
-	@$(PYTHON) tools/check_python.py
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) tools/make_environment.py $(VENV)
 	$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@touch $@
 

@@ -37,3 +37,27 @@ def in_order(words: tf.Tensor, keys: tf.Tensor) -> tf.Tensor:
 def lengths(words: tf.Tensor) -> tf.Tensor:
     """Return the number of words of each document, [B]."""
     return tf.math.count_nonzero(words != NO_WORD, axis=1, dtype=tf.int32)
+
+
+def sum_rows(table: tf.Tensor, words: tf.Tensor) -> tf.Tensor:
+    """Return W^T d [..., K] of the counts d of word ids [..., C], W [D, K] the table.
+
+    By the words' rows of W, without bags of D numbers.
+    """
+    ids, bag = real_words(words)
+    sizes = tf.shape(words)[:-1]
+    sums = tf.math.unsorted_segment_sum(
+        tf.gather(table, ids), bag, tf.reduce_prod(sizes)
+    )
+    summed = tf.reshape(sums, tf.concat([sizes, [table.shape[-1]]], axis=0))
+    return tf.ensure_shape(summed, [*words.shape[:-1], table.shape[-1]])
+
+
+def real_words(words: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return the ids [N] of word ids [..., C] without padding, and the bag of each.
+
+    The bags are numbered in order over all of [...].
+    """
+    bags = tf.reshape(words, [-1, tf.shape(words)[-1]])
+    places = tf.where(bags != NO_WORD)
+    return tf.gather_nd(bags, places), tf.cast(places[:, 0], tf.int32)

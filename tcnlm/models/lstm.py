@@ -31,13 +31,9 @@ KERAS_ORDER = (0, 1, 3, 2)  # of the gates i, f, o, c: Keras has i, f, c, o
 
 
 @dataclass(frozen=True)
-class WordConfig(Settings):
-    """Settings of what reads words; "small" has units=600 layers=1, "large" 900, 2."""
+class EmbeddingConfig(Settings):
+    """Settings of what every model that reads words has."""
 
-    units: int = setting(
-        600, "hidden units of a layer; paper: 600 small, 900 large", least=1
-    )
-    layers: int = setting(1, "recurrent layers; paper: 1 small, 2 large", least=1)
     embedding_size: int = setting(
         300,
         "numbers of a word's vector; Lau et al. 2017, TCNLM's is not stated",
@@ -59,8 +55,18 @@ class WordConfig(Settings):
 
 
 @dataclass(frozen=True)
-class RecurrentConfig(WordConfig):
-    """The same, and the settings of the adaptive softmax."""
+class WordConfig(EmbeddingConfig):
+    """The same, and the layers; "small" has units=600 layers=1, "large" 900, 2."""
+
+    units: int = setting(
+        600, "hidden units of a layer; paper: 600 small, 900 large", least=1
+    )
+    layers: int = setting(1, "recurrent layers; paper: 1 small, 2 large", least=1)
+
+
+@dataclass(frozen=True)
+class SoftmaxConfig(Settings):
+    """Settings of the adaptive softmax."""
 
     cutoffs: tuple[int, ...] = setting(
         (2000, 10000),
@@ -73,6 +79,11 @@ class RecurrentConfig(WordConfig):
         "each tail has this many times fewer dimensions; Grave et al. 2016",
         least=1,
     )
+
+
+@dataclass(frozen=True)
+class RecurrentConfig(SoftmaxConfig, WordConfig):
+    """Settings of recurrent layers and an adaptive softmax."""
 
 
 @dataclass(frozen=True)

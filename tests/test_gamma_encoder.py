@@ -1,0 +1,157 @@
+"""The encoder of a gamma belief network, against loops from the paper's appendix."""
+
+import math
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from helpers import assert_close, eager_and_graph, randomise
+
+from tcnlm.layers.bags import sum_rows
+from tcnlm.layers.gamma_encoder import (
+    GammaEncoder,
+    from_the_top,
+    poisson_log_likelihood,
+)
+
+SIZES = (3, 2)
+WORDS = 5
+
+
+def softplus(x):
+    return math.log1p(math.exp(x))
+
+
+def counts(words):
+    bag = np.zeros(WORDS)
+    for word in words:
+        if word >= 0:
+            bag[word] += 1
+    return bag
+
+
+def encoded(document, encoder):
+    """Return (k, lambda) of a document's sentences, by eq. 9: [layer][sentence]."""
+    found, before = [[] for _ in SIZES], [np.zeros(size) for size in SIZES]
+    for words in document:
+        below = counts(words)
+        for n, size in enumerate(SIZES):
+            W, b = encoder.W[n].numpy(), encoder.b[n].numpy()
+            U = encoder.U[n].numpy() if encoder.recurrent else np.zeros((size, size))
+            h = np.zeros(size)
+            for i in range(size):
+                h[i] = math.tanh(below @ W[:, i] + before[n] @ U[:, i] + b[i])
+            (kernel, bias), (V, c) = (
+                [w.numpy() for w in head.weights]
+                for head in (encoder.k[n], encoder.scale[n])
+            )
+            k = min(max(softplus(h @ kernel[:, 0] + bias[0]), 0.1), 10)
+            found[n].append((k, [softplus(h @ V[:, i] + c[i]) for i in range(size)]))
+            below = before[n] = h
+    return found
+
+
+def make_encoder(rng, recurrent):
+    encoder = GammaEncoder(WORDS, SIZES, recurrent)
+    encoder(tf.constant([[[0]]]))
+    randomise(encoder, rng)
+    return encoder
+
+
+@eager_and_graph
+@pytest.mark.parametrize("recurrent", [True, False])
+def test_it_is_equation_9(wrap, recurrent, rng):
+    encoder = make_encoder(rng, recurrent)
+    documents = rng.integers(-1, WORDS, (4, 3, 6)).astype("int32")
+    found = wrap(encoder)(documents)
+    for row, document in enumerate(documents):
+        for n, layer in enumerate(encoded(document, encoder)):
+            k, scale = found[n]
+            for j, (k_j, scale_j) in enumerate(layer):
+                assert_close(k[row, j], np.array([k_j]))
+                assert_close(scale[row, j], np.array(scale_j))
+
+
+@pytest.mark.parametrize("recurrent", [True, False])
+def test_a_bag_is_read_as_its_words_are(recurrent, rng):
+    encoder = make_encoder(rng, recurrent)
+    documents = rng.integers(-1, WORDS, (4, 3, 6)).astype("int32")
+    bags = np.array([[counts(words) for words in each] for each in documents])
+    for ours, theirs in zip(
+        encoder(documents), encoder.of_bags(bags.astype("float32"))
+    ):
+        assert_close(ours[0], theirs[0])
+        assert_close(ours[1], theirs[1])
+
+
+def test_a_sentence_knows_the_contexts_up_to_its_own_alone(rng):
+    encoder = make_encoder(rng, recurrent=True)
+    bags = tf.constant(rng.poisson(1.0, (1, 4, WORDS)), tf.float32)
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(bags)
+        scale = tf.unstack(encoder.of_bags(bags)[-1][1][0])
+    for j, value in enumerate(scale):
+        seen = np.abs(tape.gradient(value, bags).numpy()[0]).sum(axis=1)
+        assert (seen[: j + 1] > 0).all()
+        assert (seen[j + 1 :] == 0).all()
+
+
+def test_parameters_are_those_of_table_3():
+    """The paper's "TM" column leaves V_c K_1 out: it and Pi are .03, .06, .07 M."""
+    sizes, total = (100, 80, 50), []
+    encoder = GammaEncoder(1000, sizes, recurrent=True)
+    encoder(tf.constant([[[0]]]))
+    for n, size in enumerate(sizes):
+        below = 0 if n == 0 else sizes[n - 1]
+        Pi, f_lambda, f_k = size * size, size * size, size
+        total.append(Pi + (below + size) * size + f_lambda + f_k)
+        assert encoder.W[n].shape == (below or 1000, size)
+        assert encoder.U[n].shape == (size, size)
+        assert encoder.scale[n].kernel.shape == (size, size)
+        assert encoder.k[n].kernel.shape == (size, 1)
+    assert [round(sum(total[: n + 1]) / 1e6, 2) for n in range(3)] == [0.03, 0.06, 0.07]
+
+
+def test_draws_go_from_the_top_down_where_topics_are_in_their_shape(rng):
+    Phis = [None, tf.constant(rng.dirichlet(np.ones(3), 2).T, tf.float32)]
+    layers = [
+        tuple(
+            tf.constant(rng.gamma(2.0, size=(2, 4, K)), tf.float32) for K in (1, size)
+        )
+        for size in SIZES
+    ]
+    draw = lambda k, scale: k * scale  # noqa: E731 (any function of both)
+    low, high = from_the_top(layers, draw, Phis)
+    assert_close(high.theta, (layers[1][0] * layers[1][1]).numpy())
+    for i in range(2):
+        for j in range(4):
+            k = layers[0][0][i, j, 0] + Phis[1].numpy() @ high.theta[i, j].numpy()
+            assert_close(low.k[i, j], k.numpy())
+            assert_close(low.theta[i, j], (k * layers[0][1][i, j]).numpy())
+    low, _ = from_the_top(layers, draw)
+    assert_close(low.k, layers[0][0].numpy())
+
+
+@eager_and_graph
+def test_the_likelihood_is_poissons_without_its_constant(wrap, rng):
+    words = np.array([[4, 0, 4, -1], [2, -1, -1, -1], [-1] * 4], np.int32)
+    theta = rng.gamma(1.0, size=(3, 2)).astype("float32")
+    Phi = rng.dirichlet(np.ones(WORDS), 2).T.astype("float32")
+    expected = []
+    for ids, weights in zip(words, theta):
+        rates, bag = Phi @ weights, counts(ids)
+        terms = [bag[v] * math.log(rates[v]) - rates[v] for v in range(WORDS)]
+        expected.append(sum(terms))
+    found = wrap(poisson_log_likelihood)(words, theta, Phi)
+    assert_close(found, np.array(expected))
+
+
+def test_rows_are_summed_for_any_shape_of_words(rng):
+    table = rng.normal(size=(WORDS, 2)).astype("float32")
+    words = rng.integers(-1, WORDS, (2, 3, 4)).astype("int32")
+    found = sum_rows(table, words)
+    assert found.shape == (2, 3, 2)
+    for i in range(2):
+        for j in range(3):
+            assert_close(found[i, j], counts(words[i, j]) @ table)
+    assert not sum_rows(table, tf.fill([3, 4], -1)).numpy().any()

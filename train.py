@@ -7,7 +7,6 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 if __name__ == "__main__":  # the other imports take seconds
@@ -126,9 +125,9 @@ def chosen_settings(options: argparse.Namespace) -> tuple[Settings, Training]:
     """Return the model's and the loop's settings: defaults, preset, then --set."""
     kinds = {name: model_class(name).Config for name in MODELS}
     config = kinds[options.model or MODEL]()
-    preset = PRESETS.get(options.preset, {}).items()
-    config = replace(config, **{k: v for k, v in preset if k in names(config)})
-    return override((config, Training()), options.set, kinds)
+    sizes = PRESETS.get(options.preset, {}).items()
+    preset = [f"{name}={value}" for name, value in sizes if name in names(config)]
+    return override((config, Training()), [*preset, *options.set], kinds)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -47,6 +47,20 @@ def make_batch(rng, rows=4, steps=7):
     return {key: tf.constant(value, tf.int32) for key, value in arrays.items()}
 
 
+def rows_of(model, batch):
+    """Return sequences as what the model's batching calls rows: groups of them too."""
+    return {key: _grouped(ids, model.batching.arrays, key) for key, ids in batch.items()}
+
+
+def _grouped(ids, arrays, key):
+    if key not in arrays or len(arrays[key].shape) == len(ids.shape) - 1:
+        return ids
+    size = arrays[key].shape[0]
+    missing = [[0, -len(ids) % size], [0, 0]]
+    ids = tf.pad(ids, missing, constant_values=arrays[key].padding)
+    return tf.reshape(ids, [-1, size, ids.shape[1]])
+
+
 def widen(batch):
     """Return the batch with five more columns of padding."""
     padding = {"inputs": 0, "targets": 0, "context": -1, "preceding": -1, "words": -1}
@@ -107,7 +121,8 @@ def test_no_word_is_predicted_from_a_later_one(name, rng):
 
 @every_model
 def test_padding_changes_no_objective(name, rng):
-    model, batch = make(name), make_batch(rng)
+    model = make(name)
+    batch = rows_of(model, make_batch(rng))
     terms = model.objective(widen(batch), training=False)
     for key, value in model.objective(batch, training=False).items():
         assert_close(terms[key], value)
@@ -127,12 +142,14 @@ def test_any_batch_and_length_goes(name, rows, steps, rng):
     model, batch = make(name), make_batch(rng, rows, steps)
     if isinstance(model, LanguageModel):
         assert score(model, batch).shape == (rows, steps)
+    batch = rows_of(model, batch)
     assert np.isfinite(model.objective(batch, training=True)["loss"])
 
 
 @every_model
 def test_every_weight_gets_a_finite_gradient(name, rng):
-    model, batch = make(name), make_batch(rng, 16)
+    model = make(name)
+    batch = rows_of(model, make_batch(rng, 16))
     with tf.GradientTape() as tape:
         loss = model.objective(batch, training=True)["loss"]
     weights = model.trainable_variables
@@ -152,7 +169,8 @@ def test_every_weight_is_in_one_parameter_group(name):
 
 @every_model
 def test_a_few_steps_lower_the_loss(name, rng):
-    model, batch = make(name, dropout=0.0, learning_rate=0.01), make_batch(rng, 16)
+    model = make(name, dropout=0.0, learning_rate=0.01)
+    batch = rows_of(model, make_batch(rng, 16))
     optimizer = GroupedAdam(model.parameter_groups(), clip_norm=5.0)
     if not model.trainable_variables:
         pytest.skip("is fitted before training")
@@ -165,7 +183,8 @@ def test_a_few_steps_lower_the_loss(name, rng):
 
 @every_model
 def test_saved_weights_give_the_same_objective(name, rng, tmp_path):
-    model, batch = make(name), make_batch(rng)
+    model = make(name)
+    batch = rows_of(model, make_batch(rng))
     for weight in (w for w in model.weights if w.dtype.is_floating):
         noise = tf.constant(rng.uniform(size=weight.shape), tf.float32)
         weight.assign_add(0.2 * noise)
@@ -186,7 +205,8 @@ def test_a_model_has_sentences_topics_or_documents(name):
 
 @every_model
 def test_what_an_epoch_is_judged_by_is_in_the_objective(name, rng):
-    model, batch = make(name), make_batch(rng)
+    model = make(name)
+    batch = rows_of(model, make_batch(rng))
     assert model.per_word in model.objective(batch, training=False)
     arrays = {key: ids.numpy() for key, ids in batch.items()}
     assert 0 < model.count_words(arrays) <= arrays["context"].size

@@ -58,6 +58,10 @@ class Batching:
             for name, (shape, padding) in self.arrays.items()
         }
 
+    def sequences(self, batch: Batch) -> int:
+        """Return the number of sequences of a batch: the terms of losses are means."""
+        return len(next(iter(batch.values())))
+
     def of_texts(self, texts: Any, documents: Any) -> dict[str, Any]:
         """Return what a batch says of given documents, apart from the row's own words.
 

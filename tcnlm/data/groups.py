@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from preprocessing.vocabulary import PAD
 from tcnlm.data.batching import CONTEXT, WORDS, Array, Batch, Batching, Rows, pieces
 from tcnlm.data.dataset import Split
 from tcnlm.data.sequences import SequenceRows
@@ -16,7 +17,8 @@ class Groups(Batching):
     """A row is `size` sequences of one document in their order, each with its context.
 
     inputs, targets [B, J, T], context [B, J, C]. A document of more sequences makes
-    several rows; where one has fewer the last are empty.
+    several rows; where one has fewer the last are empty. What is asked of a sentence by
+    itself comes as ever, [B, T] and [B, C].
     """
 
     size: int
@@ -28,6 +30,10 @@ class Groups(Batching):
             name: Array((self.size, *shape), padding)
             for name, (shape, padding) in {**WORDS, **CONTEXT}.items()
         }
+
+    def sequences(self, batch: Batch) -> int:
+        """Return the number of sequences that are no padding."""
+        return int(np.count_nonzero(batch["targets"][:, :, 0] != PAD))
 
     def rows(self, split: Split) -> GroupRows:
         """Return the groups of a split."""

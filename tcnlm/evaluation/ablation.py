@@ -28,11 +28,12 @@ def topic_worth(model: Any, rows: Rows, mean: np.ndarray) -> dict[str, float]:
     next sequence in its batch, the batches being drawn at random: of N documents about
     one in N is the same after all.
     """
-    shares = tf.constant(mean, tf.float32)[None]
+    shares = tf.constant(mean, tf.float32)
 
     def average(batch: dict[str, tf.Tensor]) -> Any:
-        size = tf.shape(batch["targets"])[0]
-        return model.context_from_topics(tf.tile(shares, [size, 1]))
+        rows = tf.shape(batch["targets"])[:-1]
+        shape = tf.concat([rows, tf.shape(shares)], axis=0)
+        return model.context_from_topics(tf.broadcast_to(shares, shape))
 
     def other(batch: dict[str, tf.Tensor]) -> Any:
         context = model.context(batch)

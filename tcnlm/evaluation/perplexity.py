@@ -50,7 +50,7 @@ def score(model: Method, rows: Rows, batch_size: int = 64) -> Score:
     totals: dict[str, float] = defaultdict(float)
     targets = sequences = 0
     for batch in _batches(model, rows, batch_size):
-        count, size = model.count_words(batch), len(next(iter(batch.values())))
+        count, size = model.count_words(batch), model.batching.sequences(batch)
         for name, value in evaluate(batch).items():
             totals[name] += float(value) * (count if name == model.per_word else size)
         targets += count
@@ -87,12 +87,12 @@ def sampled_score(
     for batch in _batches(model, rows, batch_size):
         total -= float(tf.reduce_sum(evaluate(batch)))
         targets += np.count_nonzero(batch["targets"])
-        sequences += len(batch["targets"])
+        sequences += model.batching.sequences(batch)
     return Score(total / targets, targets, sequences)
 
 
 def _log_mean_likelihood(model: Any, batch: dict, samples: int) -> tf.Tensor:
-    """Return log 1/S sum_s p(sequence | t_s) for each sequence, [B] float64."""
+    """Return log 1/S sum_s p(sequence | t_s) for each sequence, [...] float64."""
     likelihoods = tf.TensorArray(tf.float64, samples)
     for i in tf.range(samples):
         context = model.sample_context(batch)

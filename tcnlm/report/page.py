@@ -14,7 +14,7 @@ from tcnlm.evaluation.measures import BY_KEY, MEASURES, Measure
 from tcnlm.files import replacing
 from tcnlm.report import figures as draw
 from tcnlm.report.markup import image, note, table
-from tcnlm.report.published import size
+from tcnlm.report.published import layered, size
 from tcnlm.report.sections import Measured, sections
 from tcnlm.training.runs import read_history
 
@@ -78,7 +78,7 @@ Column = tuple[str, Callable[[Measured], Any]]  # title, text of a run or None
 
 COLUMNS: tuple[Column, ...] = (
     ("layers x units", lambda run: size(run.config["settings"])),
-    ("topics", lambda run: run.config["settings"].get("num_topics")),
+    ("topics", lambda run: layered(run.config["settings"].get("num_topics", ""))),
     ("epochs", lambda run: _epochs(run)),
     ("parameters", lambda run: BY_KEY["parameters"].text(run.evaluation)),
 )

@@ -46,10 +46,20 @@ def corpora() -> list[str]:
 
 
 def size(settings: Mapping[str, Any]) -> str:
-    """Return a run's size as the paper's tables are ordered: layers x units."""
-    if "units" not in settings:
-        return ""
-    return f"{settings.get('layers', 1)}x{settings['units']}"
+    """Return a run's size as the paper's tables are ordered: layers x units.
+
+    Where layers differ their units: 600-512-256.
+    """
+    units = settings.get("units", "")
+    if not units or isinstance(units, (list, tuple)):
+        return layered(units)
+    return f"{settings.get('layers', 1)}x{units}"
+
+
+def layered(numbers: Any) -> str:
+    """Return a setting's number, or its numbers of each layer, the lowest first."""
+    many = isinstance(numbers, (list, tuple))
+    return "-".join(map(str, numbers)) if many else str(numbers)
 
 
 def beside(
@@ -57,7 +67,7 @@ def beside(
 ) -> Published | None:
     """Return the figure for the same corpus, model, size and number of topics."""
     models = model, f"{model}-{settings.get('cell')}"
-    sizes, topics = ("", size(settings)), ("", str(settings.get("num_topics", "")))
+    sizes, topics = ("", size(settings)), ("", layered(settings.get("num_topics", "")))
     for figure in figures():
         same = (figure.corpus, figure.measure) == (corpus, measure)
         same = same and figure.model in models

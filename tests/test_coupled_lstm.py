@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from gbn_oracle import coupled
 from helpers import (
     assert_close,
     assert_input_gradients,
@@ -12,32 +13,6 @@ from helpers import (
 )
 
 from tcnlm.layers.coupled_lstm import CoupledLSTM
-
-
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
-
-
-def coupled(inputs, theta, layer):
-    """Return a [B, T, H] by eq. 3 and 4, a word, a unit at a time."""
-    kernel, recurrent, bias = (w.numpy() for w in layer.lstm.weights)  # i, f, c, o
-    W, U, Uh, b = (w.numpy() for w in (layer.W, layer.U, layer.Uh, layer.bias))
-    units = layer.units
-    found = np.zeros((*inputs.shape[:2], units))
-    for n, sentence in enumerate(inputs):
-        h, c = np.zeros(units), np.zeros(units)
-        for t, x in enumerate(sentence):
-            i, f, new, o = np.split(x @ kernel + h @ recurrent + bias, 4)
-            c = sigmoid(f) * c + sigmoid(i) * np.tanh(new)
-            h = sigmoid(o) * np.tanh(c)
-            topics = theta[n] @ W + b
-            z = [topics[k] + h @ U[:, k] for k in range(units)]
-            r = [topics[units + k] + h @ U[:, units + k] for k in range(units)]
-            z, r = sigmoid(np.array(z)), sigmoid(np.array(r))
-            for k in range(units):
-                candidate = np.tanh(topics[2 * units + k] + (r * h) @ Uh[:, k])
-                found[n, t, k] = (1 - z[k]) * h[k] + z[k] * candidate
-    return found
 
 
 def make_layer(rng, dtype="float32"):

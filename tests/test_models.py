@@ -49,15 +49,15 @@ def make_batch(rng, rows=4, steps=7):
 
 def rows_of(model, batch):
     """Return sequences as what the model's batching calls rows: groups of them too."""
-    return {key: _grouped(ids, model.batching.arrays, key) for key, ids in batch.items()}
+    arrays = model.batching.arrays
+    return {key: _grouped(ids, arrays.get(key)) for key, ids in batch.items()}
 
 
-def _grouped(ids, arrays, key):
-    if key not in arrays or len(arrays[key].shape) == len(ids.shape) - 1:
+def _grouped(ids, array):
+    if array is None or len(array.shape) == len(ids.shape) - 1:
         return ids
-    size = arrays[key].shape[0]
-    missing = [[0, -len(ids) % size], [0, 0]]
-    ids = tf.pad(ids, missing, constant_values=arrays[key].padding)
+    size, missing = array.shape[0], -len(ids) % array.shape[0]
+    ids = tf.pad(ids, [[0, missing], [0, 0]], constant_values=array.padding)
     return tf.reshape(ids, [-1, size, ids.shape[1]])
 
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # the registry alone needs no TensorFlow
 
 MODELS = {
     "docnade": "tcnlm.models.docnade:DocNADE",  # Larochelle and Lauly 2012
+    "gbn_rnn": "tcnlm.models.gbn_rnn:GBNRNN",  # Guo et al. 2020
     "lclm": "tcnlm.models.lclm:LCLM",  # Wang and Cho 2016
     "lda": "tcnlm.models.lda:LDA",  # Blei et al. 2003
     "lda_lstm": "tcnlm.models.lda_lstm:LDALSTM",  # Wang et al. 2018, section 5.1
@@ -17,6 +18,7 @@ MODELS = {
     "naive_moe": "tcnlm.models.naive_moe:NaiveMoE",  # Wang et al. 2018, eq. 7
     "neural_topics": "tcnlm.models.neural_topics:NeuralTopicModel",  # the same, 3.1
     "ntm": "tcnlm.models.ntm:NTM",  # Cao et al. 2015
+    "rgbn_rnn": "tcnlm.models.rgbn_rnn:RGBNRNN",  # the same
     "tdlm": "tcnlm.models.tdlm:TDLM",  # Lau et al. 2017
     "topic_rnn": "tcnlm.models.topic_rnn:TopicRNN",  # Dieng et al. 2017
     "tcnlm": "tcnlm.models.tcnlm:TCNLM",  # Wang et al. 2018

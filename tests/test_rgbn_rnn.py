@@ -1,0 +1,302 @@
+"""GBN-RNN and rGBN-RNN: their bound against loops, leakage, padding, the whole way."""
+
+import json
+import subprocess
+import sys
+
+import gbn_oracle as oracle
+import numpy as np
+import pytest
+import tensorflow as tf
+import toy
+from helpers import assert_close
+from test_dataset import VOCABULARY as THREE_WORDS
+from test_dataset import make_split
+from test_models import VOCABULARY
+
+import tcnlm
+from preprocessing.errors import InputError
+from preprocessing.vocabulary import EOS, GO, PAD
+from tcnlm.data.dataset import Dataset
+from tcnlm.evaluation.perplexity import sampled_score, score
+from tcnlm.models import model_class
+from tcnlm.training.optimization import GroupedAdam
+
+LENGTHS = [[5, 3, 2], [4, 0, 0], [1, 6, 0]]  # targets of each group's sentences
+both = pytest.mark.parametrize("name", ["gbn_rnn", "rgbn_rnn"])
+
+
+def make_model(name="rgbn_rnn", vocabulary=VOCABULARY, rng=None, **settings):
+    """Return a model; with a generator its weights are random, large enough to tell."""
+    kind = model_class(name)
+    sentences = {"sentences": 3} if name == "rgbn_rnn" else {}
+    config = kind.Config(**{**kind.TINY, **sentences, **settings})
+    model = kind(config, vocabulary, seed=3)
+    model.build_weights()
+    for weight in model.trainable_variables if rng is not None else ():
+        weight.assign(rng.normal(scale=0.5, size=weight.shape))
+    return model
+
+
+def make_groups(rng, lengths=LENGTHS):
+    """Return a batch of groups with so many targets a sentence; 0 is padding."""
+    shape = len(lengths), len(lengths[0]), max(map(max, lengths))
+    real = np.arange(shape[2]) < np.array(lengths)[:, :, None]
+    words = rng.integers(4, 30, shape)
+    inputs = np.concatenate([np.full_like(words[:, :, :1], GO), words[:, :, :-1]], 2)
+    context = rng.integers(-1, 12, (*shape[:2], 7))
+    context[np.array(lengths) == 0] = -1
+    arrays = {"inputs": inputs * real, "targets": words * real, "context": context}
+    return {name: tf.constant(ids, tf.int32) for name, ids in arrays.items()}
+
+
+def sentences_of(batch):
+    """Return the real sentences of groups, one after another."""
+    real = tf.where(batch["targets"][:, :, 0] != PAD)
+    return {name: tf.gather_nd(ids, real) for name, ids in batch.items()}
+
+
+def batch_for(model, rng):
+    groups = make_groups(rng)
+    return groups if model.over_sentences else sentences_of(groups)
+
+
+def documents_of(batch):
+    """Return the contexts of every group's sentences; one of a sequence by itself."""
+    if len(batch["context"].shape) == 2:
+        return [[words] for words in batch["context"].numpy()]
+    pairs = zip(batch["context"].numpy(), batch["targets"].numpy())
+    return [list(words[targets[:, 0] != PAD]) for words, targets in pairs]
+
+
+@both
+def test_the_terms_are_those_of_the_loops(name, rng):
+    model = make_model(name, rng=rng)
+    batch = batch_for(model, rng)
+    documents = documents_of(batch)
+    terms = model.objective(batch, training=False)
+    each = [oracle.topic_terms(document, model) for document in documents]
+    size = sum(map(len, documents))
+    kls = np.sum([kls for _, kls in each], axis=0) / size
+    rebuilt = sum(reconstruction for reconstruction, _ in each) / size
+    expected = {"reconstruction": rebuilt, "kl_1": kls[0], "kl_2": kls[1]}
+    expected["kl"] = kls.sum()
+    for key, value in expected.items():
+        assert float(terms[key]) == pytest.approx(value, rel=1e-4), key
+    words = np.count_nonzero(batch["targets"])
+    bound = float(terms["nll"]) * words / size + rebuilt + kls.sum()
+    assert float(terms["loss"]) == pytest.approx(bound, rel=1e-4)
+
+
+@both
+@pytest.mark.parametrize("settings", [{}, {"flipped": True}, {"theta_scale": "max"}])
+def test_words_are_predicted_from_all_layers_coupled(name, settings, rng):
+    topics = {"num_topics": (3, 2), "units": (6, 5)}
+    model = make_model(name, rng=rng, **topics, **settings)
+    batch = batch_for(model, rng)
+    log_probs = model.log_probs(
+        batch["inputs"], batch["targets"], model.context(batch)
+    ).numpy()
+    rows = log_probs if log_probs.ndim == 3 else log_probs[:, None]
+    sentences, found = sentences_of(batch) if log_probs.ndim == 3 else batch, []
+    for document, row in zip(documents_of(batch), rows):
+        theta = [[e[2] for e in layer] for layer in oracle.mean_theta(document, model)]
+        for j in range(len(document)):
+            seen = [layer[j] for layer in theta]
+            if "theta_scale" in settings:
+                seen = [each / each.max() for each in seen]
+            found.append((seen[::-1] if "flipped" in settings else seen, row[j]))
+    for inputs, targets, (theta, row) in zip(
+        sentences["inputs"].numpy(), sentences["targets"].numpy(), found
+    ):
+        hidden = oracle.hidden(inputs, theta, model).astype("float32")
+        every = model.softmax.log_probs(tf.constant(hidden)).numpy()
+        real = targets != PAD
+        expected = every[np.arange(len(targets)), targets]
+        np.testing.assert_allclose(row[real], expected[real], rtol=1e-4, atol=1e-5)
+        assert not row[~real].any()
+
+
+def test_a_sentence_by_itself_is_a_group_of_one(rng):
+    model = make_model(rng=rng)
+    batch = make_groups(rng)
+    alone = {name: ids[:, 0] for name, ids in batch.items()}
+    for group, single in zip(model.context(batch), model.context(alone)):
+        assert_close(single, group[:, 0].numpy())
+    bags = model.bag(alone["context"])
+    assert_close(model.infer(bags), model.infer_context(alone["context"]).numpy())
+    theta = [layer[0][2] for layer in oracle.mean_theta(documents_of(alone)[0], model)]
+    assert_close(model.infer(bags)[0], (theta[0] / theta[0].sum()))
+
+
+def test_no_sentence_knows_of_a_later_one_nor_padding_of_anything(rng):
+    model, batch = make_model(rng=rng), make_groups(rng, [[4, 4, 4], [4, 2, 0]])
+    with tf.GradientTape(persistent=True) as tape:
+        log_probs = model.log_probs(
+            batch["inputs"], batch["targets"], model.context(batch)
+        )
+        rows = [tf.unstack(tf.reduce_sum(group, 1)) for group in tf.unstack(log_probs)]
+    words = batch["context"].numpy()
+    for g, group in enumerate(rows):
+        for j, value in enumerate(group):
+            gradient = tf.convert_to_tensor(tape.gradient(value, model.encoder.W[0]))
+            moved = set(np.flatnonzero(np.abs(gradient.numpy()).sum(axis=1)))
+            real = batch["targets"][g, j, 0] != PAD
+            assert moved == (set(words[g, : j + 1].ravel()) - {-1} if real else set())
+
+
+@pytest.mark.parametrize(
+    ("rule", "known"),
+    [
+        ("preceding", [set(), {0}, {0, 1}]),
+        ("others", [{1, 2}, {0, 1, 2}, {0, 1, 2}]),  # d_1 has sentence 2, and so on
+    ],
+)
+def test_only_preceding_contexts_keep_a_sentence_from_knowing_itself(
+    rule, known, rng, tmp_path
+):
+    split = make_split(tmp_path / "s", [[[4, 7], [5], [6, 8]]], context=rule)
+    model = make_model(vocabulary=THREE_WORDS, rng=rng)
+    [batch] = model.batching.rows(split).batches(1)
+    with tf.GradientTape(persistent=True) as tape:
+        theta = model.context({k: tf.constant(ids) for k, ids in batch.items()})
+        each = [[layer[0, j] for layer in theta] for j in range(3)]
+    for value, words in zip(each, known):
+        gradient = tf.convert_to_tensor(tape.gradient(value, model.encoder.W[0]))
+        assert set(np.flatnonzero(gradient.numpy().any(axis=1))) == words
+
+
+@both
+def test_padded_sentences_change_no_term(name, rng):
+    model = make_model(name, rng=rng)
+    batch = make_groups(rng, [[5, 3, 0], [4, 2, 0]])
+    shorter = {key: ids[:, :2] for key, ids in batch.items()}
+    if name == "gbn_rnn":
+        batch, shorter = sentences_of(batch), sentences_of(shorter)
+    expected = model.objective(shorter, training=False)
+    for key, value in model.objective(batch, training=False).items():
+        assert_close(value, expected[key].numpy())
+
+
+@both
+def test_scores_of_any_batches_are_those_of_one(name, toy_data):
+    data = Dataset(toy_data, "preceding")
+    model, split = make_model(name, data.vocabulary), data.split("test")
+    rows = model.batching.rows(split)
+    one, small = score(model, rows, len(rows)), score(model, rows, 7)
+    assert one.targets == small.targets == split.num_targets
+    assert one.sequences == small.sequences == 60
+    assert one.terms.keys() == {"loss", "reconstruction", "kl", "kl_1", "kl_2"}
+    for key, value in one.terms.items():
+        assert small.terms[key] == pytest.approx(value, rel=1e-4)
+    sampled = sampled_score(model, rows, 2)
+    assert sampled.sequences == 60
+    assert sampled.nll == pytest.approx(one.nll, rel=0.1)
+
+
+def test_the_kl_rises_to_its_weights(rng):
+    settings = {"kl_weights": (0.5, 0.25), "kl_warmup_steps": 4, "topic_weight": 0.1}
+    model = make_model(rng=rng, **settings)
+    batch = make_groups(rng)
+    for steps, share in ((0, 0.0), (1, 0.25), (4, 1.0), (9, 1.0)):
+        model.steps.assign(steps)
+        terms = model.objective(batch, training=True)
+        kl = share * (0.5 * terms["kl_1"] + 0.25 * terms["kl_2"])
+        words = np.count_nonzero(batch["targets"]) / 6
+        expected = terms["nll"] * words + 0.1 * (terms["reconstruction"] + kl)
+        assert float(terms["loss"]) == pytest.approx(float(expected), rel=1e-5)
+    whole = model.objective(batch, training=False)
+    kl = 0.5 * whole["kl_1"] + 0.25 * whole["kl_2"]
+    expected = whole["nll"] * words + 0.1 * (whole["reconstruction"] + kl)
+    assert float(whole["loss"]) == pytest.approx(float(expected), rel=1e-5)
+
+
+@both
+def test_proportions_alone_give_every_layer_its_usual_weight(name, rng):
+    model = make_model(name, rng=rng)
+    model.sums.assign([50.0, 8.0])
+    theta = model.context_from_topics(tf.eye(3))
+    assert_close(theta[0], 50 * np.eye(3, dtype="float32"))
+    Phi = model.network.Phi[1].numpy()  # [3, 2]
+    for topic in range(3):
+        shares = Phi[topic] / Phi[topic].sum()
+        assert_close(theta[1][topic], 8 * shares)
+
+
+@both
+def test_a_step_moves_phi_and_keeps_its_columns_on_the_simplex(name, rng):
+    model = make_model(name, rng=rng)
+    batch, before = batch_for(model, rng), [w.numpy() for w in model.network.matrices]
+    optimizer = GroupedAdam(model.parameter_groups(), clip_norm=5.0)
+    for _ in range(3):
+        model.train_step(batch, optimizer)
+    assert len(before) == (4 if name == "rgbn_rnn" else 2)
+    for old, new in zip(before, model.network.matrices):
+        assert (old != new.numpy()).any()
+        assert (new.numpy() >= 0).all()
+        np.testing.assert_allclose(new.numpy().sum(axis=0), 1, rtol=1e-5)
+    assert (model.sums.numpy() != 1).all()
+
+
+def test_padded_sentences_have_no_part_in_a_step(rng):
+    """Neither in the gradient nor in the counts that Phi and Pi are drawn from."""
+    padded = make_groups(rng, [[5, 3, 0, 0]])
+    shorter = {key: ids[:, :2] for key, ids in padded.items()}
+    models = []
+    for batch in (padded, shorter):
+        tf.keras.utils.set_random_seed(4)
+        model = make_model(dropout=0.0)
+        models.append(model)
+        optimizer = GroupedAdam(model.parameter_groups(), clip_norm=5.0)
+        for _ in range(3):
+            model.train_step(batch, optimizer)
+    for ours, theirs in zip(*(model.weights for model in models)):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"units": (6, 5), "num_topics": (3,)}, "num_topics=3: must have a number for"),
+        ({"units": ()}, "units=: needs a number for every layer"),
+        ({"kl_weights": (1.0, 0.1, 0.1)}, "kl_weights=1.0,0.1,0.1: must have a number"),
+        ({"kl_weights": ()}, "kl_weights=: must have a number for"),
+    ],
+)
+def test_settings_without_a_number_for_every_layer_are_refused(settings, message):
+    with pytest.raises(InputError, match=message):
+        make_model(**settings)
+
+
+@both
+def test_the_whole_way_from_training_to_a_report_and_sentences(
+    name, toy_data, tmp_path
+):
+    run = tmp_path / "RUN"
+    layers = ["units=8,6", "num_topics=4,3", "context=preceding", "epochs=1"]
+    trained = toy.train_command(toy_data, run, model=name, settings=layers)
+    evaluated = ["evaluate.py", run, "--samples", "2", "--topic-worth"]
+    written = ["generate.py", run, "--topic", "2", "--number", "2"]
+    for line in (trained, evaluated, written):
+        program = line if line is trained else [sys.executable, *map(str, line)]
+        done = subprocess.run(program, capture_output=True, text=True, cwd=toy.ROOT)
+        assert done.returncode == 0, done.stderr
+    assert "topic 2" in done.stdout
+    found = json.loads((run / "evaluation.json").read_text())
+    assert found["sequences"] == 60
+    assert (run / "report.html").exists()
+    served = tf.saved_model.load(str(run / "saved_model")).signatures
+    model, text = tcnlm.load(run), "the ship of the sea of ."
+    topics = served["infer_topics"](documents=tf.constant([text]))["topics"]
+    ids = tf.constant([[*filter(lambda i: i >= 0, topic_ids(model, text))]])
+    assert_close(topics, model.infer_context(ids).numpy())
+    scored = served["score"](sentences=tf.constant([text]), contexts=tf.constant([""]))
+    words = model.vocabulary.ids(text.split())
+    rows = tf.constant([[GO, *words]]), tf.constant([[*words, EOS]])
+    context = model.context({"context": tf.constant([[-1]])})
+    expected = tf.reduce_sum(model.log_probs(*rows, context))
+    assert_close(scored["log_probability"][0], expected.numpy())
+
+
+def topic_ids(model, text):
+    return model.vocabulary.topic_ids[model.vocabulary.ids(text.split())]

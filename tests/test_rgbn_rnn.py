@@ -224,6 +224,15 @@ def test_proportions_alone_give_every_layer_its_usual_weight(name, rng):
 
 
 @both
+def test_topics_of_a_higher_layer_are_mixtures_of_those_below(name, rng):
+    model = make_model(name)
+    Phi = model.network.Phi[1].numpy()  # [3, 2]
+    low, high = model.topics().numpy(), model.topics(2).numpy()
+    assert_close(high, Phi.T @ low)
+    assert_close(high.sum(axis=1), np.ones(2, "float32"))
+
+
+@both
 def test_a_step_moves_phi_and_keeps_its_columns_on_the_simplex(name, rng):
     model = make_model(name, rng=rng)
     batch, before = batch_for(model, rng), [w.numpy() for w in model.network.matrices]
@@ -275,7 +284,8 @@ def test_the_whole_way_from_training_to_a_report_and_sentences(
     run = tmp_path / "RUN"
     layers = ["units=8,6", "num_topics=4,3", "context=preceding", "epochs=1"]
     trained = toy.train_command(toy_data, run, model=name, settings=layers)
-    evaluated = ["evaluate.py", run, "--samples", "2", "--topic-worth"]
+    features = tmp_path / "features.npz"
+    evaluated = ["evaluate.py", run, "--samples", "2", "--features", features]
     written = ["generate.py", run, "--topic", "2", "--number", "2"]
     for line in (trained, evaluated, written):
         program = line if line is trained else [sys.executable, *map(str, line)]
@@ -285,6 +295,9 @@ def test_the_whole_way_from_training_to_a_report_and_sentences(
     found = json.loads((run / "evaluation.json").read_text())
     assert found["sequences"] == 60
     assert (run / "report.html").exists()
+    with np.load(features) as arrays:
+        np.testing.assert_allclose(arrays["vectors"].sum(axis=1), 1, rtol=1e-5)
+        assert arrays["vectors"].shape == (12, 4)
     served = tf.saved_model.load(str(run / "saved_model")).signatures
     model, text = tcnlm.load(run), "the ship of the sea of ."
     topics = served["infer_topics"](documents=tf.constant([text]))["topics"]

@@ -154,9 +154,9 @@ class GBNRNN(TopicModel, RecurrentLanguageModel):
             after.append(each)
         return self.softmax.log_probs(tf.concat(coupled, axis=-1)), after
 
-    def topics(self) -> tf.Tensor:
-        """Return the columns of Phi^1, a topic a row: [K, D]."""
-        return tf.transpose(self.network.Phi[0])
+    def topics(self, layer: int = 1) -> tf.Tensor:
+        """Return columns of Phi^1 ... Phi^l, a topic of the layer a row: [K_l, D]."""
+        return tf.transpose(self.network.word_topics(layer))
 
     def infer(self, bow: tf.Tensor) -> tf.Tensor:
         """Return the proportions of the mean theta^1 [B, K] of bags [B, D]."""

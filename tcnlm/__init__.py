@@ -10,6 +10,8 @@ Symbols, in the papers' letters where there are any, and shapes used throughout:
     E   embedding (n_x)       Wa, Wb, Wc      factors of the input weights (eq. 12)
     H   hidden units (n_h)    Ua, Ub, Uc      factors of the recurrent weights
     F   factors (n_f)         i, f, o, c      gates: input, forget, output, candidate
+    J   sentences in a group  Phi, Pi         topics [K_(l-1), K_l] of layer l, and
+                                              transitions [K_l, K_l], by columns
 
 Losses and likelihoods are in nats (natural logarithm).
 """

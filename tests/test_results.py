@@ -86,10 +86,10 @@ def test_every_published_figure_is_a_number_of_a_known_kind():
     for figure in published.figures():
         assert float(figure.value) > 0
         assert figure.measure in ("perplexity", "npmi")
-        known = ("Table 2", "Table 4", "Table 6", "Dieng et al. 2017, PTB")
-        assert figure.table in known
+        others = ("Dieng et al. 2017, PTB", "Guo et al. 2020, Table 1")
+        assert figure.table in ("Table 2", "Table 4", "Table 6", *others)
     keys = [tuple(vars(f).values())[:6] for f in published.figures()]
-    assert len(keys) == len(set(keys)) == 165 + 15
+    assert len(keys) == len(set(keys)) == 165 + 15 + 18
 
 
 @pytest.mark.parametrize(
@@ -101,6 +101,12 @@ def test_a_cell_finds_its_own_published_figure(model, cell, value):
     found = published.beside("ptb", model, settings, "perplexity")
     assert (found and found.value) == value
     assert found is None or found.source.startswith("Dieng et al. 2017, PTB")
+
+
+def test_a_model_of_layers_finds_its_published_figure():
+    settings = {"units": [600, 512], "num_topics": [100, 80]}
+    found = published.beside("imdb", "rgbn_rnn", settings, "perplexity")
+    assert found.value == "53.82"
 
 
 def test_ptbs_table_has_a_ratio_where_both_rows_are_there():

@@ -17,8 +17,9 @@ def main(options: argparse.Namespace) -> None:
     decoding = generation.decoding_options(vars(options))
     size = read_config(options.run)["data"]["settings"]["context_words"]
     model = load(options.run)
-    topics = generation.requested_topics(model, options.topic, options.document, size)
-    before = generation.document_before(model, options.document, size)
+    document = options.document and generation.read_document(options.document)
+    topics = generation.requested_topics(model, options.topic, document, size)
+    before = generation.document_before(model, document, size)
     asked = decoding, options.number, options.prompt, options.seed
     written = generation.write_sentences(model, topics, *asked, before)
     show = generation.as_json if options.json else generation.as_text

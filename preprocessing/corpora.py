@@ -77,7 +77,7 @@ def file_corpus(
         _refuse_pipe(path)
     chosen = FORMATS[name]
     parts = {
-        part: partial(_read, chosen, paths, fields, drop_headers, group)
+        part: partial(read_files, chosen, paths, fields, drop_headers, group)
         for part, paths in files.items()
     }
     sources = " ".join(str(path) for paths in files.values() for path in paths)
@@ -93,13 +93,14 @@ def _refuse_pipe(path: Path) -> None:
         )
 
 
-def _read(
+def read_files(
     chosen: Format,
     paths: Sequence[Path],
     fields: Fields,
-    drop_headers: bool,
-    group: int,
+    drop_headers: bool = False,
+    group: int = 0,
 ) -> Iterator[Document]:
+    """The documents of files, one after the other; the options are `file_corpus`'s."""
     for path in paths:
         documents = chosen.read(path, fields)
         if group:

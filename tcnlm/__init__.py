@@ -26,3 +26,10 @@ def load(run: str) -> Any:
     from tcnlm.training.runs import load as load_run
 
     return load_run(run)
+
+
+def open(run: str) -> Any:
+    """Return a RUN folder to be asked about texts; see `tcnlm.run.Run`."""
+    from tcnlm.run import Run
+
+    return Run(run)

@@ -46,9 +46,9 @@ def joined(windows, place):
 
 @given(documents=documents_of_words, length=st.integers(1, 9), size=st.integers(1, 4))
 def test_windows_run_through_every_document_from_its_first_word_to_its_last(
-    tmp_path_factory, documents, length, size
+    documents, length, size
 ):
-    rows = Windows(length).rows(make_split(tmp_path_factory.mktemp("s"), documents))
+    rows = Windows(length).rows(make_split(documents))
     # A fresh window begins a document; those after it belong to it.
     runs = []
     for windows in streams(rows, size):
@@ -67,14 +67,14 @@ def test_windows_run_through_every_document_from_its_first_word_to_its_last(
     assert rows.num_targets == sum(len(targets) for _, targets in expected)
 
 
-def test_a_state_that_is_never_reset_begins_once(tmp_path):
-    rows = Windows(3, "never").rows(make_split(tmp_path / "s", DOCUMENTS * 3))
+def test_a_state_that_is_never_reset_begins_once():
+    rows = Windows(3, "never").rows(make_split(DOCUMENTS * 3))
     for windows in streams(rows, 2):
         assert [fresh for *_, fresh in windows] == [True] + [False] * (len(windows) - 1)
 
 
-def test_windows_come_in_another_order_every_epoch_and_go_on_where_they_were(tmp_path):
-    rows = Windows(3).rows(make_split(tmp_path / "s", DOCUMENTS * 20))
+def test_windows_come_in_another_order_every_epoch_and_go_on_where_they_were():
+    rows = Windows(3).rows(make_split(DOCUMENTS * 20))
 
     def inputs(**order):
         return [b["inputs"].tolist() for b in rows.batches(4, **order)]
@@ -96,16 +96,14 @@ def test_windows_come_in_another_order_every_epoch_and_go_on_where_they_were(tmp
         ("leak", [[2, 0, 0], [0, 1, 0], [0, 1, 2, 0]]),
     ],
 )
-def test_the_context_of_a_window_leaves_out_what_its_rule_says(
-    tmp_path, rule, expected
-):
-    rows = Windows(4).rows(make_split(tmp_path / "s", DOCUMENTS, context=rule))
+def test_the_context_of_a_window_leaves_out_what_its_rule_says(rule, expected):
+    rows = Windows(4).rows(make_split(DOCUMENTS, context=rule))
     batch = rows.batch(np.arange(3))
     assert [row[row >= 0].tolist() for row in batch["context"]] == expected
 
 
-def test_a_group_has_the_sequences_of_its_document_in_order(tmp_path):
-    split = make_split(tmp_path / "s", DOCUMENTS)
+def test_a_group_has_the_sequences_of_its_document_in_order():
+    split = make_split(DOCUMENTS)
     rows, sequences = Groups(3).rows(split), Sequences().rows(split)
     assert len(rows) == 2 + 1 + 2  # 4, 0, 1 and 4 sequences
     batch = rows.batch(np.arange(len(rows)))
@@ -123,8 +121,8 @@ def test_a_group_has_the_sequences_of_its_document_in_order(tmp_path):
     assert (batch["context"][1, 1:] == -1).all()
 
 
-def test_a_document_is_its_content_words_and_needs_one(tmp_path):
-    rows = Documents().rows(make_split(tmp_path / "s", [*DOCUMENTS, [[7, 8], [3]]]))
+def test_a_document_is_its_content_words_and_needs_one():
+    rows = Documents().rows(make_split([*DOCUMENTS, [[7, 8], [3]]]))
     assert rows.documents.tolist() == [0, 3]
     assert rows.num_targets == 5 + 8
     [batch] = rows.batches(9)
@@ -135,8 +133,8 @@ def test_a_document_is_its_content_words_and_needs_one(tmp_path):
 
 
 @every_batching
-def test_every_batch_has_its_signature(tmp_path, batching):
-    rows = batching.rows(make_split(tmp_path / "s", DOCUMENTS * 3))
+def test_every_batch_has_its_signature(batching):
+    rows = batching.rows(make_split(DOCUMENTS * 3))
     specs = batching.signature()
     for batch in (*rows.batches(2), batching.empty(2)):
         assert batch.keys() == specs.keys()
@@ -155,8 +153,8 @@ def test_an_empty_row_has_no_word(batching):
 
 @every_batching
 @pytest.mark.parametrize("seed", [None, 4])
-def test_every_target_of_a_split_comes_once(tmp_path, batching, seed):
-    split = make_split(tmp_path / "s", DOCUMENTS * 3)
+def test_every_target_of_a_split_comes_once(batching, seed):
+    split = make_split(DOCUMENTS * 3)
     rows = batching.rows(split)
     batches = list(rows.batches(2, seed))
     assert len(batches) == rows.num_batches(2, seed)

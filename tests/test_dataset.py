@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from preprocessing.collect import Arrays
 from preprocessing.errors import InputError
 from preprocessing.vocabulary import EOS, GO, PAD, Vocabulary
 from tcnlm.data.dataset import Dataset, Split
@@ -23,18 +24,15 @@ DOCUMENTS = [
 ]
 
 
-def make_split(folder, documents, length=3, context="others", words=300):
+def make_split(documents, length=3, context="others", words=300):
     sentences = [sentence for document in documents for sentence in document]
-    folder.mkdir(exist_ok=True, parents=True)
-    arrays = {
-        "tokens": np.array([w for s in sentences for w in s], np.int32),
-        "sentences": np.cumsum([0, *map(len, sentences)]),
-        "documents": np.cumsum([0, *map(len, documents)]),
-    }
-    for name, array in arrays.items():
-        np.save(folder / f"{name}.npy", array, allow_pickle=False)
+    arrays = Arrays(
+        tokens=np.array([w for s in sentences for w in s], np.int32),
+        sentences=np.cumsum([0, *map(len, sentences)]),
+        documents=np.cumsum([0, *map(len, documents)]),
+    )
     settings = {"sequence_length": length, "context": context, "context_words": words}
-    return Split(folder, VOCABULARY, settings)
+    return Split(arrays, VOCABULARY, settings)
 
 
 def make_sequences(*arguments, preceding=0, **options):
@@ -56,10 +54,8 @@ documents_of_words = st.lists(
 
 
 @given(documents=documents_of_words, length=st.integers(1, 7), size=st.integers(1, 9))
-def test_every_word_and_eos_is_a_target_exactly_once(
-    tmp_path_factory, documents, length, size
-):
-    split = make_sequences(tmp_path_factory.mktemp("split"), documents, length)
+def test_every_word_and_eos_is_a_target_exactly_once(documents, length, size):
+    split = make_sequences(documents, length)
     batch_rows = [
         (tuple(i[i != PAD]), tuple(t[t != PAD]))
         for batch in split.batches(size)
@@ -76,29 +72,29 @@ def test_every_word_and_eos_is_a_target_exactly_once(
     assert len(split) == len(batch_rows)
 
 
-def test_context_is_the_other_sentences_in_order(tmp_path):
-    split = make_split(tmp_path / "s", DOCUMENTS)
+def test_context_is_the_other_sentences_in_order():
+    split = make_split(DOCUMENTS)
     # document 0, sentences of 3, 2 and 2 words: 2, 1 and 1 sequences
     assert contexts(split)[:4] == [[2, 0, 0], [2, 0, 0], [0, 1, 0, 0], [0, 1, 2]]
 
 
-def test_context_of_a_single_sentence_is_empty(tmp_path):
-    assert contexts(make_split(tmp_path / "s", DOCUMENTS))[4] == []
+def test_context_of_a_single_sentence_is_empty():
+    assert contexts(make_split(DOCUMENTS))[4] == []
 
 
-def test_preceding_context_has_no_later_word(tmp_path):
-    split = make_split(tmp_path / "s", DOCUMENTS, context="preceding")
+def test_preceding_context_has_no_later_word():
+    split = make_split(DOCUMENTS, context="preceding")
     assert contexts(split)[:4] == [[], [], [0, 1], [0, 1, 2]]
 
 
-def test_a_context_of_what_was_read_has_the_sentences_own_earlier_words(tmp_path):
-    split = make_split(tmp_path / "s", DOCUMENTS, context="read")
+def test_a_context_of_what_was_read_has_the_sentences_own_earlier_words():
+    split = make_split(DOCUMENTS, context="read")
     # a the b | <eos>; then "c of"
     assert contexts(split)[:4] == [[], [0, 1], [0, 1], [0, 1, 2]]
 
 
-def test_leaking_context_keeps_the_rest_of_a_long_sentence(tmp_path):
-    split = make_split(tmp_path / "s", DOCUMENTS, context="leak")
+def test_leaking_context_keeps_the_rest_of_a_long_sentence():
+    split = make_split(DOCUMENTS, context="leak")
     # a b c | a b c | a <eos> and c
     assert contexts(split)[5:8] == [
         [0, 1, 2, 0, 2],
@@ -107,22 +103,22 @@ def test_leaking_context_keeps_the_rest_of_a_long_sentence(tmp_path):
     ]
 
 
-def test_a_context_of_all_leaves_nothing_out(tmp_path):
-    split = make_split(tmp_path / "s", DOCUMENTS, context="all")
+def test_a_context_of_all_leaves_nothing_out():
+    split = make_split(DOCUMENTS, context="all")
     first = split.content(0).tolist()
     assert contexts(split)[:4] == [first] * 4
 
 
-def test_context_is_cut_after_its_first_words(tmp_path):
-    split = make_split(tmp_path / "s", DOCUMENTS, words=2)
+def test_context_is_cut_after_its_first_words():
+    split = make_split(DOCUMENTS, words=2)
     assert contexts(split)[2] == [0, 1]
 
 
-def test_no_word_of_the_current_sentence_is_in_its_context(tmp_path):
+def test_no_word_of_the_current_sentence_is_in_its_context():
     """Every sentence gets a word of its own, which no other sentence has."""
     documents = [[[4, 4, 4, 4], [5], [6, 6]]]
     for rule in ("others", "preceding"):
-        split = make_sequences(tmp_path / rule, documents, context=rule)
+        split = make_sequences(documents, context=rule)
         batch = split.batch(np.arange(len(split)))
         for targets, context in zip(batch["targets"], batch["context"]):
             own = set(VOCABULARY.topic_ids[targets]) - {-1}
@@ -135,7 +131,7 @@ def preceding(split):
     return [[words[words >= 0].tolist() for words in row] for row in batch["preceding"]]
 
 
-def test_preceding_sentences_are_whole_in_order_and_of_the_same_document(tmp_path):
+def test_preceding_sentences_are_whole_in_order_and_of_the_same_document():
     a, b, _ = DOCUMENTS[0]
     expected = [
         *[[[], []]] * 2,  # the first sentence's two sequences have the same, nothing
@@ -145,16 +141,13 @@ def test_preceding_sentences_are_whole_in_order_and_of_the_same_document(tmp_pat
         *[[[], []]] * 3,
         [DOCUMENTS[3][0], []],
     ]
-    assert preceding(make_sequences(tmp_path / "s", DOCUMENTS, preceding=2)) == expected
-    assert preceding(make_sequences(tmp_path / "s", DOCUMENTS, preceding=1))[3] == [b]
+    assert preceding(make_sequences(DOCUMENTS, preceding=2)) == expected
+    assert preceding(make_sequences(DOCUMENTS, preceding=1))[3] == [b]
 
 
 @given(documents=documents_of_words, length=st.integers(1, 7), number=st.integers(1, 3))
-def test_preceding_sentences_are_those_before_and_no_others(
-    tmp_path_factory, documents, length, number
-):
-    folder = tmp_path_factory.mktemp("split")
-    split = make_sequences(folder, documents, length, preceding=number)
+def test_preceding_sentences_are_those_before_and_no_others(documents, length, number):
+    split = make_sequences(documents, length, preceding=number)
     expected = []
     for document in documents:
         for i, sentence in enumerate(document):
@@ -166,10 +159,10 @@ def test_preceding_sentences_are_those_before_and_no_others(
         assert preceding(split) == expected
 
 
-def test_only_who_asks_gets_preceding_sentences(tmp_path):
+def test_only_who_asks_gets_preceding_sentences():
     """The order and the other arrays are the same either way."""
-    without = make_sequences(tmp_path / "s", DOCUMENTS * 20)
-    asking = make_sequences(tmp_path / "s", DOCUMENTS * 20, preceding=2)
+    without = make_sequences(DOCUMENTS * 20)
+    asking = make_sequences(DOCUMENTS * 20, preceding=2)
     order = {"batch_size": 4, "seed": 1, "epoch": 3, "skip": 5}
     for ours, theirs in zip(asking.batches(**order), without.batches(**order)):
         assert ours.pop("preceding").dtype == np.int32
@@ -179,8 +172,8 @@ def test_only_who_asks_gets_preceding_sentences(tmp_path):
             np.testing.assert_array_equal(ours[name], array)
 
 
-def test_batches_of_an_epoch_repeat_and_epochs_differ(tmp_path):
-    split = make_sequences(tmp_path / "s", DOCUMENTS * 20)
+def test_batches_of_an_epoch_repeat_and_epochs_differ():
+    split = make_sequences(DOCUMENTS * 20)
 
     def inputs(**order):
         return [batch["inputs"].tolist() for batch in split.batches(4, **order)]
@@ -191,8 +184,8 @@ def test_batches_of_an_epoch_repeat_and_epochs_differ(tmp_path):
     assert inputs(seed=1, epoch=3)[5:] == inputs(seed=1, epoch=3, skip=5)
 
 
-def test_whole_documents_are_contexts_in_order_empty_ones_too(tmp_path):
-    split = make_split(tmp_path / "s", DOCUMENTS)
+def test_whole_documents_are_contexts_in_order_empty_ones_too():
+    split = make_split(DOCUMENTS)
     rows = [row for batch in split.document_contexts(3) for row in batch]
     assert [row[row >= 0].tolist() for row in rows] == [
         [0, 1, 2, 0, 0],
@@ -202,8 +195,8 @@ def test_whole_documents_are_contexts_in_order_empty_ones_too(tmp_path):
     ]
 
 
-def test_sentences_come_back_as_they_were(tmp_path):
-    split = make_split(tmp_path / "s", DOCUMENTS)
+def test_sentences_come_back_as_they_were():
+    split = make_split(DOCUMENTS)
     assert [split.document(i) for i in range(split.num_documents)] == DOCUMENTS
 
 

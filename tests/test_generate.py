@@ -78,7 +78,7 @@ def test_without_a_request_every_topic_has_its_turn(model):
     np.testing.assert_array_equal(topics, np.eye(4))
 
 
-@pytest.mark.parametrize("request_", [(["1"], None), ([], "-")])
+@pytest.mark.parametrize("request_", [(["1"], None), ([], generation.Document([]))])
 def test_a_model_without_topics_refuses_them(request_):
     with pytest.raises(InputError, match="model LSTM has no topics"):
         generation.requested_topics(tiny.make_model("lstm"), *request_, 300)
@@ -92,7 +92,8 @@ def test_a_documents_topics_are_those_of_its_content_words(model, tmp_path):
     assert len(content) == 7
     for size in (300, 3):
         bow = bag_of_words(tf.constant([content[:size]]), len(tiny.TOPIC_WORDS))
-        topics = generation.requested_topics(model, [], str(path), size)
+        document = generation.read_document(str(path))
+        topics = generation.requested_topics(model, [], document, size)
         np.testing.assert_array_equal(topics, model.infer(bow))
 
 
@@ -110,7 +111,7 @@ def test_a_useless_document_is_refused(model, tmp_path, content, message):
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(InputError, match=message):
-        generation.requested_topics(model, [], str(path), 300)
+        generation.requested_topics(model, [], generation.read_document(path), 300)
 
 
 def test_what_is_not_given_is_the_decoders_default():

@@ -350,8 +350,9 @@ def test_sentences_are_written_without_a_document(method):
 def test_sentences_go_on_with_a_document(tmp_path, text):
     model, path = tiny.make_model("lclm"), tmp_path / "document.txt"
     path.write_text(text, encoding="utf-8")
-    assert generation.requested_topics(model, [], str(path), 300) is None
-    before = generation.document_before(model, str(path), 300)
+    document = generation.read_document(str(path))
+    assert generation.requested_topics(model, [], document, 300) is None
+    before = generation.document_before(model, document, 300)
     n, split = model.batching.preceding, sentences(text)
     expected = padded([[model.vocabulary.ids(s) for s in split][-n:]], n)
     context = model.context({"preceding": expected})
@@ -369,8 +370,9 @@ def test_sentences_go_on_with_a_document(tmp_path, text):
 def test_a_document_to_go_on_with_must_have_words(tmp_path):
     path = tmp_path / "document.txt"
     path.write_text(" \n", encoding="utf-8")
+    document = generation.read_document(str(path))
     with pytest.raises(InputError, match="document.txt: has no word"):
-        generation.document_before(tiny.make_model("lclm"), str(path), 300)
+        generation.document_before(tiny.make_model("lclm"), document, 300)
 
 
 def test_a_model_that_reads_documents_refuses_topics():

@@ -37,7 +37,8 @@ def make_run(folder, name="tcnlm"):
     """Write a RUN as train.py would have; return its model."""
     folder.mkdir()
     model = make_model(name)
-    data = {"settings": {"sequence_length": 30, "context_words": 300}}
+    made = {"sequence_length": 30, "context": "others", "context_words": 300}
+    data = {"settings": made}
     config = {"format_version": FORMAT_VERSION, "model": name, "seed": 1, "data": data}
     write_json(folder / "config.json", {**config, "settings": settings(name)})
     model.vocabulary.save(folder)

@@ -91,6 +91,10 @@ class Rows:
         """Return the length of every row: rows alike come together."""
         raise NotImplementedError
 
+    def document_of(self, rows: np.ndarray) -> np.ndarray:
+        """Return the number in the split of the document that each row is of."""
+        raise NotImplementedError
+
     def batches(
         self, batch_size: int, seed: int | None = None, epoch: int = 0, skip: int = 0
     ) -> Iterator[Batch]:
@@ -140,12 +144,16 @@ class TargetRows(Rows):
         """Return the number of targets of every row."""
         return self.last - self.first
 
+    def document_of(self, rows: np.ndarray) -> np.ndarray:
+        """Return the number in the split of the document that each row is of."""
+        sentences = self.split.stream.sentence_of(self.first[rows])
+        return np.searchsorted(self.split.documents, sentences, side="right") - 1
+
     def batch(self, rows: np.ndarray) -> Batch:
         """Return inputs, targets and context of these rows."""
         split, bounds = self.split, (self.first[rows], self.last[rows])
         stream = split.stream
-        sentences = stream.sentence_of(bounds[0])
-        documents = np.searchsorted(split.documents, sentences, side="right") - 1
+        documents = self.document_of(rows)
         touched, own = stream.touched_tokens(*bounds), stream.own_tokens(*bounds)
         context = split.contexts.of(documents, touched, own)
         return {**stream.words(*bounds), "context": context}

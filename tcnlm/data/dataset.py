@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from preprocessing.collect import Arrays
 from preprocessing.encode import read_meta
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.data.contexts import NO_WORD, Contexts
@@ -34,7 +36,9 @@ class Dataset:
         settings = dict(self.meta["settings"])
         if self.context != "data":
             settings["context"] = self.context
-        return Split(self.path / name, self.vocabulary, settings)
+        folder = self.path / name
+        named = name, _labels(folder), _ids(folder)
+        return Split(_arrays(folder), self.vocabulary, settings, *named)
 
 
 class Split:
@@ -46,14 +50,18 @@ class Split:
     none, and `ids` are the documents' names, "" for none; else None.
     """
 
-    def __init__(self, folder: Path, vocabulary: Vocabulary, settings: dict):
-        self.tokens, self.sentences, self.documents = (
-            np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-            for name in ("tokens", "sentences", "documents")
-        )
-        self.name = folder.name
+    def __init__(
+        self,
+        arrays: Arrays,
+        vocabulary: Vocabulary,
+        settings: Mapping[str, Any],
+        name: str = "",
+        labels: np.ndarray | None = None,
+        ids: list[str] | None = None,
+    ):
+        self.tokens, self.sentences, self.documents = arrays
         self.num_topic_words = len(vocabulary.topic_words)
-        self.labels, self.ids = _labels(folder), _ids(folder)
+        self.name, self.labels, self.ids = name, labels, ids
         self.length = settings["sequence_length"]
         self.contexts = Contexts(
             self.tokens,
@@ -94,6 +102,15 @@ class Split:
         for rows in cut(np.arange(self.num_documents), batch_size):
             contents = [self.content(row)[: self.contexts.size] for row in rows]
             yield pad(contents, NO_WORD, self.contexts.size)
+
+
+def _arrays(folder: Path) -> Arrays:
+    return Arrays(
+        *(
+            np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+            for name in Arrays._fields
+        )
+    )
 
 
 def _labels(folder: Path) -> np.ndarray | None:

@@ -56,6 +56,10 @@ class DocumentRows(Rows):
         """Return the number of content words of each."""
         return self.split.contexts.lengths()[self.documents]
 
+    def document_of(self, rows: np.ndarray) -> np.ndarray:
+        """Return the number in the split of each document."""
+        return self.documents[rows]
+
     def batch(self, rows: np.ndarray) -> Batch:
         """Return the content words of these documents."""
         return _words(self.split, self.documents[rows])

@@ -58,6 +58,10 @@ class GroupRows(Rows):
         """Return the number of sequences of every group."""
         return self.last - self.first
 
+    def document_of(self, rows: np.ndarray) -> np.ndarray:
+        """Return the number in the split of the document that each group is of."""
+        return self.sequences.document_of(self.first[rows])
+
     def batch(self, rows: np.ndarray) -> Batch:
         """Return the groups with these indices."""
         places = self.first[rows][:, None] + np.arange(self.size)

@@ -8,7 +8,7 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -27,14 +27,21 @@ SHOWN_WORDS = 8
 Topic = dict[str, Any]
 
 
+class Document(NamedTuple):
+    """A tokenized document, and what an error calls it."""
+
+    sentences: list[list[str]]
+    name: str = "document"
+
+
 def requested_topics(
-    model: Any, chosen: Sequence[str], document: str | None, context_words: int
+    model: Any, chosen: Sequence[str], document: Document | None, context_words: int
 ) -> np.ndarray | None:
     """Return the topics [N, K] to write from; None for a model that has none.
 
-    chosen: values of --topic, which make one mixture; document: a file, "-" for
-    standard input; with neither, every topic by itself. A document that is to be gone
-    on with instead is `document_before`'s.
+    chosen: values of --topic, which make one mixture; without them and a document,
+    every topic by itself. A document that is to be gone on with instead is
+    `document_before`'s.
     """
     if not isinstance(model, LanguageModel):
         raise InputError(f"model {type(model).__name__} writes no sentences")
@@ -104,43 +111,44 @@ class DocumentReader:
         return [self.vocabulary.ids(sentence) for sentence in document]
 
 
-def document_topics(model: Any, path: str, context_words: int) -> np.ndarray:
+def document_topics(model: Any, document: Document, context_words: int) -> np.ndarray:
     """Infer a document's topics [1, K] from its first content words, as in training."""
-    reader, document = DocumentReader(model.vocabulary, context_words), _read(path)
-    content = reader.content(document)
+    reader = DocumentReader(model.vocabulary, context_words)
+    content = reader.content(document.sentences)
     if not content.shape[1]:
+        words = sum(map(len, document.sentences))
         raise InputError(
-            f"--document {path}: none of its {sum(map(len, document))} words is in the "
-            f"model's topic vocabulary ({len(model.vocabulary.topic_words)} words)"
+            f"{document.name}: none of its {words} words is in the model's topic "
+            f"vocabulary ({len(model.vocabulary.topic_words)} words)"
         )
     return model.infer_context(content).numpy()
 
 
 def document_before(
-    model: Any, path: str | None, context_words: int
+    model: Any, document: Document | None, context_words: int
 ) -> dict[str, tf.Tensor]:
     """Return what a batch says of a document, for a model that goes on with it.
 
     Nothing for another model, or without a document.
     """
-    if not (path and model.batching.reads_before):
+    if not (document and model.batching.reads_before):
         return {}
-    document = _read(path)
-    if not any(document):
-        raise InputError(f"--document {path}: has no word")
+    if not any(document.sentences):
+        raise InputError(f"{document.name}: has no word")
     reader = DocumentReader(model.vocabulary, context_words)
-    return model.batching.of_texts(reader, document)
+    return model.batching.of_texts(reader, document.sentences)
 
 
-def _read(path: str) -> list[list[str]]:
-    """Return the tokenized sentences of a file, or of standard input."""
+def read_document(path: str) -> Document:
+    """Read the document of a file, or "-" for standard input."""
+    name = f"--document {path}"
     try:
         content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-        return sentences(content.decode("utf-8"))
+        return Document(sentences(content.decode("utf-8")), name)
     except OSError as error:
-        raise InputError(f"--document {path}: {error.strerror}") from None
+        raise InputError(f"{name}: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise InputError(f"--document {path}: not UTF-8 text ({error})") from None
+        raise InputError(f"{name}: not UTF-8 text ({error})") from None
 
 
 def decoding_options(chosen: dict[str, Any]) -> Decoding:

@@ -1,0 +1,31 @@
+"""Tokenized documents, not of a DATA folder, as a split: in memory, by a vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from preprocessing.collect import Arrays
+from preprocessing.vocabulary import Vocabulary
+from tcnlm.data.dataset import Split
+
+Tokens = list[list[str]]  # a document: sentences of words
+
+
+def split_of(
+    documents: Sequence[Tokens], vocabulary: Vocabulary, settings: Mapping[str, Any]
+) -> Split:
+    """Return documents as a split; words that a vocabulary lacks are unknown.
+
+    settings: sequence_length, context and context_words, as in DATA/meta.json.
+    """
+    sentences = [sentence for document in documents for sentence in document]
+    words = [word for sentence in sentences for word in sentence]
+    arrays = Arrays(
+        np.array(vocabulary.ids(words), np.int32),
+        np.cumsum([0, *map(len, sentences)]),
+        np.cumsum([0, *map(len, documents)]),
+    )
+    return Split(arrays, vocabulary, settings)

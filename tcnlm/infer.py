@@ -1,0 +1,105 @@
+"""Topic proportions and perplexity of texts by the model of a RUN, a row a document.
+
+Columns: document (its number), id, label, words, unknown_words, topic_words,
+perplexity, topic (the largest), topic_0 ... (the proportions); what a model does not
+have is left out. docnade has unit_0 ..., its vector. A document without a topic word
+keeps its row; its proportions are empty, for there is nothing to infer them from.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+from tqdm import tqdm
+
+from preprocessing.corpora import read_files
+from preprocessing.errors import InputError, errors_reported
+from preprocessing.parallel import chunks
+from preprocessing.sources import FORMATS, Document, Fields
+from tcnlm.evaluation.inferred import Table
+from tcnlm.process import keep_memory
+from tcnlm.rows import check_writable, row_writer
+from tcnlm.run import BATCH, Run
+
+
+def main(options: argparse.Namespace) -> None:
+    """Infer as the options say, write the tables and print a summary."""
+    keep_memory()
+    check(options)
+    run, format_ = Run(options.run), FORMATS[format_of(options)]
+    table = Table(run.reader.vectors_of, bool(options.id), bool(options.label))
+    with row_writer(options.out) as write:
+        for documents in chunks(documents_of(options), BATCH):
+            reading = run.reader([format_.sentences(d.text) for d in documents])
+            for row in table.rows(documents, reading):
+                write(row)
+        if not table.every.documents:
+            raise InputError(f"{options.input[0]}: no document in it")
+    print(table)
+    print(f"written to {options.out}")
+    if options.by_label:
+        with row_writer(options.by_label) as write:
+            for row in table.label_rows():
+                write(row)
+        print(f"written to {options.by_label}")
+
+
+def check(options: argparse.Namespace) -> None:
+    """Refuse options that don't fit together before anything is loaded."""
+    if (options.label or options.id) and format_of(options) != "jsonl":
+        raise InputError("--label and --id name fields of --format jsonl")
+    if options.headers == "drop" and format_of(options) != "jsonl":
+        raise InputError("--headers drop is for messages in --format jsonl")
+    if options.by_label and not options.label:
+        raise InputError("--by-label: name the field of the labels with --label")
+    for path in filter(None, (options.out, options.by_label)):
+        check_writable(path)
+        if path.resolve() in [file.resolve() for file in options.input]:
+            raise InputError(f"{path}: is read, and would be replaced; give another")
+
+
+def format_of(options: argparse.Namespace) -> str:
+    """Return the format: the one that was asked for, or by the name of the input."""
+    named = ".jsonl" in options.input[0].suffixes
+    return options.format or ("jsonl" if named else "text")
+
+
+def documents_of(options: argparse.Namespace) -> Iterator[Document]:
+    """Yield the documents of all files, with a progress bar."""
+    fields = Fields(options.field, options.label, options.id)
+    paths = [Path("/dev/stdin") if str(p) == "-" else p for p in options.input]
+    drop = options.headers == "drop"
+    documents = read_files(FORMATS[format_of(options)], paths, fields, drop)
+    return iter(tqdm(documents, "inferring", unit=" documents", disable=None))
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    formats = "as python -m preprocessing reads it (default: jsonl where the first "
+    formats += "file's name says so, else text)"
+    by_label = "mean proportions and perplexity of every label, .csv or .jsonl, too"
+    headers = "of jsonl documents that are news messages: all up to an empty line"
+    parsed = argparse.ArgumentParser(
+        "python -m tcnlm.infer",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parsed.add_argument
+    add("run", metavar="RUN", type=Path, help="folder written by train.py")
+    source = {"metavar": "FILE", "type": Path, "required": True}
+    add("--input", nargs="+", **source, help="documents; - is standard input")
+    add("--out", **source, help="the table, .csv or .jsonl by its name")
+    add("--format", choices=FORMATS, help=formats)
+    add("--field", metavar="NAME", default=Fields().text, help="jsonl: of the text")
+    add("--label", metavar="NAME", help="jsonl: the field of a document's class")
+    add("--id", metavar="NAME", help="jsonl: the field of a document's name")
+    add("--headers", choices=("keep", "drop"), default="keep", help=headers)
+    add("--by-label", metavar="FILE", type=Path, help=by_label)
+    return parsed
+
+
+if __name__ == "__main__":
+    with errors_reported():
+        main(parser().parse_args())

@@ -1,0 +1,112 @@
+"""A trained RUN asked from Python, in texts: topics, perplexities, sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from preprocessing import text
+from preprocessing.errors import InputError
+from preprocessing.parallel import chunks
+from tcnlm.evaluation.reading import Reader, Reading
+from tcnlm.generation.saved_model import Program
+from tcnlm.models.base import LanguageModel, TopicModel
+from tcnlm.training.runs import load, read_config
+
+BATCH = 256  # documents in memory at a time
+
+
+class Run:
+    """The model of a RUN folder, and how texts were made ready for it.
+
+    A text is a document as people write it. `model` is the `tf.keras.Model` itself,
+    `config` the contents of config.json.
+    """
+
+    def __init__(self, path: str | Path):
+        self.path = Path(path)
+        self.config = read_config(path)
+        self.model: Any = load(path)
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """How the training made sequences and contexts of its data."""
+        rule = self.config.get("training", {}).get("context", "data")
+        own = {} if rule == "data" else {"context": rule}
+        return {**self.config["data"]["settings"], **own}
+
+    @cached_property
+    def reader(self) -> Reader:
+        """What reads tokenized documents."""
+        return Reader(self.model, self.settings)
+
+    def proportions(self, texts: Iterable[str]) -> np.ndarray:
+        """Return the topic proportions of texts, [N, K]; NaN without a topic word."""
+        if self.reader.vectors_of != "topic":
+            raise InputError(f"{self.path}: a {self.config['model']} has no topics")
+        read = [reading.vectors for reading in self._read(texts)]
+        return np.concatenate([np.empty([0, len(self.model.topics())]), *read])
+
+    def perplexity(
+        self, texts: Iterable[str], contexts: Sequence[str] | None = None
+    ) -> np.ndarray:
+        """Return the perplexity of every text, [N]; NaN for one without a word.
+
+        Without contexts, each sentence of a text sees of the others what the training
+        let it see. With them, as many as texts, a text is one sentence that sees its
+        context alone, as in the SavedModel's `score`.
+        """
+        if not self.reader.score:
+            raise InputError(f"{self.path}: a {self.config['model']} predicts no words")
+        if contexts is not None:
+            return self._in_contexts(list(texts), list(contexts))
+        read = [reading.perplexity for reading in self._read(texts)]
+        return np.concatenate([np.empty(0), *read])
+
+    def _in_contexts(self, texts: list[str], contexts: list[str]) -> np.ndarray:
+        if not isinstance(self.model, LanguageModel):
+            raise InputError(f"{self.path}: a {self.config['model']} takes no contexts")
+        if len(texts) != len(contexts):
+            raise InputError(f"{len(texts)} texts, but {len(contexts)} contexts")
+        sizes = self.settings["sequence_length"], self.settings["context_words"]
+        program = Program(self.model, *sizes)
+        strings = tf.constant(texts, tf.string), tf.constant(contexts, tf.string)
+        return program.score(*strings)["perplexity"].numpy()
+
+    def _read(self, texts: Iterable[str]) -> Iterator[Reading]:
+        return map(self.reader, chunks(map(text.sentences, texts), BATCH))
+
+    def generate(
+        self,
+        topic: int | Mapping[int, float] | None = None,
+        document: str = "",
+        prompt: str = "",
+        number: int = 1,
+        seed: int = 0,
+        **decoding: Any,
+    ) -> list[str]:
+        """Return `number` sentences, as generate.py writes them.
+
+        From a topic, a mixture {3: 0.7, 5: 0.3} or a document's topics, which a model
+        with topics needs; lclm goes on with the document. decoding: of `Decoding`.
+        """
+        # Here, since nothing else needs the decoder and its package.
+        from tcnlm.generation import requests
+        from tcnlm.generation.decoding import Decoding
+
+        weights = topic if isinstance(topic, Mapping) else {topic: 1}
+        chosen = [f"{k}:{w}" for k, w in weights.items() if k is not None]
+        about = requests.Document(text.sentences(document)) if document else None
+        if not (chosen or about) and isinstance(self.model, TopicModel):
+            raise InputError("generate: give a topic or a document to write from")
+        size = self.settings["context_words"]
+        topics = requests.requested_topics(self.model, chosen, about, size)
+        before = requests.document_before(self.model, about, size)
+        asked = Decoding(**decoding), number, prompt, seed, before
+        (written,) = requests.write_sentences(self.model, topics, *asked)
+        return list(map(str, written))

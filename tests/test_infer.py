@@ -1,0 +1,238 @@
+"""python -m tcnlm.infer and tcnlm.open: what a model makes of texts, not of DATA."""
+
+import csv
+import json
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import tiny
+import toy
+from test_generate import REVIEW
+
+import tcnlm
+from preprocessing.errors import InputError
+from preprocessing.text import sentences
+from tcnlm import infer
+from tcnlm.data.dataset import Dataset
+from tcnlm.evaluation.perplexity import score
+from tcnlm.evaluation.topics import infer_documents
+from tcnlm.generation.saved_model import Program
+
+RUNS = toy.ROOT / "tests" / "old_runs"
+TEXTS = [REVIEW, "", "The of xylophone.", "A judge. A trial, a court! Bread.", "Sea."]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("infer") / "RUN"
+    tiny.make_run(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Texts with labels and ids, as jsonl."""
+    path = tmp_path_factory.mktemp("corpus") / "texts.jsonl"
+    labels = ["sea", "none", "none", "law", "sea"]
+    rows = [
+        {"text": text, "name": f"d{i}", "kind": label}
+        for i, (text, label) in enumerate(zip(TEXTS, labels))
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def call(*arguments):
+    """Run the command in this process."""
+    infer.main(infer.parser().parse_args([*map(str, arguments)]))
+
+
+def read_csv(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def text_of(dataset, split, path):
+    """Write a split's documents in the format tdlm, as they were before DATA."""
+    words = np.array(dataset.vocabulary.words)
+    lines = [
+        "\t".join(" ".join(words[sentence]) for sentence in split.document(i))
+        for i in range(split.num_documents)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in RUNS.iterdir()))
+def test_a_splits_raw_text_has_its_perplexity_and_topics(name, toy_data, tmp_path):
+    dataset = Dataset(toy_data)
+    split, out = dataset.split("test"), tmp_path / "theta.csv"
+    text = text_of(dataset, split, tmp_path / "test.txt")
+    call(RUNS / name, "--input", text, "--format", "tdlm", "--out", out)
+    rows, model = read_csv(out), tcnlm.load(RUNS / name)
+    assert [int(row["document"]) for row in rows] == list(range(split.num_documents))
+    bounds = split.sentences[split.documents]
+    assert [int(row["words"]) for row in rows] == np.diff(bounds).tolist()
+    if model.per_word == "nll":
+        targets = np.diff(bounds) + np.diff(split.documents)
+        nats = [math.log(float(row["perplexity"])) for row in rows]
+        expected = score(model, model.batching.rows(split)).nll
+        assert np.average(nats, weights=targets) == pytest.approx(expected, rel=1e-5)
+    topics = [column for column in rows[0] if column.startswith("topic_")][1:]
+    if hasattr(model, "topics"):
+        found = np.array([[float(row[column]) for column in topics] for row in rows])
+        expected = infer_documents(model, split).proportions
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
+        assert [int(row["topic"]) for row in rows] == found.argmax(axis=1).tolist()
+    else:
+        assert not topics
+
+
+def test_ids_and_labels_are_kept_and_labels_averaged(run, corpus, tmp_path, capsys):
+    out, by_label = tmp_path / "theta.jsonl", tmp_path / "labels.csv"
+    options = ("--id", "name", "--label", "kind", "--by-label", by_label)
+    call(run, "--input", corpus, "--out", out, *options)
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [row["id"] for row in rows] == ["d0", "d1", "d2", "d3", "d4"]
+    assert [row["label"] for row in rows] == ["sea", "none", "none", "law", "sea"]
+    assert list(rows[0])[:8] == (
+        "document id label words unknown_words topic_words perplexity topic".split()
+    )
+    means = {row["label"]: row for row in read_csv(by_label)}
+    assert list(means) == ["law", "none", "sea"]
+    for k in range(4):
+        own = [rows[i][f"topic_{k}"] for i in (0, 4)]
+        assert float(means["sea"][f"topic_{k}"]) == pytest.approx(np.mean(own), 1e-4)
+        assert means["none"][f"topic_{k}"] == ""
+    assert means["none"]["without_topic_words"] == "2"
+    printed = capsys.readouterr().out
+    assert printed.startswith("5 documents, 34 words, perplexity ")
+    assert "; 8.8% of the words are unknown" in printed
+    assert "2 without a topic word: no topics" in printed
+    assert "  law: 1 document, 11 words, perplexity" in printed
+
+
+def test_a_document_without_a_topic_word_keeps_its_row(run, corpus, tmp_path):
+    out = tmp_path / "theta.csv"
+    call(run, "--input", corpus, "--out", out)
+    rows = read_csv(out)
+    assert [row["topic"] == "" for row in rows] == [False, True, True, False, False]
+    assert [row["topic_0"] == "" for row in rows] == [False, True, True, False, False]
+    assert [row["perplexity"] == "" for row in rows] == [False, True] + [False] * 3
+    assert rows[2]["words"] == "4"
+    assert rows[2]["unknown_words"] == "1"
+
+
+def test_many_batches_make_the_rows_of_one(run, corpus, tmp_path, monkeypatch):
+    call(run, "--input", corpus, "--out", tmp_path / "whole.csv")
+    monkeypatch.setattr(infer, "BATCH", 2)
+    call(run, "--input", corpus, "--out", tmp_path / "parts.csv")
+    whole, parts = (read_csv(tmp_path / name) for name in ("whole.csv", "parts.csv"))
+    for row, other in zip(whole, parts):
+        for name, value in row.items():
+            same = value == other[name]
+            assert same or float(value) == pytest.approx(float(other[name]), rel=1e-4)
+
+
+def test_the_command_reads_standard_input_and_refuses_in_a_line(run, tmp_path):
+    command = [sys.executable, "-m", "tcnlm.infer", str(run), "--input", "-"]
+    options = {"capture_output": True, "text": True, "cwd": toy.ROOT}
+    good = [*command, "--out", str(tmp_path / "a.csv")]
+    result = subprocess.run(good, input="The sea.\nA judge.\n", **options)
+    assert result.returncode == 0, result.stderr
+    assert len(read_csv(tmp_path / "a.csv")) == 2
+    bad = [*command, "--out", str(tmp_path / "b.csv"), "--format", "jsonl"]
+    result = subprocess.run(bad, input='{"text": "sea"}\n{"sea": 1}\n', **options)
+    assert result.returncode == 2
+    assert result.stderr.startswith("error: /dev/stdin:2: no field 'text'")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--out theta.txt", r"theta\.txt: its name must end in \.csv or \.jsonl"),
+        ("--out nowhere/theta.csv", "there is no folder nowhere"),
+        ("--out theta.csv --format text --label kind", "--label and --id name fields"),
+        ("--out theta.csv --by-label l.csv", "name the field of the labels"),
+        ("--out theta.csv --format text --headers drop", "is for messages in"),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    run, corpus, tmp_path, monkeypatch, options, message
+):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=message):
+        call(run, "--input", corpus, *options.split())
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_input_is_not_replaced(run, corpus):
+    before = corpus.read_bytes()
+    with pytest.raises(InputError, match="is read, and would be replaced"):
+        call(run, "--input", corpus, "--out", corpus)
+    assert corpus.read_bytes() == before
+
+
+def test_docnade_has_units_and_a_perplexity(corpus, tmp_path):
+    model, out = tiny.make_run(tmp_path / "RUN", "docnade"), tmp_path / "units.csv"
+    call(tmp_path / "RUN", "--input", corpus, "--out", out)
+    row = read_csv(out)[0]
+    split = [word for sentence in sentences(REVIEW) for word in sentence]
+    words = [tiny.TOPIC_WORDS.index(word) for word in split if word in tiny.TOPIC_WORDS]
+    batch = {"words": tf.constant([words])}
+    units = [float(row[f"unit_{k}"]) for k in range(model.config.units)]
+    np.testing.assert_allclose(units, model.features(batch).numpy()[0], rtol=1e-4)
+    nll = float(model.objective(batch, training=False)["nll"])
+    assert math.log(float(row["perplexity"])) == pytest.approx(nll, rel=1e-4)
+    assert "topic_0" not in row
+
+
+def test_from_python_texts_have_topics_perplexities_and_sentences(run):
+    opened = tcnlm.open(run)
+    proportions = opened.proportions(TEXTS)
+    assert proportions.shape == (5, 4)
+    assert np.isnan(proportions).all(axis=1).tolist() == [
+        False,
+        True,
+        True,
+        False,
+        False,
+    ]
+    np.testing.assert_allclose(np.nansum(proportions, axis=1), [1, 0, 0, 1, 1], 1e-5)
+    perplexity = opened.perplexity(TEXTS)
+    assert np.isnan(perplexity).tolist() == [False, True, False, False, False]
+    assert opened.proportions([]).shape == (0, 4)
+    for source in ({"topic": 3}, {"topic": {3: 0.7, 1: 0.3}}, {"document": REVIEW}):
+        written = opened.generate(**source, number=5, prompt="The sea")
+        assert len(written) == 5
+        assert all(sentence.startswith("the sea") for sentence in written)
+    assert opened.generate(topic=3, number=2) != opened.generate(topic=1, number=2)
+    with pytest.raises(InputError, match="give a topic or a document"):
+        opened.generate()
+
+
+def test_perplexity_in_contexts_is_the_saved_models(run):
+    texts, contexts = ["The sea of a ship.", "A judge."], [REVIEW, "The court."]
+    opened = tcnlm.open(run)
+    found = opened.perplexity(texts, contexts)
+    expected = Program(opened.model, 30, 300).score(
+        tf.constant(texts), tf.constant(contexts)
+    )
+    np.testing.assert_allclose(found, expected["perplexity"], rtol=1e-6)
+    assert found[0] != pytest.approx(opened.perplexity(texts, ["", ""])[0], rel=1e-4)
+    with pytest.raises(InputError, match="2 texts, but 1 contexts"):
+        opened.perplexity(texts, contexts[:1])
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "message"),
+    [("lstm", "proportions", "lstm has no topics"), ("lda", "perplexity", "no words")],
+)
+def test_what_a_model_does_not_have_is_refused(name, method, message):
+    with pytest.raises(InputError, match=message):
+        getattr(tcnlm.open(RUNS / name), method)(TEXTS)

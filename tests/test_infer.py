@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import re
 import subprocess
 import sys
 
@@ -214,6 +215,29 @@ def test_from_python_texts_have_topics_perplexities_and_sentences(run):
     assert opened.generate(topic=3, number=2) != opened.generate(topic=1, number=2)
     with pytest.raises(InputError, match="give a topic or a document"):
         opened.generate()
+
+
+def test_the_python_of_the_docs_runs(run):
+    page = (toy.ROOT / "docs" / "python.md").read_text()
+    (block,) = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    assert "runs/stories" in block
+    exec(block.replace("runs/stories", str(run)), {})
+
+
+def test_labels_of_a_model_without_topics_have_a_perplexity_alone(corpus, tmp_path):
+    by_label = tmp_path / "labels.jsonl"
+    options = ("--label", "kind", "--by-label", by_label, "--out", tmp_path / "a.csv")
+    call(RUNS / "lstm", "--input", corpus, *options)
+    rows = [json.loads(line) for line in by_label.read_text().splitlines()]
+    assert [row["label"] for row in rows] == ["law", "none", "sea"]
+    assert list(rows[0]) == [
+        "label",
+        "documents",
+        "words",
+        "unknown_words",
+        "without_topic_words",
+        "perplexity",
+    ]
 
 
 def test_perplexity_in_contexts_is_the_saved_models(run):

@@ -14,6 +14,7 @@ import evaluate
 import generate
 import train
 from preprocessing.arguments import parser as preprocessing_parser
+from tcnlm import infer
 from tcnlm.coherence.__main__ import parser as coherence_parser
 from tcnlm.models import MODELS, model_class
 from tcnlm.settings import override
@@ -31,6 +32,7 @@ STEPS = {
     "generate.py": generate.parser,
 }
 PARSERS = {**STEPS, "-m tcnlm.coherence": coherence_parser}
+PARSERS["-m tcnlm.infer"] = infer.parser
 
 
 BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.DOTALL | re.MULTILINE)

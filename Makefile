@@ -3,7 +3,6 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/installed
-export TF_CPP_MIN_LOG_LEVEL ?= 3
 
 .PHONY: demo test lint results environment
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from preprocessing.errors import errors_reported
 from tcnlm.generation import requests as generation
@@ -20,11 +21,22 @@ def main(options: argparse.Namespace) -> None:
     document = options.document and generation.read_document(options.document)
     topics = generation.requested_topics(model, options.topic, document, size)
     before = generation.document_before(model, document, size)
-    asked = decoding, options.number, options.prompt, options.seed
+    seed = generation.new_seed() if options.seed is None else options.seed
+    asked = decoding, options.number, options.prompt, seed
     written = generation.write_sentences(model, topics, *asked, before)
+    unknown = generation.unknown_words(model, options.prompt)
+    if unknown:
+        say(f"not in the vocabulary, read as <unk>: {' '.join(unknown)}")
+    if options.method == "sample":
+        say(f"sampled with --seed {seed}")
     show = generation.as_json if options.json else generation.as_text
     for row in zip(generation.largest_topics(model, topics), written):
         print(show(*row))
+
+
+def say(text: str) -> None:
+    """Print beside the sentences, which may go to a file."""
+    print(text, file=sys.stderr)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -41,14 +53,14 @@ def parser() -> argparse.ArgumentParser:
     source("--topic", metavar="K[:WEIGHT]", action="append", default=[], help=topic)
     source("--document", metavar="FILE", help=document)
     add("--prompt", metavar="TEXT", default="", help="beginning of the sentence")
-    add("--method", choices=METHODS, **unset, help="default: sample")
+    add("--method", choices=METHODS, default="sample", help="default: sample")
     add("--temperature", type=float, **unset, help="of sampling (default: 1)")
     add("--top-k", type=int, **unset, help="sample from the K likeliest words")
     add("--top-p", type=float, **unset, help=top_p)
     add("--beam-width", type=int, **unset, help="default: 10")
     add("--number", type=int, default=1, help="sentences of each topic (default: 1)")
     add("--max-length", type=int, **unset, help="words to write (default: 40)")
-    add("--seed", type=int, default=0, help="gives the same sentences again")
+    add("--seed", type=int, help="of sampling (default: another each time)")
     add("--no-unk", dest="allow_unknown", action="store_false", help="without <unk>")
     add("--json", action="store_true", help="print a JSON object a line")
     return parsed

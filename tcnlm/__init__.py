@@ -18,7 +18,11 @@ Losses and likelihoods are in nats (natural logarithm).
 
 from __future__ import annotations
 
+import os
 from typing import Any
+
+# Read once, when TensorFlow is imported: its notices of processors, plug-ins and costs.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 
 def load(run: str) -> Any:

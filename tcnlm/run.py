@@ -87,13 +87,14 @@ class Run:
         document: str = "",
         prompt: str = "",
         number: int = 1,
-        seed: int = 0,
+        seed: int | None = None,
         **decoding: Any,
     ) -> list[str]:
         """Return `number` sentences, as generate.py writes them.
 
         From a topic, a mixture {3: 0.7, 5: 0.3} or a document's topics, which a model
-        with topics needs; lclm goes on with the document. decoding: of `Decoding`.
+        with topics needs; lclm goes on with the document. seed: of sampling, another
+        each time; decoding: of `Decoding`.
         """
         # Here, since nothing else needs the decoder and its package.
         from tcnlm.generation import requests
@@ -107,6 +108,7 @@ class Run:
         size = self.settings["context_words"]
         topics = requests.requested_topics(self.model, chosen, about, size)
         before = requests.document_before(self.model, about, size)
+        seed = requests.new_seed() if seed is None else seed
         asked = Decoding(**decoding), number, prompt, seed, before
         (written,) = requests.write_sentences(self.model, topics, *asked)
         return list(map(str, written))

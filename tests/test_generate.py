@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -35,10 +37,10 @@ def run(tmp_path_factory):
     return folder
 
 
-def command(*arguments):
+def command(*arguments, **options):
     """Run generate.py in a process of its own."""
     line = [sys.executable, str(ROOT / "generate.py"), *map(str, arguments)]
-    result = subprocess.run(line, capture_output=True, encoding="utf-8")
+    result = subprocess.run(line, capture_output=True, encoding="utf-8", **options)
     assert "Traceback" not in result.stderr
     return result
 
@@ -187,6 +189,29 @@ def test_json_has_an_object_a_line(run, capsys):
         assert weights == pytest.approx({3: 0.7, 1: 0.3})
 
 
+def test_two_samples_differ_and_the_seed_that_is_told_repeats_one(run, capsys):
+    asked = ("--topic", "3", "--number", "8")
+    call(run, *asked)
+    first = capsys.readouterr()
+    call(run, *asked)
+    assert capsys.readouterr().out != first.out
+    told = re.fullmatch(r"sampled with (--seed) (\d+)\n", first.err)
+    call(run, *asked, *told.groups())
+    assert capsys.readouterr().out == first.out
+
+
+def test_unknown_words_of_a_prompt_are_named(run, capsys):
+    call(run, "--prompt", "The xylophone of a zither, xylophone", "--method", "greedy")
+    told = "not in the vocabulary, read as <unk>: xylophone zither\n"
+    assert capsys.readouterr().err == told
+
+
+def test_nothing_but_ours_is_printed(run):
+    environment = {k: v for k, v in os.environ.items() if k != "TF_CPP_MIN_LOG_LEVEL"}
+    result = command(run, "--method", "greedy", env=environment)
+    assert result.stderr == ""
+
+
 def test_a_document_may_come_from_standard_input(run, capsys, monkeypatch):
     stdin = io.TextIOWrapper(io.BytesIO(REVIEW.encode()))
     monkeypatch.setattr("sys.stdin", stdin)
@@ -204,6 +229,9 @@ def test_a_document_may_come_from_standard_input(run, capsys, monkeypatch):
         (["--topic", "9"], "--topic 9: the model has topics 0 to 3"),
         (["--temperature", "0"], "temperature must be above 0, not 0.0"),
         (["--method", "greedy", "--number", "2"], "number must be 1 to 1"),
+        ("--method greedy --top-k 5".split(), "--top-k: has no effect with --method g"),
+        ("--method beam --seed 5".split(), "--seed: .* it goes with --method sample"),
+        ("--beam-width 5".split(), "--beam-width: has no effect with --method sample"),
     ],
 )
 def test_a_bad_request_is_refused(run, arguments, message):

@@ -212,7 +212,10 @@ def test_from_python_texts_have_topics_perplexities_and_sentences(run):
         written = opened.generate(**source, number=5, prompt="The sea")
         assert len(written) == 5
         assert all(sentence.startswith("the sea") for sentence in written)
-    assert opened.generate(topic=3, number=2) != opened.generate(topic=1, number=2)
+    sampled = {"number": 4, "seed": 1}
+    written = opened.generate(topic=3, **sampled)
+    assert written == opened.generate(topic=3, **sampled)
+    assert written != opened.generate(topic=1, **sampled)
     with pytest.raises(InputError, match="give a topic or a document"):
         opened.generate()
 

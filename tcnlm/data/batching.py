@@ -91,7 +91,7 @@ class Rows:
         """Return the length of every row: rows alike come together."""
         raise NotImplementedError
 
-    def document_of(self, rows: np.ndarray) -> np.ndarray:
+    def documents_of(self, rows: np.ndarray) -> np.ndarray:
         """Return the number in the split of the document that each row is of."""
         raise NotImplementedError
 
@@ -144,7 +144,7 @@ class TargetRows(Rows):
         """Return the number of targets of every row."""
         return self.last - self.first
 
-    def document_of(self, rows: np.ndarray) -> np.ndarray:
+    def documents_of(self, rows: np.ndarray) -> np.ndarray:
         """Return the number in the split of the document that each row is of."""
         sentences = self.split.stream.sentence_of(self.first[rows])
         return np.searchsorted(self.split.documents, sentences, side="right") - 1
@@ -153,7 +153,7 @@ class TargetRows(Rows):
         """Return inputs, targets and context of these rows."""
         split, bounds = self.split, (self.first[rows], self.last[rows])
         stream = split.stream
-        documents = self.document_of(rows)
+        documents = self.documents_of(rows)
         touched, own = stream.touched_tokens(*bounds), stream.own_tokens(*bounds)
         context = split.contexts.of(documents, touched, own)
         return {**stream.words(*bounds), "context": context}

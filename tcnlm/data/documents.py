@@ -56,7 +56,7 @@ class DocumentRows(Rows):
         """Return the number of content words of each."""
         return self.split.contexts.lengths()[self.documents]
 
-    def document_of(self, rows: np.ndarray) -> np.ndarray:
+    def documents_of(self, rows: np.ndarray) -> np.ndarray:
         """Return the number in the split of each document."""
         return self.documents[rows]
 

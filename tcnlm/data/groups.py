@@ -58,9 +58,9 @@ class GroupRows(Rows):
         """Return the number of sequences of every group."""
         return self.last - self.first
 
-    def document_of(self, rows: np.ndarray) -> np.ndarray:
+    def documents_of(self, rows: np.ndarray) -> np.ndarray:
         """Return the number in the split of the document that each group is of."""
-        return self.sequences.document_of(self.first[rows])
+        return self.sequences.documents_of(self.first[rows])
 
     def batch(self, rows: np.ndarray) -> Batch:
         """Return the groups with these indices."""

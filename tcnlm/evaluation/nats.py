@@ -38,7 +38,7 @@ class DocumentScorer:
         order = rows.order(self.batch_size, None, 0)
         with self.model.state_apart():
             for chosen, batch in zip(order, rows.batches(self.batch_size)):
-                documents = rows.document_of(chosen)
+                documents = rows.documents_of(chosen)
                 for sums, found in zip((nats, words), self._score(batch)):
                     np.add.at(sums, documents, found.numpy())
         return nats, words.astype(int)

@@ -79,5 +79,5 @@ class Reader:
         width = features(self.model.batching.empty(1)).shape[1]
         units = np.full([split.num_documents, width], np.nan)
         for chosen in rows.order(BATCH, None, 0):
-            units[rows.document_of(chosen)] = features(rows.batch(chosen))
+            units[rows.documents_of(chosen)] = features(rows.batch(chosen))
         return units

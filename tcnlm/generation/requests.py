@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import secrets
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,6 +24,10 @@ from tcnlm.models.base import LanguageModel, TopicModel
 
 SHOWN_TOPICS = 5  # of a mixture, the largest
 SHOWN_WORDS = 8
+METHOD_OF = {  # the method that an option is of
+    **dict.fromkeys(("temperature", "top_k", "top_p", "seed"), "sample"),
+    "beam_width": "beam",
+}
 
 Topic = dict[str, Any]
 
@@ -151,10 +156,32 @@ def read_document(path: str) -> Document:
         raise InputError(f"{name}: not UTF-8 text ({error})") from None
 
 
-def decoding_options(chosen: dict[str, Any]) -> Decoding:
-    """Return the decoding that the command line chose, of all its options."""
-    names = {field.name for field in dataclasses.fields(Decoding)}
-    return Decoding(**{name: chosen[name] for name in names & chosen.keys()})
+def decoding_options(chosen: Mapping[str, Any]) -> Decoding:
+    """Return the decoding that the command line chose, of all its options.
+
+    What a method makes no use of is refused: it was meant for another.
+    """
+    fields = [field.name for field in dataclasses.fields(Decoding)]
+    options = Decoding(**{name: chosen[name] for name in fields if name in chosen})
+    for name, method in METHOD_OF.items():
+        if chosen.get(name) is not None and method != options.method:
+            option = "--" + name.replace("_", "-")
+            raise InputError(
+                f"{option}: has no effect with --method {options.method}; it goes with "
+                f"--method {method}"
+            )
+    return options
+
+
+def new_seed() -> int:
+    """Return a seed that nobody chose."""
+    return secrets.randbelow(2**31)
+
+
+def unknown_words(model: Any, prompt: str) -> list[str]:
+    """Return the words of a prompt that the model reads as `<unk>`, each once."""
+    words, known = tokenize(prompt), model.vocabulary.index
+    return list(dict.fromkeys(word for word in words if word not in known))
 
 
 def write_sentences(

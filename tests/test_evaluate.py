@@ -347,6 +347,30 @@ def test_a_run_of_the_papers_size_shows_the_published_figures():
     assert "npmi 0.106 (Wang et al. 2018, Table 4)" in page
 
 
+def on_imdb(**data):
+    sizes = {"layers": 1, "units": 600, "num_topics": 50}
+    run = fake_run(["a", "b"], corpus="imdb")
+    config = {**run.config, "settings": sizes, "data": {"path": "imdb", **data}}
+    return dataclasses.replace(run, config=config)
+
+
+@pytest.mark.parametrize(
+    ("words", "topic_words", "said"),
+    [
+        (34_227, 8_721, ""),
+        (14_468, 8_721, "14,468 words here, 34,256 there"),
+        (34_227, 5_450, "5,450 topic words here, 8,713 there"),
+    ],
+)
+def test_a_published_figure_of_other_data_is_marked(words, topic_words, said):
+    run = on_imdb(vocabulary_size=words, topic_vocabulary_size=topic_words)
+    alone, compared = report.render([run]), report.render([run, run])
+    assert (f"Not of the same data: {said}." in alone) == bool(said)
+    assert ('<td class="number">63.98 ≠</td>' in compared) == bool(said)
+    assert ('<td class="number">63.98</td>' in compared) != bool(said)
+    assert (f"≠ on other data: {said}." in compared) == bool(said)
+
+
 def test_history_with_gaps_and_without_a_file(tmp_path):
     assert runs.read_history(tmp_path) == {}
     (tmp_path / "history.csv").write_text("step,valid_kl\n1,\n2,0.5\n")

@@ -74,6 +74,8 @@ def _label(run: Measured) -> str:
     return f"{Path(run.evaluation['run']).name}: {run.name}"
 
 
+OTHER_DATA = " ≠"  # marks a published figure
+
 Column = tuple[str, Callable[[Measured], Any]]  # title, text of a run or None
 
 COLUMNS: tuple[Column, ...] = (
@@ -94,12 +96,18 @@ def _measured(measure: Measure) -> tuple[Column, Column]:
 
     def published(run: Measured) -> str | None:
         figure = run.published(measure.key)
-        return figure and figure.value
+        return figure and figure.value + (OTHER_DATA if run.other_data else "")
 
     return (
         (measure.title, lambda run: measure.text(run.evaluation)),
         ("published", published),
     )
+
+
+def _differing(runs: Sequence[Measured]) -> str:
+    """Explain the mark of published figures, where there is one."""
+    said = dict.fromkeys(run.other_data for run in runs if run.other_data)
+    return f";{OTHER_DATA} on other data: {'; '.join(said)}" if said else ""
 
 
 def _comparison(runs: Sequence[Measured]) -> str:
@@ -114,7 +122,8 @@ def _comparison(runs: Sequence[Measured]) -> str:
         table(titles, ["", *["number"] * len(columns)], rows)
         + note(
             "Perplexities compare within one DATA only, NPMI within one reference. "
-            "Published: same corpus (--corpus), model, size and number of topics."
+            "Published: same corpus (--corpus), model, size and number of topics"
+            f"{_differing(runs)}."
         )
         + image(curves, "validation perplexity of all runs")
     )

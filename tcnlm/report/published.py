@@ -11,6 +11,13 @@ from typing import Any
 
 FILE = Path(__file__).with_name("published.csv")
 PAPER = "Wang et al. 2018"
+VOCABULARIES = {  # words and topic words that the figures rest on
+    "apnews": (32_400, 7_790),  # Wang et al. 2018, Table 1, with imdb and bnc
+    "imdb": (34_256, 8_713),
+    "bnc": (41_370, 9_741),
+    "ptb": (10_000, None),  # the corpus as distributed; topic words not stated
+}
+SAME = 0.01  # the paper's own rules on its own data give sizes that are as near
 
 
 @dataclass(frozen=True)
@@ -60,6 +67,21 @@ def layered(numbers: Any) -> str:
     """Return a setting's number, or its numbers of each layer, the lowest first."""
     many = isinstance(numbers, (list, tuple))
     return "-".join(map(str, numbers)) if many else str(numbers)
+
+
+def other_data(corpus: str | None, data: Mapping[str, Any]) -> str:
+    """Say how a run's data differs from what the figures rest on; "" if it does not.
+
+    data: of config.json. Of other documents or by other thresholds there would be
+    vocabularies of other sizes.
+    """
+    names = ("vocabulary_size", "words"), ("topic_vocabulary_size", "topic words")
+    said = []
+    for (key, title), theirs in zip(names, VOCABULARIES.get(corpus, ())):
+        ours = data.get(key)
+        if ours and theirs and abs(ours - theirs) > SAME * theirs:
+            said.append(f"{ours:,} {title} here, {theirs:,} there")
+    return "; ".join(said)
 
 
 def beside(

@@ -12,7 +12,7 @@ from tcnlm.evaluation.measures import MEASURES
 from tcnlm.report.documents import document_sections
 from tcnlm.report.figures import History
 from tcnlm.report.markup import image, note, table
-from tcnlm.report.published import PAPER, beside
+from tcnlm.report.published import PAPER, beside, other_data
 from tcnlm.training.progress import stated
 
 
@@ -34,6 +34,11 @@ class Measured:
         """Return the published figure for the same corpus, size and topics, or None."""
         model, settings = self.evaluation["model"], self.config.get("settings", {})
         return beside(self.evaluation.get("corpus"), model, settings, measure)
+
+    @property
+    def other_data(self) -> str:
+        """How its data differs from that of the published figures; "" if not."""
+        return other_data(self.evaluation.get("corpus"), self.config.get("data", {}))
 
 
 def sections(run: Measured) -> str:
@@ -96,7 +101,9 @@ def _beside(run: Measured) -> str:
     found = filter(None, map(run.published, ("perplexity", "npmi")))
     figures = [f"{f.measure} {f.value} ({f.source})" for f in found]
     if figures:
-        return note(f"Published for {corpus} at this size: {'; '.join(figures)}.")
+        text = f"Published for {corpus} at this size: {'; '.join(figures)}."
+        differs = f" Not of the same data: {run.other_data}." if run.other_data else ""
+        return note(text + differs)
     return note(f"{PAPER} has no figure for {corpus} at this size.") if corpus else ""
 
 

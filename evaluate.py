@@ -8,11 +8,15 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from preprocessing.errors import InputError, errors_reported
 from tcnlm.data.contexts import RULES
 from tcnlm.process import keep_memory
 from tcnlm.report.published import corpora
+
+if TYPE_CHECKING:
+    from tcnlm.report.sections import Measured
 
 CHOSEN = ("corpus", "context", "features", "split", "samples", "batch_size")
 
@@ -28,14 +32,14 @@ def main(options: argparse.Namespace, command: str) -> None:
         scored_words,
         summary,
     )
-    from tcnlm.report.page import write_report
-    from tcnlm.report.records import write_record
 
     keep_memory()
     if options.record and len(options.run) > 1:
         raise InputError("--record takes one RUN, a file each")
     if options.features and len(options.run) > 1:
         raise InputError("--features takes one RUN, a file each")
+    if options.export and options.export.is_file():
+        raise InputError(f"--export {options.export}: is a file; give a folder")
     files = tuple(options.reference)
     processes = os.cpu_count() or 1
     reference = Reference(files, options.field, processes, options.counts)
@@ -53,12 +57,23 @@ def main(options: argparse.Namespace, command: str) -> None:
         print(summary(measured[-1].evaluation))
         file, page, _ = kept_as(run, options.split)
         print(f"written to {file} and {page}")
+    _write_asked(options, measured)
+
+
+def _write_asked(options: argparse.Namespace, measured: Sequence[Measured]) -> None:
+    """Write what is about all RUNs, and the record of the one."""
+    from tcnlm.report.exported import export
+    from tcnlm.report.page import write_report
+    from tcnlm.report.records import write_record
+
     if options.report:
         write_report(measured, options.report)
-        print(f"written to {options.report}")
+    if options.export:
+        export(measured, options.export)
     if options.record:
-        write_record(run, measured[-1].evaluation, options.record)
-        print(f"written to {options.record}")
+        write_record(options.run[0], measured[0].evaluation, options.record)
+    for path in filter(None, (options.report, options.export, options.record)):
+        print(f"written to {path}")
 
 
 def _check_topics_write(paths: Sequence[Path]) -> None:
@@ -81,6 +96,7 @@ def parser() -> argparse.ArgumentParser:
     counts = "in place of a reference: what python -m tcnlm.coherence --save-counts "
     counts += "counted on it"
     samples = "average likelihoods over S draws of the topics (default: use their mean)"
+    exported = "for a paper: tables as .csv and .tex, figures as .svg and .pdf, .bib"
     record = "keep what was measured of the one RUN, and how: results/NAME.json"
     retrieval = "how well documents' vectors find training documents of their label"
     classify = "how well logistic regression on the vectors tells the labels"
@@ -110,6 +126,7 @@ def parser() -> argparse.ArgumentParser:
     add("--classify", dest="classification", action="store_true", help=classify)
     add("--features", metavar="FILE", type=Path, help=features)
     add("--report", metavar="FILE", type=Path, help="one page about all RUNs")
+    add("--export", metavar="FOLDER", type=Path, help=exported)
     add("--record", metavar="FILE", type=Path, help=record)
     add("--corpus", choices=corpora(), help=corpus)
     return parsed

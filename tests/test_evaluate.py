@@ -184,15 +184,18 @@ def test_a_missing_reference_is_refused_before_any_work(tmp_path):
 
 
 def test_several_runs_make_one_report(finished, tmp_path):
-    report = tmp_path / "both.html"
-    done = command(finished["tcnlm"], finished["lstm"], "--report", report)
+    report, export = tmp_path / "both.html", tmp_path / "paper"
+    asked = ("--report", report, "--export", export)
+    done = command(finished["tcnlm"], finished["lstm"], *asked)
     assert done.returncode == 0, done.stderr
     page = ElementTree.fromstring(report.read_text())
     assert [h.text for h in page.iter("h1")][1:] == [
         "tcnlm: tcnlm on DATA",
         "lstm: lstm on DATA",
     ]
-    assert [path.name for path in tmp_path.iterdir()] == ["both.html"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["both.html", "paper"]
+    assert (export / "tcnlm" / "topic_use.pdf").exists()
+    assert (export / "lstm" / "learning_curves.svg").exists()
 
 
 def test_a_run_is_recorded_with_what_repeats_it(finished, tmp_path):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib import colormaps
+from matplotlib import colormaps, rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, ScalarFormatter
@@ -24,16 +24,23 @@ History = dict[str, np.ndarray]  # column -> one value per evaluation
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure as PNG."""
+    """Write a figure as PNG, SVG or PDF, by the file's name."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as aside:
-        aside.write_bytes(png(figure))
+        aside.write_bytes(_contents(figure, path.suffix[1:]))
 
 
 def png(figure: Figure) -> bytes:
     """Return a figure as the contents of a PNG file."""
-    file = io.BytesIO()
-    figure.savefig(file, format="png", dpi=DPI, facecolor="white", bbox_inches="tight")
+    return _contents(figure, "png")
+
+
+def _contents(figure: Figure, kind: str) -> bytes:
+    """Return the contents of a file, the same for the same figure at any time."""
+    file, undated = io.BytesIO(), {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    options = {"dpi": DPI, "facecolor": "white", "bbox_inches": "tight"}
+    with rc_context({"svg.hashsalt": "tcnlm", "pdf.fonttype": 42}):
+        figure.savefig(file, format=kind, metadata=undated.get(kind), **options)
     return file.getvalue()
 
 

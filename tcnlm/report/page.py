@@ -33,11 +33,12 @@ def draw_run(
     angles [K, K] between the topics, degrees.
     """
     history, figures = read_history(run), {}
-    for name, figure in draw.all_figures(evaluation, history, angles):
+    drawn = dict(draw.all_figures(evaluation, history, angles))
+    for name, figure in drawn.items():
         path = folder / f"{name}.png"
         draw.save(figure, path)
         figures[name] = path.read_bytes()
-    return Measured(evaluation, config, history, figures)
+    return Measured(evaluation, config, history, figures, drawn)
 
 
 def write_report(runs: Sequence[Measured], path: Path) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Any
+
+from matplotlib.figure import Figure
 
 from tcnlm.evaluation.measures import MEASURES
 from tcnlm.report.documents import document_sections
@@ -24,6 +26,7 @@ class Measured:
     config: Mapping[str, Any]  # of config.json
     history: History  # of history.csv
     figures: Mapping[str, bytes]  # PNG files by name; those of `figures.all_figures`
+    drawn: Mapping[str, Figure] = field(default_factory=dict)  # the same, to be saved
 
     @property
     def name(self) -> str:

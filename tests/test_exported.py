@@ -1,0 +1,102 @@
+"""evaluate.py --export: tables, figures and references as a paper takes them."""
+
+import csv
+import dataclasses
+import re
+
+import pytest
+from matplotlib.figure import Figure
+from test_evaluate import fake_run, on_imdb
+
+from tcnlm.models import MODELS
+from tcnlm.report import exported
+
+LSTM = dict.fromkeys(("npmi", "diversity", "topics_in_use", "topics", "documents"))
+
+
+def read_csv(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def figure():
+    drawn = Figure()
+    drawn.add_subplot().plot([1, 3, 2])
+    return drawn
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """What is exported of a TCNLM run and an LSTM run, both called RUN."""
+    ours = dataclasses.replace(on_imdb(vocabulary_size=9), drawn={"use": figure()})
+    runs = [ours, fake_run([], model="lstm", perplexity=20.5, **LSTM)]
+    exported.export(runs, tmp_path / "paper" / "tables")
+    return tmp_path / "paper" / "tables"
+
+
+def test_the_comparison_has_every_value_to_the_last_digit(folder):
+    ours, lstm = read_csv(folder / "comparison.csv")
+    assert (ours["run"], ours["model"], ours["topics"]) == ("RUN-1", "tcnlm", "50")
+    assert (ours["perplexity"], lstm["perplexity"]) == ("12.345", "20.5")
+    assert (ours["perplexity, published"], lstm["NPMI"]) == ("63.98", "")
+    assert ours["other data than published"] == "9 words here, 34,256 there"
+    assert "classification, accuracy" not in ours
+
+
+def test_the_latex_is_a_table_of_booktabs_whose_rows_are_whole(folder):
+    text = (folder / "comparison.tex").read_text()
+    assert re.findall(r"\\(?:top|mid|bottom)rule", text) == [
+        r"\toprule",
+        r"\midrule",
+        r"\bottomrule",
+    ]
+    rows = [line for line in text.splitlines() if line.endswith(r" \\")]
+    columns = re.search(r"\\begin\{tabular\}\{([lr]+)\}", text)[1]
+    assert len(rows) == 3
+    assert {len(row.split(" & ")) for row in rows} == {len(columns)}
+    assert r"tcnlm~\cite{tcnlm}" in rows[1]
+    assert r"63.98$^{\neq}$" in rows[1]
+    assert "12.35" in rows[1]
+
+
+def test_special_characters_are_set_as_they_are():
+    row = {"100% of $x_1": ("<unk> & {a}\\~^#", exported._latex("<unk> & {a}\\~^#"))}
+    lines = exported.latex_table([row]).splitlines()
+    assert lines[3] == r"100\% of \$x\_1 \\"
+    assert lines[5] == (
+        r"\textless{}unk\textgreater{} \& \{a\}\textbackslash{}\textasciitilde{}"
+        r"\textasciicircum{}\# \\"
+    )
+
+
+def test_topics_and_figures_are_in_a_folder_for_each_run(folder):
+    names = {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
+    assert names == {
+        "comparison.csv",
+        "comparison.tex",
+        "references.bib",
+        "RUN-1/topics.csv",
+        "RUN-1/topics.tex",
+        "RUN-1/use.svg",
+        "RUN-1/use.pdf",
+    }
+    (topic,) = read_csv(folder / "RUN-1" / "topics.csv")
+    assert (topic["words"], topic["NPMI"]) == ("a b", "0.1")
+    assert (folder / "RUN-1" / "use.pdf").read_bytes().startswith(b"%PDF")
+    assert b"<svg" in (folder / "RUN-1" / "use.svg").read_bytes()
+
+
+@pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
+def test_the_same_figure_makes_the_same_file(ending, tmp_path):
+    paths = [tmp_path / f"{name}.{ending}" for name in ("a", "b")]
+    for path in paths:
+        exported.save(figure(), path)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_model_has_its_reference(model):
+    entries = exported.references([model])
+    keys = re.findall(r"^@\w+\{(\w+),", entries, re.MULTILINE)
+    assert keys == list(dict.fromkeys(["tcnlm", exported.reference(model)]))
+    assert entries.count("{") == entries.count("}")

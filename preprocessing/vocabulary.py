@@ -27,6 +27,8 @@ LETTERS = {
     "english": re.compile("[a-zA-Z]"),  # the paper's rule, after Lau et al. (2017)
     "unicode": re.compile(r"[^\W\d_]"),
 }
+# A count of 18 digits is one of int64.
+_COUNTED = re.compile("(.+)\t([0-9]{1,18})", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -83,11 +85,25 @@ class Vocabulary:
 
     @classmethod
     def load(cls, folder: str | Path) -> Vocabulary:
-        """Reads vocabulary.txt and topic_vocabulary.txt of a DATA or RUN folder."""
-        (words, counts), (topic_words, _) = (
-            _read_counted(Path(folder) / name) for name in FILES
+        """Reads vocabulary.txt and topic_vocabulary.txt of a DATA or RUN folder.
+
+        Raises InputError where one is damaged or they do not belong together.
+        """
+        (file, words, counts), (topic_file, topic_words, topic_counts) = (
+            (path, *_read_counted(path)) for path in (Path(folder) / n for n in FILES)
         )
-        return cls(words, counts, topic_words)
+        if tuple(words[: len(SPECIALS)]) != SPECIALS:
+            raise InputError(f"{file}:1: begins not with {' '.join(SPECIALS)}")
+        vocabulary = cls(words, counts, topic_words)
+        if not vocabulary._has_in_order(topic_words, topic_counts):
+            raise InputError(
+                f"{topic_file}: not some of the lines of {file.name}, in its order"
+            )
+        return vocabulary
+
+    def _has_in_order(self, words: Sequence[str], counts: Sequence[int]) -> bool:
+        ids = np.array([UNK, *self.ids(words)])
+        return bool(np.all(np.diff(ids) > 0) and np.all(self.counts[ids[1:]] == counts))
 
     def save(self, folder: str | Path) -> None:
         """Writes vocabulary.txt and topic_vocabulary.txt, "word<TAB>count" a line."""
@@ -197,14 +213,20 @@ def _write_counted(path: Path, words: Sequence[str], counts: np.ndarray) -> None
 
 def _read_counted(path: Path) -> tuple[list[str], list[int]]:
     try:
-        lines = path.read_bytes().decode("utf-8").split("\n")[:-1]
+        text = path.read_bytes().decode("utf-8")
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
-    words, counts = [], []
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not readable as UTF-8 text: {error}") from None
+    *lines, rest = text.split("\n")
+    if rest:
+        raise InputError(f"{path}:{len(lines) + 1}: cut short, without an end of line")
+    counted: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
-        word, tab, count = line.rpartition("\t")
-        if not tab or not count.isdecimal():
+        found = _COUNTED.fullmatch(line)
+        if not found:
             raise InputError(f"{path}:{number}: not of the form word<TAB>count")
-        words.append(word)
-        counts.append(int(count))
-    return words, counts
+        if found[1] in counted:
+            raise InputError(f"{path}:{number}: {found[1]!r} is there already")
+        counted[found[1]] = int(found[2])
+    return list(counted), list(counted.values())

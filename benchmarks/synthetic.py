@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from preprocessing.encode import FORMAT_VERSION, write_meta
-from preprocessing.vocabulary import SPECIALS, Vocabulary
+from preprocessing.collect import Arrays
+from preprocessing.encode import counts_of, fingerprint, save_arrays, write_meta
+from preprocessing.vocabulary import EOS, SPECIALS, Vocabulary
 
 # Mean and deviation of the logarithms.
 SENTENCE = (2.832, 0.734)  # words
@@ -33,23 +34,34 @@ class Corpus:
 
 
 def write_data(folder: Path, corpus: Corpus, seed: int = 0) -> Path:
-    """Write the folder, its validation split a thousandth of the training split."""
+    """Write the folder, its held-out splits a thousandth of the training split."""
     rng = np.random.default_rng(seed)
     frequencies = _frequencies(corpus)
-    for split, sentences in (
-        ("train", corpus.sentences),
-        ("valid", max(1, corpus.sentences // 1000)),
-    ):
-        (folder / split).mkdir(parents=True)
-        for name, array in _arrays(rng, sentences, frequencies).items():
-            np.save(folder / split / f"{name}.npy", array)
-    _vocabulary(corpus, frequencies).save(folder)
+    held_out = max(1, corpus.sentences // 1000)
+    sizes = {"train": corpus.sentences, "valid": held_out, "test": held_out}
+    splits = {name: _arrays(rng, size, frequencies) for name, size in sizes.items()}
+    folder.mkdir(parents=True)
+    vocabulary = _vocabulary(corpus, splits["train"])
+    vocabulary.save(folder)
+    for name, arrays in splits.items():
+        save_arrays(folder / name, arrays)
     settings = {
         "sequence_length": LENGTH,
-        "context_words": CONTEXT,
         "context": "others",
+        "context_words": CONTEXT,
     }
-    write_meta(folder, {"format_version": FORMAT_VERSION, "settings": settings})
+    meta = {
+        "command": "benchmarks/synthetic.py",
+        "settings": settings,
+        "vocabulary_size": len(vocabulary),
+        "topic_vocabulary_size": len(vocabulary.topic_words),
+        "fingerprint": fingerprint(folder, settings),
+    }
+    counts = {
+        name: counts_of(arrays, vocabulary.topic_ids, LENGTH)
+        for name, arrays in splits.items()
+    }
+    write_meta(folder, {**meta, "splits": counts})
     return folder
 
 
@@ -62,15 +74,12 @@ def _frequencies(corpus: Corpus) -> np.ndarray:
 
 def _arrays(
     rng: np.random.Generator, sentences: int, frequencies: np.ndarray
-) -> dict[str, np.ndarray]:
+) -> Arrays:
     lengths = _lengths(rng, SENTENCE, sentences)
     tokens = rng.choice(len(frequencies), lengths.sum(), p=frequencies)
     bounds = _bounds(_lengths(rng, DOCUMENT, sentences))
-    return {
-        "tokens": tokens.astype(np.int32),
-        "sentences": _bounds(lengths),
-        "documents": np.append(bounds[bounds < sentences], sentences),
-    }
+    documents = np.append(bounds[bounds < sentences], sentences)
+    return Arrays(tokens.astype(np.int32), _bounds(lengths), documents)
 
 
 def _lengths(rng: np.random.Generator, log_normal: tuple, number: int) -> np.ndarray:
@@ -81,9 +90,10 @@ def _bounds(lengths: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(lengths)])
 
 
-def _vocabulary(corpus: Corpus, frequencies: np.ndarray) -> Vocabulary:
+def _vocabulary(corpus: Corpus, train: Arrays) -> Vocabulary:
     names = [f"w{rank}" for rank in range(corpus.words - len(SPECIALS))]
-    counts = 1 + (1e7 * frequencies).astype(np.int64)
+    counts = np.bincount(train.tokens, minlength=corpus.words)
+    counts[EOS] = len(train.sentences) - 1
     first = corpus.stop_words
     topic_words = names[first : first + corpus.topic_words]
     return Vocabulary([*SPECIALS, *names], counts, topic_words)

@@ -9,8 +9,9 @@ from math import isclose
 from pathlib import Path
 
 from preprocessing import corpora
+from preprocessing.encode import CONTEXTS
 from preprocessing.errors import InputError
-from preprocessing.pipeline import CONTEXTS, Settings
+from preprocessing.pipeline import Settings
 from preprocessing.sources import FORMATS, Fields
 from preprocessing.splits import DEFAULT_FRACTIONS
 from preprocessing.thresholds import ENOUGH_TOPIC_WORDS, LEAST, MOST_UNKNOWN

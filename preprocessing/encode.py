@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,9 @@ CONTENTS = frozenset(
     ["meta.json", *FILES, *SPLITS]
     + [f"{split}/{name}" for split in SPLITS for name in _OF_A_SPLIT]
 )
+
+CONTEXTS = ("others", "preceding", "leak", "all")
+_OF_ROWS = ("sequence_length", "context", "context_words")  # settings that rows have
 
 _BLOCK = 1 << 20
 
@@ -52,6 +56,30 @@ def save_arrays(folder: Path, arrays: Arrays) -> None:
         np.save(folder / f"{name}.npy", array, allow_pickle=False)
 
 
+def load_arrays(folder: Path) -> Arrays:
+    """Map the arrays of one split into memory; InputError where one is none."""
+    kinds = Arrays(np.int32, np.int64, np.int64)._asdict()
+    return Arrays(*(load_array(folder / f"{n}.npy", k) for n, k in kinds.items()))
+
+
+def load_array(file: Path, kind: type) -> np.ndarray:
+    """Map an array [n] of the type `kind`, a whole file, into memory."""
+    if not file.is_file():
+        raise InputError(f"{file}: no such file")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            array = np.lib.format.open_memmap(file, mode="r")
+    except OSError as error:
+        raise InputError(f"{file}: not readable: {error.strerror}") from None
+    except Exception:  # of any kind: what numpy makes of a foreign header
+        raise InputError(f"{file}: cut short, or no array of numpy") from None
+    whole = array.offset + array.nbytes == file.stat().st_size
+    if not (whole and array.ndim == 1 and array.dtype == kind):
+        raise InputError(f"{file}: not one row of {np.dtype(kind)} and nothing else")
+    return array
+
+
 def counts_of(
     arrays: Arrays, topic_ids: np.ndarray, sequence_length: int
 ) -> dict[str, int]:
@@ -80,7 +108,8 @@ def counts_of(
 
 
 def fingerprint(folder: Path, settings: dict) -> str:
-    """SHA-256 over the vocabularies, the arrays and `settings`."""
+    """SHA-256 over the vocabularies, the arrays and what of `settings` rows have."""
+    settings = {name: settings[name] for name in _OF_ROWS}
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
     arrays = [f"{split}/{name}.npy" for split in SPLITS for name in Arrays._fields]
     for name in [*FILES, *arrays]:
@@ -110,8 +139,10 @@ def read_meta(path: str | Path) -> dict:
             f"{path}: not a DATA directory (no meta.json in it); make one with "
             "python -m preprocessing"
         ) from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{file}: damaged ({error}); make {path} again") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(
+            f"{file}: damaged ({error}); make {path} again with python -m preprocessing"
+        ) from None
     version = meta.get("format_version") if isinstance(meta, dict) else None
     if version != FORMAT_VERSION:
         raise InputError(

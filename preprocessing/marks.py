@@ -11,6 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from preprocessing.encode import load_array
+from preprocessing.errors import InputError
+
 NO_LABEL = -1
 
 
@@ -44,6 +47,26 @@ def save_marks(
             ) as file:
                 file.writelines(f"{marks.ids[n] or ''}\n" for n in numbers)
     return {"labels": names} if names else {}
+
+
+def read_labels(folder: Path) -> np.ndarray | None:
+    """Read labels.npy of a split, int32 [documents]; None where there is none."""
+    file = folder / "labels.npy"
+    return np.array(load_array(file, np.int32)) if file.exists() else None
+
+
+def read_ids(folder: Path) -> list[str] | None:
+    """Read ids.txt of a split, a line a document; None where there is none."""
+    file = folder / "ids.txt"
+    if not file.exists():
+        return None
+    try:
+        *ids, rest = file.read_bytes().decode("utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file}: not readable as UTF-8 text: {error}") from None
+    if rest:
+        raise InputError(f"{file}:{len(ids) + 1}: cut short, without an end of line")
+    return ids
 
 
 def _numbers_first(name: str) -> tuple[bool, int, str]:

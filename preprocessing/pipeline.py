@@ -31,8 +31,6 @@ from preprocessing.splits import DEFAULT_FRACTIONS, assign
 from preprocessing.thresholds import choose
 from preprocessing.vocabulary import Rules, Vocabulary, build_vocabulary
 
-CONTEXTS = ("others", "preceding", "leak", "all")
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -169,7 +167,6 @@ def _meta(
     rules = values.pop("rules")
     rules["stop_words"] = len(rules["stop_words"])
     rules["topic_words"] = rules["topic_words"] and len(rules["topic_words"])
-    later = ("sequence_length", "context", "context_words")  # batches depend on them
     return {
         "command": command,
         "source": corpus.source,
@@ -181,5 +178,5 @@ def _meta(
         "settings": {**rules, **values},
         "vocabulary_size": len(vocabulary),
         "topic_vocabulary_size": len(vocabulary.topic_words),
-        "fingerprint": fingerprint(folder, {name: values[name] for name in later}),
+        "fingerprint": fingerprint(folder, values),
     }

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from preprocessing.checks import open_data
 from preprocessing.collect import Arrays
-from preprocessing.encode import read_meta
+from preprocessing.encode import load_arrays
+from preprocessing.marks import read_ids, read_labels
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.data.contexts import NO_WORD, Contexts
 from tcnlm.data.stream import Stream, cut, pad
@@ -19,7 +21,7 @@ SPLITS = ("train", "valid", "test")
 
 
 class Dataset:
-    """A DATA folder written by `python -m preprocessing`.
+    """A DATA folder written by `python -m preprocessing`; InputError if damaged.
 
     context: the rule of `Contexts` for all its splits; "data" is the one that it was
     made with.
@@ -28,8 +30,7 @@ class Dataset:
     def __init__(self, path: str | Path, context: str = "data"):
         self.path = Path(path)
         self.context = context
-        self.meta = read_meta(self.path)
-        self.vocabulary = Vocabulary.load(self.path)
+        self.meta, self.vocabulary = open_data(self.path)
 
     def split(self, name: str) -> Split:
         """Return one of train, valid and test."""
@@ -37,8 +38,8 @@ class Dataset:
         if self.context != "data":
             settings["context"] = self.context
         folder = self.path / name
-        named = name, _labels(folder), _ids(folder)
-        return Split(_arrays(folder), self.vocabulary, settings, *named)
+        named = name, read_labels(folder), read_ids(folder)
+        return Split(load_arrays(folder), self.vocabulary, settings, *named)
 
 
 class Split:
@@ -102,24 +103,3 @@ class Split:
         for rows in cut(np.arange(self.num_documents), batch_size):
             contents = [self.content(row)[: self.contexts.size] for row in rows]
             yield pad(contents, NO_WORD, self.contexts.size)
-
-
-def _arrays(folder: Path) -> Arrays:
-    return Arrays(
-        *(
-            np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-            for name in Arrays._fields
-        )
-    )
-
-
-def _labels(folder: Path) -> np.ndarray | None:
-    path = folder / "labels.npy"
-    return np.load(path, allow_pickle=False) if path.exists() else None
-
-
-def _ids(folder: Path) -> list[str] | None:
-    path = folder / "ids.txt"
-    if not path.exists():
-        return None
-    return path.read_bytes().decode("utf-8").split("\n")[:-1]

@@ -1,0 +1,192 @@
+"""Opening a DATA directory: whatever is damaged is refused before it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from reprlib import repr as shortened
+from typing import Any
+
+import numpy as np
+
+from preprocessing.collect import Arrays
+from preprocessing.encode import (
+    CONTEXTS,
+    counts_of,
+    fingerprint,
+    load_arrays,
+    read_meta,
+)
+from preprocessing.errors import InputError
+from preprocessing.marks import NO_LABEL, read_ids, read_labels
+from preprocessing.splits import SPLITS
+from preprocessing.vocabulary import EOS, FILES, UNK, Vocabulary
+
+_LARGEST = np.iinfo(np.int32).max
+
+_TEXT = "a text", lambda value: isinstance(value, str)
+_SIZE = (
+    f"a whole number from 1 to {_LARGEST}",
+    lambda value: type(value) is int and 1 <= value <= _LARGEST,
+)
+_ENTRIES = {  # of meta.json: what each must be
+    "command": _TEXT,
+    "fingerprint": _TEXT,
+    "vocabulary_size": _SIZE,
+    "topic_vocabulary_size": _SIZE,
+    "settings.sequence_length": _SIZE,
+    "settings.context_words": _SIZE,
+    "settings.context": (f"one of {', '.join(CONTEXTS)}", lambda v: v in CONTEXTS),
+    **{f"splits.{s}": ("counts", lambda v: isinstance(v, dict)) for s in SPLITS},
+}
+_LABELS = (
+    "a list of names, each of them once",
+    lambda value: isinstance(value, list)
+    and all(isinstance(name, str) for name in value)
+    and 0 < len(value) == len(set(value)),
+)
+
+
+def open_data(path: Path) -> tuple[dict, Vocabulary]:
+    """Return meta.json and the vocabulary of a DATA directory.
+
+    Raises InputError, which names the file, unless all its files are whole and fit
+    together: see `verify` for what that cannot tell.
+    """
+    meta = read_meta(path)
+    try:
+        _check_entries(path / "meta.json", meta)
+        vocabulary = _vocabulary(path, meta)
+        splits = {name: load_arrays(path / name) for name in SPLITS}
+        for name, arrays in splits.items():
+            _check_arrays(path / name, arrays, len(vocabulary))
+            _check_counts(path, name, arrays, vocabulary, meta)
+            _check_labels(path / name, len(arrays.documents) - 1, meta.get("labels"))
+        _check_ids(path, splits)
+        _check_frequencies(path, splits["train"], vocabulary)
+    except InputError as error:
+        raise InputError(
+            f"{error}; make {path} again with python -m preprocessing"
+        ) from None
+    return meta, vocabulary
+
+
+def verify(path: Path) -> str:
+    """Read all that a model learns from; return its fingerprint if it is meta.json's.
+
+    Labels and ids have no part in it. Raises InputError.
+    """
+    meta, _ = open_data(path)
+    found = fingerprint(path, meta["settings"])
+    if found != meta["fingerprint"]:
+        raise InputError(
+            f"{path / 'meta.json'}: fingerprint {shortened(meta['fingerprint'])}, but "
+            f"that of the files is {found}: one was changed; make {path} again with "
+            "python -m preprocessing"
+        )
+    return found
+
+
+def _check_entries(file: Path, meta: Mapping[str, Any]) -> None:
+    entries = {**_ENTRIES, **({"labels": _LABELS} if "labels" in meta else {})}
+    for place, (right, is_right) in entries.items():
+        value = meta
+        for name in place.split("."):
+            value = value.get(name) if isinstance(value, dict) else None
+        if not is_right(value):
+            found = "missing" if value is None else shortened(value)
+            raise InputError(f"{file}: {place} is {found}, but must be {right}")
+
+
+def _vocabulary(path: Path, meta: Mapping[str, Any]) -> Vocabulary:
+    vocabulary = Vocabulary.load(path)
+    sizes = {
+        "vocabulary_size": len(vocabulary),
+        "topic_vocabulary_size": len(vocabulary.topic_words),
+    }
+    for file, (name, size) in zip(FILES, sizes.items()):
+        if size != meta[name]:
+            raise InputError(
+                f"{path / file}: {size} words, but meta.json's {name} is {meta[name]}"
+            )
+    return vocabulary
+
+
+def _check_arrays(folder: Path, arrays: Arrays, words: int) -> None:
+    tokens, sentences, documents = arrays
+    if len(tokens) and not UNK <= tokens.min() <= tokens.max() < words:
+        raise InputError(
+            f"{folder / 'tokens.npy'}: word ids from {tokens.min()} to {tokens.max()}, "
+            f"but a text has those from {UNK} to {words - 1}"
+        )
+    _check_offsets(folder / "sentences.npy", sentences, "tokens", len(tokens))
+    _check_offsets(folder / "documents.npy", documents, "sentences", len(sentences) - 1)
+
+
+def _check_offsets(file: Path, offsets: np.ndarray, of: str, number: int) -> None:
+    rising = len(offsets) and np.all(offsets[1:] >= offsets[:-1])
+    if not (rising and offsets[0] == 0 and offsets[-1] == number):
+        raise InputError(f"{file}: not offsets that rise from 0 to the {number} {of}")
+
+
+def _check_counts(
+    path: Path,
+    split: str,
+    arrays: Arrays,
+    vocabulary: Vocabulary,
+    meta: Mapping[str, Any],
+) -> None:
+    length = meta["settings"]["sequence_length"]
+    said = meta["splits"][split]
+    for name, count in counts_of(arrays, vocabulary.topic_ids, length).items():
+        # DATA made before these were counted goes on being read.
+        told = said.get(name, count if name == "without_topic_words" else "missing")
+        if told != count:
+            raise InputError(
+                f"{path / 'meta.json'}: splits.{split}.{name} is {shortened(told)}, "
+                f"but {path / split} has {count}"
+            )
+
+
+def _check_frequencies(path: Path, train: Arrays, vocabulary: Vocabulary) -> None:
+    counts = np.bincount(train.tokens, minlength=len(vocabulary))
+    counts[EOS] = len(train.sentences) - 1
+    wrong = np.flatnonzero(counts != vocabulary.counts)
+    if len(wrong):
+        word, place = vocabulary.words[wrong[0]], path / "train" / "tokens.npy"
+        raise InputError(
+            f"{path / FILES[0]}:{wrong[0] + 1}: {word!r} {vocabulary.counts[wrong[0]]} "
+            f"times, but {place} has it {counts[wrong[0]]} times"
+        )
+
+
+def _check_labels(folder: Path, documents: int, names: list[str] | None) -> None:
+    file, labels = folder / "labels.npy", read_labels(folder)
+    if (labels is None) != (names is None):
+        here, there = ("here", "not") if names is None else ("missing", "there")
+        raise InputError(f"{file}: {here}, but meta.json's labels are {there}")
+    if labels is None:
+        return
+    if len(labels) != documents:
+        raise InputError(f"{file}: {len(labels)} labels of {documents} documents")
+    if not NO_LABEL <= labels.min() <= labels.max() < len(names):
+        raise InputError(
+            f"{file}: labels from {labels.min()} to {labels.max()}, but they go from "
+            f"{NO_LABEL} to {len(names) - 1}"
+        )
+
+
+def _check_ids(path: Path, splits: Mapping[str, Arrays]) -> None:
+    ids = {name: read_ids(path / name) for name in splits}
+    if all(found is None for found in ids.values()):
+        return
+    for name, found in ids.items():
+        documents = len(splits[name].documents) - 1
+        if found is None:
+            raise InputError(
+                f"{path / name / 'ids.txt'}: no such file, which another split has"
+            )
+        if len(found) != documents:
+            raise InputError(
+                f"{path / name / 'ids.txt'}: {len(found)} ids of {documents} documents"
+            )

@@ -1,4 +1,7 @@
-"""`python -m preprocessing SOURCE --out DATA`: raw text to the DATA directory."""
+"""`python -m preprocessing SOURCE --out DATA`: raw text to the DATA directory.
+
+`python -m preprocessing --verify DATA` tells whether one is as it was made.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,11 @@ import sys
 
 from preprocessing.arguments import (
     corpus_of,
-    parser,
+    parse,
     refuse_own_input,
     settings_of,
 )
+from preprocessing.checks import verify
 from preprocessing.errors import InputError
 from preprocessing.pipeline import preprocess
 from preprocessing.table import table
@@ -19,9 +23,12 @@ from preprocessing.table import table
 
 def main(arguments: list[str]) -> int:
     """Run the command; the exit status is 2 for bad input, 130 if interrupted."""
-    options = parser().parse_args(arguments)
+    options = parse(arguments)
     command = shlex.join(["python", "-m", "preprocessing", *arguments])
     try:
+        if options.verify:
+            print(f"{options.verify}: as it was made, {verify(options.verify)}")
+            return 0
         refuse_own_input(options)
         meta = preprocess(
             corpus_of(options),

@@ -151,6 +151,19 @@ def _count_or_share(text: str) -> float:
     return share
 
 
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """The options of a command line, which has either --verify or what making takes."""
+    known = parser()
+    options = known.parse_args(arguments)
+    making = {f"--{name}": getattr(options, name) for name in ("format", "out")}
+    missing = [name for name, value in making.items() if value is None]
+    if options.verify and len(missing) < len(making):
+        known.error("--verify DATA makes nothing: give it without other options")
+    if missing and not options.verify:
+        known.error(f"the following arguments are required: {', '.join(missing)}")
+    return options
+
+
 def parser() -> argparse.ArgumentParser:
     """All options, each with its default."""
     result = argparse.ArgumentParser(
@@ -174,7 +187,7 @@ def _add_source(group: argparse._ArgumentGroup) -> None:
         "sentences apart by tabs, tokens by white space; text: a document a line; "
         "jsonl: a JSON object a line. Files may be plain, .gz or .xz, in UTF-8"
     )
-    add("--format", choices=corpora.NAMES, required=True, help=kinds)
+    add("--format", choices=corpora.NAMES, help=kinds)
     purpose = "jsonl: the field that holds the document (default: %(default)s)"
     add("--field", default=Fields().text, metavar="NAME", help=purpose)
     purpose = (
@@ -284,7 +297,13 @@ def _add_sequences(group: argparse._ArgumentGroup) -> None:
 
 def _add_run(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    add("--out", type=Path, required=True, metavar="DATA", help="the folder to make")
+    add("--out", type=Path, metavar="DATA", help="the folder to make")
+    purpose = (
+        "read all of a folder made before, and say whether its text, vocabularies and "
+        "sequences are those it was made with (labels and ids are not compared); "
+        "without any other option"
+    )
+    add("--verify", type=Path, metavar="DATA", help=purpose)
     add("--force", action="store_true", help="replace an existing DATA")
     cores = os.cpu_count() or 1
     purpose = (

@@ -94,8 +94,11 @@ def _check_entries(file: Path, meta: Mapping[str, Any]) -> None:
         for name in place.split("."):
             value = value.get(name) if isinstance(value, dict) else None
         if not is_right(value):
-            found = "missing" if value is None else shortened(value)
-            raise InputError(f"{file}: {place} is {found}, but must be {right}")
+            raise InputError(f"{file}: {place} is {_shown(value)}, but must be {right}")
+
+
+def _shown(value: Any) -> str:
+    return "missing" if value is None else shortened(value)
 
 
 def _vocabulary(path: Path, meta: Mapping[str, Any]) -> Vocabulary:
@@ -140,10 +143,10 @@ def _check_counts(
     said = meta["splits"][split]
     for name, count in counts_of(arrays, vocabulary.topic_ids, length).items():
         # DATA made before these were counted goes on being read.
-        told = said.get(name, count if name == "without_topic_words" else "missing")
+        told = said.get(name, count if name == "without_topic_words" else None)
         if told != count:
             raise InputError(
-                f"{path / 'meta.json'}: splits.{split}.{name} is {shortened(told)}, "
+                f"{path / 'meta.json'}: splits.{split}.{name} is {_shown(told)}, "
                 f"but {path / split} has {count}"
             )
 

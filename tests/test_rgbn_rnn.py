@@ -153,9 +153,9 @@ def test_no_sentence_knows_of_a_later_one_nor_padding_of_anything(rng):
     ],
 )
 def test_only_preceding_contexts_keep_a_sentence_from_knowing_itself(
-    rule, known, rng, tmp_path
+    rule, known, rng
 ):
-    split = make_split(tmp_path / "s", [[[4, 7], [5], [6, 8]]], context=rule)
+    split = make_split([[[4, 7], [5], [6, 8]]], context=rule)
     model = make_model(vocabulary=THREE_WORDS, rng=rng)
     [batch] = model.batching.rows(split).batches(1)
     with tf.GradientTape(persistent=True) as tape:

@@ -17,6 +17,8 @@ SETTINGS = {"layers": 1, "cutoffs": [8, 14], "num_topics": 4, "context_units": 3
 def settings(name):
     kind = model_class(name)
     chosen = {k: value for k, value in SETTINGS.items() if k in names(kind.Config)}
+    if isinstance(kind.TINY.get("num_topics"), tuple):  # topics of each layer
+        chosen["num_topics"] = (SETTINGS["num_topics"], 2)
     return {**kind.TINY, **chosen}
 
 

@@ -152,9 +152,7 @@ def test_no_sentence_knows_of_a_later_one_nor_padding_of_anything(rng):
         ("others", [{1, 2}, {0, 1, 2}, {0, 1, 2}]),  # d_1 has sentence 2, and so on
     ],
 )
-def test_only_preceding_contexts_keep_a_sentence_from_knowing_itself(
-    rule, known, rng
-):
+def test_only_preceding_contexts_keep_a_sentence_from_knowing_itself(rule, known, rng):
     split = make_split([[[4, 7], [5], [6, 8]]], context=rule)
     model = make_model(vocabulary=THREE_WORDS, rng=rng)
     [batch] = model.batching.rows(split).batches(1)

@@ -80,8 +80,8 @@ def named_table(
 
 
 DOCUMENTS = (  # title, form, value of a record of a model of documents
-    ("units", "{}", lambda r: r["run"]["settings"]["units"]),
-    ("activation", "{}", lambda r: r["run"]["settings"]["activation"]),
+    ("units", "{}", lambda r: _vector_size(r["run"]["settings"])),
+    ("activation", "{}", lambda r: r["run"]["settings"].get("activation")),
     measured("document_perplexity.published", "perplexity"),
     measured("document_perplexity.unigram", "unigram"),
     measured("document_perplexity.ratio", "ratio"),
@@ -89,6 +89,11 @@ DOCUMENTS = (  # title, form, value of a record of a model of documents
     measured("retrieval.bag_of_words", "bag of words"),
     measured("classification.accuracy", "accuracy"),
 )
+
+
+def _vector_size(settings: dict) -> int:
+    """Return how long a document's vector is: units, or topics of a topic model."""
+    return settings["units"] if "units" in settings else settings["num_topics"]
 
 
 def paper(table: str, size: str, topics: str) -> Callable[[dict], str | None]:

@@ -19,8 +19,8 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-controls/tcnlm-one-topic": "TCNLM with one topic",
     "imdb-tcnlm": "TCNLM",
     "imdb-held/tcnlm-held": "TCNLM, spread of μ held",
-    "ptb/topic-rnn-100": "the document's windows before (`read`)",
-    "ptb/topic-rnn-100-others": "its other windows, later ones too (`others`)",
+    "ptb/topic-rnn-100": "the document's words before the window (`read`)",
+    "ptb/topic-rnn-100-others": "the sentences outside it, later ones too (`others`)",
     "ptb/topic-rnn-100-all": "the whole document, the window too (`all`)",
 }
 

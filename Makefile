@@ -22,7 +22,7 @@ demo: $(INSTALLED)
 	@echo "Open runs/demo/report.html in a browser."
 
 test: $(INSTALLED)
-	$(RUN) -m pytest
+	$(RUN) -m pytest -n auto --maxprocesses 4
 
 # The tables of README.md and results/README.md, from results/*.json and published.csv.
 results: $(INSTALLED)

@@ -49,6 +49,11 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-if __name__ == "__main__":
+def run() -> None:
+    """Run the program on the command line's arguments."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(main(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    run()

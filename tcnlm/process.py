@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shlex
+import sys
+from pathlib import Path
 
 # glibc's malloc.h
 TRIM_THRESHOLD, MMAP_MAX, ARENA_MAX = -1, -4, -8
@@ -21,6 +24,23 @@ def keep_memory() -> None:
     if mallopt:
         for option, value in ((MMAP_MAX, 0), (TRIM_THRESHOLD, NEVER), (ARENA_MAX, 1)):
             mallopt(option, value)
+
+
+def command_line() -> str:
+    """Return the command that began this process, as it may be typed again."""
+    return shlex.join([*shlex.split(_called(sys.argv[0])), *sys.argv[1:]])
+
+
+def program(name: str) -> str:
+    """Return how train, evaluate or generate is called where this process was."""
+    installed = Path(sys.argv[0]).name.startswith("tcnlm-")
+    return _called(f"tcnlm-{name}" if installed else f"{name}.py")
+
+
+def _called(script: str) -> str:
+    if script.endswith(".py"):
+        return shlex.join(["python", script])
+    return shlex.quote(Path(script).name)
 
 
 def cores() -> int:

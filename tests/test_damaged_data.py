@@ -11,10 +11,10 @@ import toy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import train
 from preprocessing.__main__ import main
 from preprocessing.errors import InputError
 from preprocessing.splits import SPLITS
+from tcnlm import train
 from tcnlm.data.dataset import Dataset
 
 AGAIN = r"; make \S+ again with python -m preprocessing"

@@ -13,10 +13,10 @@ import pytest
 import tensorflow as tf
 import tiny
 
-import generate
 from preprocessing.errors import InputError
 from preprocessing.text import sentences
 from preprocessing.vocabulary import EOS, GO
+from tcnlm import generate
 from tcnlm.generation import requests as generation
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.layers.neural_topics import bag_of_words

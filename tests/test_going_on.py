@@ -7,9 +7,9 @@ import pytest
 from trained import assert_same_weights, run_train, train
 
 from preprocessing.errors import InputError
+from tcnlm.train import options_of, resumed
 from tcnlm.training import runs
 from tcnlm.training.differences import FREE, check_same
-from train import options_of, resumed
 
 WAS = {"model": "tcnlm", "seed": 1, "DATA": "ab12", "cutoffs": [9], "dropout": 0.4}
 WAS |= {"epochs": 2, "patience": 2, "decay": "constant"}

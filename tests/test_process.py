@@ -1,4 +1,4 @@
-"""Freed memory is kept, and comes back without the system clearing it again."""
+"""Freed memory is kept for use again; commands are named as they were called."""
 
 import platform
 import subprocess
@@ -45,3 +45,16 @@ def test_another_c_library_is_left_alone(monkeypatch):
     monkeypatch.setattr(process.ctypes, "CDLL", lambda _: other)
     process.keep_memory()
     assert vars(other) == {}
+
+
+@pytest.mark.parametrize(
+    ("called", "line", "program"),
+    [
+        ("train.py", "python train.py 'a b' --out x", "python evaluate.py"),
+        ("/usr/bin/tcnlm-train", "tcnlm-train 'a b' --out x", "tcnlm-evaluate"),
+    ],
+)
+def test_commands_are_named_as_they_were_called(monkeypatch, called, line, program):
+    monkeypatch.setattr(sys, "argv", [called, "a b", "--out", "x"])
+    assert process.command_line() == line
+    assert process.program("evaluate") == program

@@ -10,11 +10,8 @@ import sys
 import pytest
 import toy
 
-import evaluate
-import generate
-import train
 from preprocessing.arguments import parser as preprocessing_parser
-from tcnlm import infer
+from tcnlm import evaluate, generate, infer, train
 from tcnlm.coherence.__main__ import parser as coherence_parser
 from tcnlm.models import MODELS, model_class
 from tcnlm.settings import override

@@ -8,7 +8,7 @@ import sys
 import pytest
 import toy
 
-import train
+from tcnlm import train
 from tcnlm.models import MODELS, model_class
 from tcnlm.settings import (
     SettingError,

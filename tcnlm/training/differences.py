@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from preprocessing.errors import InputError
+from tcnlm.process import program
 
 # None of these is in the weights after a step; where rates decay, `epochs` is.
 FREE = ("epochs", "patience", "checkpoint_minutes", "checkpoint_steps")
@@ -38,7 +39,7 @@ def check_same(
 
 def resume_command(run: Path) -> str:
     """Return the command that goes on with a run."""
-    return shlex.join(["python", "train.py", "--resume", str(run)])
+    return f"{program('train')} --resume {shlex.quote(str(run))}"
 
 
 def _change(name: str, was: Mapping[str, Any], now: Mapping[str, Any]) -> str:

@@ -223,7 +223,10 @@ def _plain(settings: Settings) -> dict[str, Any]:
 
 
 def _git_commit() -> str | None:
-    command = ["git", "-C", str(Path(__file__).parent), "describe"]
+    root = Path(__file__).parents[2]
+    if not (root / ".git").exists():  # installed, perhaps within another repository
+        return None
+    command = ["git", "-C", str(root), "describe"]
     command += ["--always", "--dirty", "--abbrev=40", "--exclude=*"]
     try:
         result = subprocess.run(command, capture_output=True, text=True, check=True)

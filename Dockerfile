@@ -1,0 +1,6 @@
+# For training; docs/installing.md says how. docs/serving.md serves a SavedModel.
+FROM python:3.11-slim
+COPY . /source
+RUN pip install --no-cache-dir /source
+WORKDIR /work
+CMD ["tcnlm-train", "--help"]

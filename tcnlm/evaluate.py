@@ -1,0 +1,136 @@
+"""Measure a RUN: perplexity, topics, coherence; evaluation.json and report.html."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from preprocessing.errors import InputError, errors_reported
+from tcnlm.data.contexts import RULES
+from tcnlm.process import command_line, keep_memory
+from tcnlm.report.published import corpora
+
+if TYPE_CHECKING:
+    from tcnlm.report.sections import Measured
+
+CHOSEN = ("corpus", "context", "features", "split", "samples", "batch_size")
+
+
+def main(options: argparse.Namespace, command: str) -> None:
+    """Evaluate as the options say, write into every RUN and print a summary."""
+    # Here, or each process that tokenizes the reference would load TensorFlow too.
+    from tcnlm.evaluation.evaluate import (
+        ASKED,
+        Reference,
+        evaluate_run,
+        kept_as,
+        scored_words,
+        summary,
+    )
+
+    keep_memory()
+    if options.record and len(options.run) > 1:
+        raise InputError("--record takes one RUN, a file each")
+    if options.features and len(options.run) > 1:
+        raise InputError("--features takes one RUN, a file each")
+    if options.export and options.export.is_file():
+        raise InputError(f"--export {options.export}: is a file; give a folder")
+    files = tuple(options.reference)
+    processes = os.cpu_count() or 1
+    reference = Reference(files, options.field, processes, options.counts)
+    if len(options.run) > 1:
+        reference = reference.counted_for(scored_words(options.run))
+    chosen = {name: getattr(options, name) for name in CHOSEN}
+    chosen["ask"] = [name for name in ASKED if getattr(options, name)]
+    if options.topic_worth or options.topic_recovery:
+        _check_topics_write(options.run)
+    measured = []
+    for run in options.run:
+        measured.append(
+            evaluate_run(run, options.data, command, reference=reference, **chosen)
+        )
+        print(summary(measured[-1].evaluation))
+        file, page, _ = kept_as(run, options.split)
+        print(f"written to {file} and {page}")
+    _write_asked(options, measured)
+
+
+def _write_asked(options: argparse.Namespace, measured: Sequence[Measured]) -> None:
+    """Write what is about all RUNs, and the record of the one."""
+    from tcnlm.report.exported import export
+    from tcnlm.report.page import write_report
+    from tcnlm.report.records import write_record
+
+    if options.report:
+        write_report(measured, options.report)
+    if options.export:
+        export(measured, options.export)
+    if options.record:
+        write_record(options.run[0], measured[0].evaluation, options.record)
+    for path in filter(None, (options.report, options.export, options.record)):
+        print(f"written to {path}")
+
+
+def _check_topics_write(paths: Sequence[Path]) -> None:
+    from tcnlm.evaluation.measures import both
+    from tcnlm.models import model_class
+    from tcnlm.training.runs import read_config
+
+    names = [read_config(run)["model"] for run in paths]
+    if not any(both(model_class(name)) for name in names):
+        raise InputError(
+            "--topic-worth and --topic-recovery are of models that write sentences "
+            f"from topics; {', '.join(sorted(set(names)))} does not"
+        )
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    reference = "text to count coherence on: a document a line, or .jsonl; plain, .gz "
+    reference += "or .xz (default: the training split of the run's own corpus)"
+    counts = "in place of a reference: what python -m tcnlm.coherence --save-counts "
+    counts += "counted on it"
+    samples = "average likelihoods over S draws of the topics (default: use their mean)"
+    exported = "for a paper: tables as .csv and .tex, figures as .svg and .pdf, .bib"
+    record = "keep what was measured of the one RUN, and how: results/NAME.json"
+    retrieval = "how well documents' vectors find training documents of their label"
+    classify = "how well logistic regression on the vectors tells the labels"
+    features = "write vectors, labels and ids of the split's documents (.npz)"
+    worth = "perplexity with the mean topics and with another document's, too"
+    recovery = "how many topics are inferred again from sentences written from them"
+    corpus = "the paper's name of the data, to show its figures beside these"
+    context = "what topics are inferred from (default: as in training); see "
+    context += "python -m preprocessing --help"
+    parsed = argparse.ArgumentParser(description=__doc__)
+    add = parsed.add_argument
+    add("run", metavar="RUN", nargs="+", type=Path, help="folder written by train.py")
+    add("--split", choices=("test", "valid"), default="test")
+    add("--data", metavar="DATA", type=Path, help="the run's data, if it was moved")
+    text = parsed.add_mutually_exclusive_group()
+    text.add_argument(
+        "--reference", metavar="FILE", nargs="+", type=Path, default=[], help=reference
+    )
+    text.add_argument("--counts", metavar="FILE", type=Path, help=counts)
+    add("--field", default="text", help="of .jsonl: the field with the text")
+    add("--samples", metavar="S", type=int, default=0, help=samples)
+    add("--context", choices=RULES, default="", help=context)
+    add("--batch-size", type=int, default=64)
+    add("--topic-worth", action="store_true", help=worth)
+    add("--topic-recovery", action="store_true", help=recovery)
+    add("--retrieval", action="store_true", help=retrieval)
+    add("--classify", dest="classification", action="store_true", help=classify)
+    add("--features", metavar="FILE", type=Path, help=features)
+    add("--report", metavar="FILE", type=Path, help="one page about all RUNs")
+    add("--export", metavar="FOLDER", type=Path, help=exported)
+    add("--record", metavar="FILE", type=Path, help=record)
+    add("--corpus", choices=corpora(), help=corpus)
+    return parsed
+
+
+def run() -> None:
+    """Run the program on the command line's arguments."""
+    with errors_reported():
+        main(parser().parse_args(), command_line())

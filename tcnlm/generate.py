@@ -1,0 +1,72 @@
+"""Write sentences with the model of a RUN: from topics, a document, or a beginning."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from preprocessing.errors import errors_reported
+from tcnlm.generation import requests as generation
+from tcnlm.generation.decoding import METHODS
+from tcnlm.process import keep_memory
+from tcnlm.training.runs import load, read_config
+
+
+def main(options: argparse.Namespace) -> None:
+    """Write sentences as the options say and print them."""
+    keep_memory()
+    decoding = generation.decoding_options(vars(options))
+    size = read_config(options.run)["data"]["settings"]["context_words"]
+    model = load(options.run)
+    document = options.document and generation.read_document(options.document)
+    topics = generation.requested_topics(model, options.topic, document, size)
+    before = generation.document_before(model, document, size)
+    seed = generation.new_seed() if options.seed is None else options.seed
+    asked = decoding, options.number, options.prompt, seed
+    written = generation.write_sentences(model, topics, *asked, before)
+    unknown = generation.unknown_words(model, options.prompt)
+    if unknown:
+        say(f"not in the vocabulary, read as <unk>: {' '.join(unknown)}")
+    if options.method == "sample":
+        say(f"sampled with --seed {seed}")
+    show = generation.as_json if options.json else generation.as_text
+    for row in zip(generation.largest_topics(model, topics), written):
+        print(show(*row))
+
+
+def say(text: str) -> None:
+    """Print beside the sentences, which may go to a file."""
+    print(text, file=sys.stderr)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line; what is not given is left out."""
+    topic = "topic to write from; several are mixed (default: each topic in turn)"
+    document = "write from the topics inferred from this text, or, with a model that "
+    document += "reads the sentences before (lclm), go on with it; - is standard input"
+    top_p = "sample from the fewest words that have this probability together"
+    unset = {"default": argparse.SUPPRESS}
+    parsed = argparse.ArgumentParser(description=__doc__)
+    add = parsed.add_argument
+    add("run", metavar="RUN", help="folder written by train.py")
+    source = parsed.add_mutually_exclusive_group().add_argument
+    source("--topic", metavar="K[:WEIGHT]", action="append", default=[], help=topic)
+    source("--document", metavar="FILE", help=document)
+    add("--prompt", metavar="TEXT", default="", help="beginning of the sentence")
+    add("--method", choices=METHODS, default="sample", help="default: sample")
+    add("--temperature", type=float, **unset, help="of sampling (default: 1)")
+    add("--top-k", type=int, **unset, help="sample from the K likeliest words")
+    add("--top-p", type=float, **unset, help=top_p)
+    add("--beam-width", type=int, **unset, help="default: 10")
+    add("--number", type=int, default=1, help="sentences of each topic (default: 1)")
+    add("--max-length", type=int, **unset, help="words to write (default: 40)")
+    add("--seed", type=int, help="of sampling (default: another each time)")
+    add("--no-unk", dest="allow_unknown", action="store_false", help="without <unk>")
+    add("--json", action="store_true", help="print a JSON object a line")
+    return parsed
+
+
+def run() -> None:
+    """Run the program on the command line's arguments."""
+    with errors_reported():
+        main(parser().parse_args())

@@ -1,0 +1,62 @@
+"""The package as pip installs it: complete, and usable from any folder."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+import toy
+from trained import ENVIRONMENT
+
+PACKAGES = ("preprocessing", "tcnlm")
+DATA = {".bib", ".css", ".csv", ".txt"}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A folder with the installed package."""
+    source, site = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("site")
+    for name in PACKAGES:
+        unused = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(toy.ROOT / name, source / name, ignore=unused)
+    for name in ("pyproject.toml", "requirements.txt", "README.md"):
+        shutil.copy(toy.ROOT / name, source)
+    options = ["--quiet", "--no-build-isolation", "--no-deps", "--no-index"]
+    command = [sys.executable, "-m", "pip", "install", *options, "--target", site]
+    subprocess.run([*map(str, command), str(source)], check=True, capture_output=True)
+    return site
+
+
+def test_every_file_of_the_packages_is_installed(site):
+    for package in PACKAGES:
+        files = {
+            path.relative_to(toy.ROOT)
+            for path in (toy.ROOT / package).rglob("*")
+            if path.is_file() and path.suffix != ".pyc"
+        }
+        assert {path.suffix for path in files} <= {".py", *DATA}
+        assert all((site / path).is_file() for path in files)
+
+
+def test_programs_run_from_an_empty_folder(site, tmp_path, whole_run):
+    run = shutil.copytree(whole_run, tmp_path / "RUN")
+    for words in (
+        ["preprocess", "--format", "lee", "--limit", "9", "2", "2", "--min-count", "1"]
+        + ["--topic-min-count", "1", "--out", "DATA"],
+        ["evaluate", "RUN", "--export", "TABLES"],
+        ["generate", "RUN", "--number", "1"],
+    ):
+        program, *arguments = words
+        result = subprocess.run(
+            [sys.executable, str(site / "bin" / f"tcnlm-{program}"), *arguments],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={**ENVIRONMENT, "PYTHONPATH": str(site)},
+        )
+        assert result.returncode == 0, result.stderr
+    made = json.loads((run / "evaluation.json").read_text())
+    assert made["command"] == "tcnlm-evaluate RUN --export TABLES"
+    assert (tmp_path / "TABLES" / "references.bib").is_file()
+    assert (tmp_path / "DATA" / "meta.json").is_file()

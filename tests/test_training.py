@@ -183,3 +183,16 @@ def test_collapse_is_said():
     assert "alike" in training.collapse(used(even))
     assert training.collapse(used(alive)) == ""
     assert training.collapse(used(np.ones([50, 1]))) == ""
+
+
+@pytest.mark.parametrize("model", ["topic_rnn", "tcnlm"])
+def test_collapse_is_not_said_before_topics_had_time(toy_data, tmp_path, capsys, model):
+    chosen = {"head_start": 9} if model == "tcnlm" else None
+    trainer = make_trainer(toy_data, tmp_path / "RUN", model=model, chosen=chosen)
+    one = training.topics.DocumentTopics(np.eye(20)[[3] * 50], np.ones(50, bool))
+    said = []
+    for history in ([], [{"epoch": 1}]):
+        trainer.state.history = history
+        assert trainer._topics_in_use(SimpleNamespace(documents=one))
+        said.append("collapsed" in capsys.readouterr().out)
+    assert said == [model == "tcnlm", True]

@@ -302,8 +302,7 @@ class NeuralTopicLanguageModel(NeuralTopics, RecurrentLanguageModel):
         if not np.isfinite(list(terms.values())).all():
             rates = ",".join(map(str, config.head_start_rates))
             raise InputError(
-                f"head_start_rates={rates}: the topic model diverged; lower them and "
-                "begin again in another --out"
+                f"head_start_rates={rates}: the topic model diverged; lower them"
             )
 
     def _endless(self, rows: Rows) -> Iterator[Batch]:

@@ -277,12 +277,17 @@ class Trainer:
             return {}
         used = valid.documents
         complaint = collapse(used)
-        if complaint:
+        if complaint and self._topics_had_time():
             print(f"warning: the topic model has collapsed: {complaint}")
         return {
             "topics_in_use": used.in_use,
             "largest_proportion": used.largest_proportion,
         }
+
+    def _topics_had_time(self) -> bool:
+        """Whether topics, flat at the start, had a head start or an evaluation."""
+        head_start = getattr(self.model.config, "head_start", 0)
+        return bool(head_start or self.state.history)
 
     def _write_history(self, row: dict[str, Any]) -> None:
         path = self.run / "history.csv"

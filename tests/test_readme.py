@@ -11,7 +11,7 @@ import pytest
 import toy
 
 from preprocessing.arguments import parser as preprocessing_parser
-from tcnlm import evaluate, generate, infer, train
+from tcnlm import evaluate, gains, generate, infer, train
 from tcnlm.coherence.__main__ import parser as coherence_parser
 from tcnlm.models import MODELS, model_class
 from tcnlm.settings import override
@@ -30,6 +30,7 @@ STEPS = {
 }
 PARSERS = {**STEPS, "-m tcnlm.coherence": coherence_parser}
 PARSERS["-m tcnlm.infer"] = infer.parser
+PARSERS["-m tcnlm.gains"] = gains.parser
 
 
 BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.DOTALL | re.MULTILINE)

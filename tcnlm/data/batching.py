@@ -144,6 +144,11 @@ class TargetRows(Rows):
         """Return the number of targets of every row."""
         return self.last - self.first
 
+    def places(self, rows: np.ndarray) -> np.ndarray:
+        """Return the places in the stream of these rows' targets; -1: an empty row."""
+        bounds = [(self.first[row], self.last[row]) for row in rows if row >= 0]
+        return np.concatenate([np.arange(*ends) for ends in bounds])
+
     def documents_of(self, rows: np.ndarray) -> np.ndarray:
         """Return the number in the split of the document that each row is of."""
         sentences = self.split.stream.sentence_of(self.first[rows])

@@ -58,6 +58,11 @@ class GroupRows(Rows):
         """Return the number of sequences of every group."""
         return self.last - self.first
 
+    def places(self, rows: np.ndarray) -> np.ndarray:
+        """Return the places in the split's stream of these groups' targets."""
+        each = [np.arange(self.first[row], self.last[row]) for row in rows]
+        return self.sequences.places(np.concatenate(each))
+
     def documents_of(self, rows: np.ndarray) -> np.ndarray:
         """Return the number in the split of the document that each group is of."""
         return self.sequences.documents_of(self.first[rows])

@@ -1,0 +1,129 @@
+"""Where a model gains on another: target by target, class by class."""
+
+import csv
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from test_evaluate import make_run
+
+from preprocessing.errors import InputError
+from preprocessing.vocabulary import EOS, GO, UNK
+from tcnlm import gains as command
+from tcnlm.data.dataset import Dataset
+from tcnlm.evaluation.gains import gains, target_nats
+from tcnlm.evaluation.perplexity import score
+from tcnlm.models import model_class
+
+
+@pytest.fixture(scope="module")
+def data(toy_data):
+    return Dataset(toy_data)
+
+
+def made(data, name, **settings):
+    kind = model_class(name)
+    model = kind(kind.Config(**{**kind.TINY, **settings}), data.vocabulary, seed=1)
+    model.build_weights()
+    rng = np.random.default_rng(5)
+    for weight in model.trainable_variables:
+        weight.assign(rng.normal(scale=0.5, size=weight.shape))
+    return model
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [("lstm", {}), ("lstm", {"carry": True, "window": 7}), ("rgbn_rnn", {})],
+    ids=["sequences", "windows", "groups"],
+)
+def test_every_target_has_its_nats_once(data, name, settings):
+    model, split = made(data, name, **settings), data.split("valid")
+    nats = target_nats(model, split, batch_size=5)
+    assert nats.shape == (split.num_targets,)
+    whole = score(model, model.batching.rows(split))
+    assert nats.mean() == pytest.approx(whole.nll, rel=1e-5)
+
+
+@pytest.mark.parametrize("carry", [False, True])
+def test_nats_stand_in_the_order_of_the_text(data, carry):
+    model = made(data, "lstm", **({"carry": True, "window": 4} if carry else {}))
+    split = data.split("valid")
+    nats, place = target_nats(model, split, batch_size=5), 0
+    for index in range(3):
+        state = model.initial_state(1)
+        for sentence in split.document(index):
+            state = state if carry else model.initial_state(1)
+            for before, word in zip([GO, *sentence], [*sentence, EOS]):
+                log_probs, state = model.step(tf.constant([before]), state, ())
+                assert nats[place] == pytest.approx(-float(log_probs[0, word]), 1e-4)
+                place += 1
+
+
+def test_gains_are_those_of_loops_over_targets(data, rng):
+    split, vocabulary = data.split("test"), data.vocabulary
+    baseline, model = rng.uniform(1, 5, [2, split.num_targets])
+    found = {(g.classes, g.name): g for g in gains(baseline, model, split, vocabulary)}
+    topic_words, second, place = [], [], 0
+    for index in range(split.num_documents):
+        sums = 0.0
+        for sentence in split.document(index):
+            for position, word in enumerate([*sentence, EOS], 1):
+                difference = baseline[place] - model[place]
+                if vocabulary.topic_ids[word] >= 0:
+                    topic_words.append(difference)
+                if position == 2:
+                    second.append(difference)
+                    sums += difference
+                place += 1
+    total = (baseline - model).sum()
+    topics, position = found["kind", "topic words"], found["place in the sentence", "2"]
+    assert topics.gain == pytest.approx(np.mean(topic_words))
+    assert topics.share_of_gain == pytest.approx(sum(topic_words) / total)
+    assert (position.targets, position.gain) == (len(second), np.mean(second))
+    for classes in {classes for classes, _ in found}:
+        parts = [gain for (title, _), gain in found.items() if title == classes]
+        assert sum(gain.targets for gain in parts) == split.num_targets
+        assert sum(gain.share_of_gain for gain in parts) == pytest.approx(1)
+    assert found["all", "all targets"].ratio == pytest.approx(np.exp(-(total / place)))
+    assert ("kind", "<unk>") not in found or UNK in split.tokens
+
+
+def test_the_error_is_that_of_means_over_documents(data):
+    split = data.split("test")
+    rng, errors, means = np.random.default_rng(1), [], []
+    document = np.repeat(
+        np.arange(split.num_documents),
+        np.diff(split.stream.starts[split.documents]),
+    )
+    for _ in range(300):
+        shift = rng.normal(size=split.num_documents)[document]  # shared by a document
+        whole = gains(shift, np.zeros_like(shift), split, data.vocabulary)[0]
+        errors.append(whole.error)
+        means.append(whole.gain)
+    assert np.mean(errors) == pytest.approx(np.std(means), rel=0.25)
+
+
+def test_the_command_prints_and_writes_the_table(toy_data, tmp_path, capsys):
+    runs = [make_run(toy_data, tmp_path / name, name) for name in ("lstm", "tcnlm")]
+    out = tmp_path / "gains.csv"
+    command.main(command.parser().parse_args([*map(str, runs), "--out", str(out)]))
+    printed = capsys.readouterr().out
+    assert "by place in the sentence" in printed
+    with out.open() as file:
+        rows = list(csv.DictReader(file))
+    assert rows[0]["name"] == "all targets"
+    assert f"{float(rows[0]['gain']):.4f}" in printed
+
+
+def test_runs_that_cannot_be_compared_are_refused(toy_data, tmp_path, monkeypatch):
+    run = make_run(toy_data, tmp_path / "lstm", "lstm")
+    options = command.parser().parse_args([str(run), str(run)])
+    monkeypatch.setattr(command.runs, "load", lambda run: object())
+    with pytest.raises(InputError, match="lstm: predicts no sentences"):
+        command.main(options)
+    other = Dataset(toy_data)
+    other.meta = {**other.meta, "fingerprint": "another"}
+    data = iter([Dataset(toy_data), other])
+    monkeypatch.setattr(command.runs, "open_data", lambda *_: next(data))
+    with pytest.raises(InputError, match="trained on different DATA"):
+        command.main(options)

@@ -33,14 +33,18 @@ class Peak(NamedTuple):
         return self.training - self.before
 
 
-def peak_memory(data: Path, name: str, settings: dict[str, Any], steps: int) -> Peak:
+def peak_memory(
+    data: Path, name: str, settings: dict[str, Any], steps: int, batch_size: int = 64
+) -> Peak:
     """Return the peak over training steps, a checkpoint and a validation."""
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        return pool.submit(_train, data, name, settings, steps).result()
+        return pool.submit(_train, data, name, settings, steps, batch_size).result()
 
 
-def _train(data: Path, name: str, settings: dict[str, Any], steps: int) -> Peak:
-    before, loop = _peak(), Training()
+def _train(
+    data: Path, name: str, settings: dict[str, Any], steps: int, batch_size: int
+) -> Peak:
+    before, loop = _peak(), Training(batch_size=batch_size)
     keep_memory()
     make_reproducible(seed=1)
     dataset = Dataset(data)

@@ -9,7 +9,7 @@ import tensorflow as tf
 from tensorflow.python.framework import op_callbacks
 from tiny import make_model
 
-from benchmarks import bench, documents, floor, rates, train_step
+from benchmarks import bench, documents, floor, hierarchy, rates, train_step
 from benchmarks.memory import Peak
 from benchmarks.synthetic import Corpus, write_data
 from benchmarks.systems import Products, fastest
@@ -202,3 +202,18 @@ def test_the_table_of_documents_has_every_system_beside_the_floor(data):
     assert rows == [*documents.OBJECTIVES, documents.FLOOR, "gensim's LDA, a pass"]
     floor = table.split("\n")[2 + rows.index(documents.FLOOR)]
     assert floor.endswith("| 1.00 |")
+
+
+def test_products_of_a_hierarchy_by_hand(data):
+    sizes = {"units": (6, 5), "num_topics": (3, 2), "embedding_size": 4}
+    model = hierarchy.make_model(
+        "rgbn_rnn", Dataset(data).vocabulary, {**sizes, "cutoffs": (20,)}
+    )
+    targets = np.zeros([1, 8, 3], np.int32)
+    targets[0, :2] = [[5, 30, 2], [7, 2, 0]]  # two sentences, a target in the tail
+    products = hierarchy.step_products(model, {"targets": targets})
+    below = 6 * (4 * 4 * 6 + 6 * 4 * 6 + 6 * 3 * 6) + 2 * 3 * 3 * 6
+    above = 6 * (6 * 4 * 5 + 5 * 4 * 5 + 5 * 3 * 5) + 2 * 2 * 3 * 5
+    tail = int(11 / 4)
+    softmax = 5 * 11 * 21 + 11 * tail + tail * (len(model.vocabulary) - 20)
+    assert floor.total(products) == 3 * 2 * (below + above + softmax)

@@ -15,7 +15,7 @@ from tcnlm.coherence.reference import Reference
 from tcnlm.coherence.summary import scored_words
 from tcnlm.coherence.table import describe, table
 from tcnlm.coherence.topic_lists import TopicList, read_topics
-from tcnlm.files import write_json
+from tcnlm.files import check_writable, write_json, writing
 
 Figures = list[dict[str, Any]]
 
@@ -91,8 +91,7 @@ def _check_together(options: argparse.Namespace) -> None:
     if options.vocabulary and not options.save_counts:
         raise InputError("--vocabulary says what to keep: give --save-counts too")
     for path in filter(None, (options.save_counts, options.json)):
-        if not path.absolute().parent.is_dir():
-            raise InputError(f"{path}: there is no folder {path.parent}")
+        check_writable(path)
 
 
 def _add_c_npmi(figures: Figures, reference: Reference, top: int) -> None:
@@ -113,10 +112,12 @@ def _add_c_npmi(figures: Figures, reference: Reference, top: int) -> None:
 def _report(
     figures: Figures, stated: dict[str, Any], options: argparse.Namespace
 ) -> None:
+    if options.json:
+        with writing(options.json):
+            write_json(options.json, {"protocol": stated, "results": figures})
     tables = [table(one, options.top) for one in figures]
     print("\n\n".join([*tables, describe(stated)]))
     if options.json:
-        write_json(options.json, {"protocol": stated, "results": figures})
         print(f"written to {options.json}")
 
 

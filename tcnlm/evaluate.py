@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from preprocessing.errors import InputError, errors_reported
+from preprocessing.errors import InputError, add_debug, errors_reported
 from tcnlm.data.contexts import RULES
 from tcnlm.files import check_folder, check_writable
 from tcnlm.process import command_line, keep_memory
@@ -146,6 +146,7 @@ def parser() -> argparse.ArgumentParser:
     add("--export", metavar="FOLDER", type=Path, help=exported)
     add("--record", metavar="FILE", type=Path, help=record)
     add("--corpus", choices=corpora(), help=corpus)
+    add_debug(parsed)
     return parsed
 
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from preprocessing.errors import errors_reported
+from preprocessing.errors import add_debug, errors_reported
 from tcnlm.generation.saved_model import check_free, export
 from tcnlm.training.runs import load, read_config
 from tcnlm.training.weights import WEIGHTS, digest_of
@@ -30,6 +30,7 @@ def parser() -> argparse.ArgumentParser:
     add = parsed.add_argument
     add("run", metavar="RUN", type=Path, help="folder made by train.py")
     add("--out", metavar="FOLDER", type=Path, help="default: RUN/saved_model")
+    add_debug(parsed)
     return parsed
 
 

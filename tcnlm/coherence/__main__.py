@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from preprocessing.errors import InputError, errors_reported
+from preprocessing.errors import InputError, add_debug, errors_reported
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.coherence import NEVER, TOPS, WINDOW, measure, protocol, save_counts
 from tcnlm.coherence.reference import Reference
@@ -75,6 +75,7 @@ def parser() -> argparse.ArgumentParser:
     vocabulary = "with --save-counts: count the topic words of this DATA folder too"
     add("--vocabulary", metavar="DATA", type=Path, help=vocabulary)
     add("--json", metavar="FILE", type=Path, help="write all figures here")
+    add_debug(parsed)
     return parsed
 
 

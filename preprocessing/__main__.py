@@ -16,7 +16,7 @@ from preprocessing.arguments import (
     settings_of,
 )
 from preprocessing.checks import verify
-from preprocessing.errors import InputError
+from preprocessing.errors import InputError, errors_reported
 from preprocessing.pipeline import preprocess
 from preprocessing.table import table
 
@@ -52,7 +52,9 @@ def main(arguments: list[str]) -> int:
 def run() -> None:
     """Run the program on the command line's arguments."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    sys.exit(main(sys.argv[1:]))
+    with errors_reported():
+        status = main(sys.argv[1:])
+    sys.exit(status)
 
 
 if __name__ == "__main__":

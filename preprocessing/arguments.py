@@ -10,7 +10,7 @@ from pathlib import Path
 
 from preprocessing import corpora
 from preprocessing.encode import CONTEXTS
-from preprocessing.errors import InputError
+from preprocessing.errors import InputError, add_debug
 from preprocessing.pipeline import Settings
 from preprocessing.sources import FORMATS, Fields
 from preprocessing.splits import DEFAULT_FRACTIONS
@@ -176,6 +176,7 @@ def parser() -> argparse.ArgumentParser:
     _add_vocabularies(result.add_argument_group("vocabularies"))
     _add_sequences(result.add_argument_group("sequences and their contexts"))
     _add_run(result.add_argument_group("run"))
+    add_debug(result)
     return result
 
 

@@ -1,10 +1,18 @@
-"""The one error that bad input raises, and how a program ends with it."""
+"""The one error that bad input raises, and how a program ends with it or another."""
 
 from __future__ import annotations
 
+import argparse
+import os
 import sys
+import tempfile
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from errno import ENOSPC
+
+DEBUG = "--debug"
+INTERRUPTED, CLOSED = 130, 141  # 128 + SIGINT, SIGPIPE: as if the signal had ended it
 
 
 class InputError(ValueError):
@@ -13,9 +21,55 @@ class InputError(ValueError):
 
 @contextmanager
 def errors_reported(*others: type[Exception]) -> Iterator[None]:
-    """End the program with status 2 and one line for an `InputError` or another."""
+    """End the program with status 2 and one line for an `InputError` or another.
+
+    So it ends for a file that the system refuses, and with status 1 for what nothing
+    foresaw; the line then names a file with the traceback, which --debug on the command
+    line shows. Where no one reads its output any more it ends without a word.
+    """
     try:
         yield
+        print(end="", flush=True)  # here, or Python would complain as it exits
     except (InputError, *others) as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+        _end(2, f"error: {error}")
+    except BrokenPipeError:
+        _end(CLOSED)
+    except KeyboardInterrupt:
+        _end(INTERRUPTED, "interrupted")
+    except Exception as error:
+        if DEBUG in sys.argv:
+            raise
+        if isinstance(error, OSError) and (error.filename or error.errno == ENOSPC):
+            _end(2, f"error: {error.filename or 'output'}: {error.strerror}")
+        _end(1, f"error: {_reason(error)} ({_traceback_in()}; or add {DEBUG})")
+
+
+def add_debug(parser: argparse.ArgumentParser) -> None:
+    """Add --debug to a program whose errors are reported."""
+    purpose = "show the traceback of an error that nothing foresaw"
+    parser.add_argument(DEBUG, action="store_true", help=purpose)
+
+
+def _end(status: int, line: str = "") -> None:
+    if line:
+        print(line, file=sys.stderr)
+    try:
+        print(end="", flush=True)
+    except OSError:  # what is left to be written would fail again as Python exits
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(status)
+
+
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+
+
+def _traceback_in() -> str:
+    """Write the traceback to a file and say where."""
+    kept = {"prefix": "traceback-", "suffix": ".txt", "delete": False}
+    try:
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", **kept) as file:
+            file.write(traceback.format_exc())
+    except OSError as error:
+        return f"no room for its traceback: {error}"
+    return f"not foreseen; its traceback is in {file.name}"

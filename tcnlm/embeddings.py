@@ -9,14 +9,16 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from preprocessing.errors import errors_reported
+from preprocessing.errors import add_debug, errors_reported
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.word_vectors import train_vectors, write_vectors
+from tcnlm.files import check_writable
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Make the vectors and write the file."""
     options = parser().parse_args(arguments)
+    check_writable(options.out)
     dataset = Dataset(options.data)
     vectors = train_vectors(dataset, options.size, options.seed)
     write_vectors(options.out, vectors, dataset.vocabulary.words)
@@ -42,6 +44,7 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--seed", metavar="N", type=int, default=1, help="that of the runs (default: 1)"
     )
+    add_debug(parsed)
     return parsed
 
 

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from preprocessing.errors import InputError, errors_reported
+from preprocessing.errors import InputError, add_debug, errors_reported
 from tcnlm.data.contexts import RULES
+from tcnlm.files import check_folder, check_writable
 from tcnlm.process import command_line, keep_memory
 from tcnlm.report.published import corpora
 
@@ -36,8 +37,7 @@ def main(options: argparse.Namespace, command: str) -> None:
         raise InputError("--record takes one RUN, a file each")
     if options.features and len(options.run) > 1:
         raise InputError("--features takes one RUN, a file each")
-    if options.export and options.export.is_file():
-        raise InputError(f"--export {options.export}: is a file; give a folder")
+    _check_outputs(options)
     files = tuple(options.reference)
     processes = os.cpu_count() or 1
     reference = Reference(files, options.field, processes, options.counts)
@@ -58,19 +58,38 @@ def main(options: argparse.Namespace, command: str) -> None:
     _write_asked(options, measured)
 
 
+def _check_outputs(options: argparse.Namespace) -> None:
+    """Refuse, before hours of measuring, what is no RUN or cannot be written."""
+    from tcnlm.evaluation.evaluate import kept_as
+    from tcnlm.training.runs import read_config
+
+    for run in options.run:
+        read_config(run)
+        *files, figures = kept_as(run, options.split)
+        for path in files:
+            check_writable(path)
+        check_folder(figures)
+    for path in filter(None, (options.features, options.record)):
+        check_writable(path)
+    if options.report:
+        check_writable(options.report, parents=True)
+    if options.export:
+        check_folder(options.export)
+
+
 def _write_asked(options: argparse.Namespace, measured: Sequence[Measured]) -> None:
     """Write what is about all RUNs, and the record of the one."""
     from tcnlm.report.exported import export
     from tcnlm.report.page import write_report
     from tcnlm.report.records import write_record
 
+    if options.record:
+        write_record(options.run[0], measured[0].evaluation, options.record)
     if options.report:
         write_report(measured, options.report)
     if options.export:
         export(measured, options.export)
-    if options.record:
-        write_record(options.run[0], measured[0].evaluation, options.record)
-    for path in filter(None, (options.report, options.export, options.record)):
+    for path in filter(None, (options.record, options.report, options.export)):
         print(f"written to {path}")
 
 
@@ -127,6 +146,7 @@ def parser() -> argparse.ArgumentParser:
     add("--export", metavar="FOLDER", type=Path, help=exported)
     add("--record", metavar="FILE", type=Path, help=record)
     add("--corpus", choices=corpora(), help=corpus)
+    add_debug(parsed)
     return parsed
 
 

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
-from preprocessing.errors import errors_reported
-from tcnlm.generation.saved_model import export
+from preprocessing.errors import add_debug, errors_reported
+from tcnlm.generation.saved_model import check_free, export
 from tcnlm.training.runs import load, read_config
 from tcnlm.training.weights import WEIGHTS, digest_of
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Export the model of a RUN."""
-    parser = argparse.ArgumentParser(description="Write a RUN's model as a SavedModel.")
-    parser.add_argument("run", metavar="RUN", help="folder made by train.py")
-    parser.add_argument("--out", metavar="FOLDER", help="default: RUN/saved_model")
-    options = parser.parse_args()
+    options = parser().parse_args(arguments)
     settings = read_config(options.run)["data"]["settings"]
-    folder = Path(options.out or Path(options.run) / "saved_model")
+    folder = options.out or options.run / "saved_model"
+    check_free(folder)
     model = load(options.run)
     sizes = settings["sequence_length"], settings["context_words"]
-    export(model, folder, *sizes, source=digest_of(Path(options.run) / WEIGHTS))
+    export(model, folder, *sizes, source=digest_of(options.run / WEIGHTS))
     print(f"{folder}: written")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parsed = argparse.ArgumentParser("python -m tcnlm.export", description=__doc__)
+    add = parsed.add_argument
+    add("run", metavar="RUN", type=Path, help="folder made by train.py")
+    add("--out", metavar="FOLDER", type=Path, help="default: RUN/saved_model")
+    add_debug(parsed)
+    return parsed
 
 
 if __name__ == "__main__":

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from preprocessing.errors import InputError
 
@@ -76,6 +80,46 @@ def _reason(error: Exception) -> str:
     """Return what stopped a writer, as the system says it; TensorFlow adds to that."""
     text = getattr(error, "strerror", None) or str(error).partition("\n")[0]
     return text.split("; ")[-1].partition(" [Op:")[0]
+
+
+def check_writable(path: Path, parents: bool = False) -> None:
+    """Raise InputError where a file cannot be written, before hours of work for it.
+
+    parents: missing folders will be made.
+    """
+    with writing(path):
+        if not parents and not path.parent.is_dir():
+            raise InputError(f"{path}: there is no folder {path.parent}")
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path}: is no file; give the name of one")
+    check_folder(path.parent)
+
+
+def check_folder(path: Path) -> None:
+    """Raise InputError where a folder, made if need be, will take no files."""
+    with writing(path):
+        above = next(p for p in (path, *path.absolute().parents) if p.exists())
+        if not above.is_dir():
+            raise InputError(f"{path}: {above} is no folder")
+        tempfile.TemporaryFile(dir=above).close()
+
+
+def write_file(path: Path, content: bytes | memoryview) -> None:
+    """Write a file aside, then rename; missing folders are made.
+
+    Raises InputError where it cannot be written.
+    """
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as aside:
+            aside.write_bytes(content)
+
+
+def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
+    """Write arrays as an .npz file, as `write_file` does."""
+    content = io.BytesIO()  # a zip file cannot be closed on a full disk
+    np.savez(content, **arrays)
+    write_file(path, content.getbuffer())
 
 
 def write_json(path: Path, content: Any) -> None:

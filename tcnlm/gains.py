@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from preprocessing.errors import InputError, errors_reported
+from preprocessing.errors import InputError, add_debug, errors_reported
 from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation.gains import Gain, gains, target_nats
 from tcnlm.models.base import LanguageModel
@@ -90,6 +90,7 @@ def parser() -> argparse.ArgumentParser:
     add("--split", choices=("test", "valid", "train"), default="test")
     add("--data", metavar="DATA", type=Path, help="the runs' data, if it was moved")
     add("--out", metavar="FILE", type=Path, help="the table, .csv or .jsonl, too")
+    add_debug(parsed)
     return parsed
 
 

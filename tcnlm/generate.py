@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from preprocessing.errors import errors_reported
+from preprocessing.errors import add_debug, errors_reported
 from tcnlm.generation import requests as generation
 from tcnlm.generation.decoding import METHODS
 from tcnlm.process import keep_memory
@@ -63,6 +63,7 @@ def parser() -> argparse.ArgumentParser:
     add("--seed", type=int, help="of sampling (default: another each time)")
     add("--no-unk", dest="allow_unknown", action="store_false", help="without <unk>")
     add("--json", action="store_true", help="print a JSON object a line")
+    add_debug(parsed)
     return parsed
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from preprocessing.corpora import read_files
-from preprocessing.errors import InputError, errors_reported
+from preprocessing.errors import InputError, add_debug, errors_reported
 from preprocessing.parallel import chunks
 from preprocessing.sources import FORMATS, Document, Fields
 from tcnlm.evaluation.inferred import Table
@@ -97,6 +97,7 @@ def parser() -> argparse.ArgumentParser:
     add("--id", metavar="NAME", help="jsonl: the field of a document's name")
     add("--headers", choices=("keep", "drop"), default="keep", help=headers)
     add("--by-label", metavar="FILE", type=Path, help=by_label)
+    add_debug(parsed)
     return parsed
 
 

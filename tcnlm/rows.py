@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from preprocessing.errors import InputError
-from tcnlm.files import replacing
+from tcnlm import files
 
 Row = dict[str, Any]  # column to value; None where there is none
 
 
 def check_writable(path: Path) -> None:
-    """Refuse a file that is of no known kind or in no folder."""
+    """Refuse a file that is of no known kind or cannot be written."""
     if path.suffix not in WRITERS:
         raise InputError(f"{path}: its name must end in {' or '.join(WRITERS)}")
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {path.parent}")
+    files.check_writable(path)
 
 
 @contextlib.contextmanager
@@ -30,8 +29,12 @@ def row_writer(path: Path) -> Iterator[Callable[[Row], None]]:
     The file is there as a whole, when all have been written, or not at all.
     """
     check_writable(path)
-    with replacing(path) as aside, open(aside, "w", encoding="utf-8", newline="") as f:
-        yield WRITERS[path.suffix](f)
+    with (
+        files.writing(path),
+        files.replacing(path) as aside,
+        open(aside, "w", encoding="utf-8", newline="") as file,
+    ):
+        yield WRITERS[path.suffix](file)
 
 
 def _csv(file: TextIO) -> Callable[[Row], None]:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from preprocessing.errors import InputError, errors_reported
+from preprocessing.errors import InputError, add_debug, errors_reported
 from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation.measures import judge
 from tcnlm.generation.saved_model import export, is_export_of
@@ -164,6 +164,7 @@ def parser() -> argparse.ArgumentParser:
     seed, number = whole_number(0, 2**31 - 1), whole_number(0, cores())
     add("--seed", type=seed, help=f"of all that is random (default: {SEED})")
     add("--threads", type=number, help="cores to use (default: 0, all)")
+    add_debug(parsed)
     return parsed
 
 

@@ -1,8 +1,27 @@
-"""How a program ends when what it is given is bad."""
+"""How a program ends: what it is given is bad, unforeseen, or nobody reads it."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+import toy
 
 from preprocessing.errors import InputError, errors_reported
+
+PROGRAM = """
+import sys
+from preprocessing.errors import errors_reported
+with errors_reported():
+    {}
+"""
+
+
+def run(statement, *arguments, **options):
+    line = [sys.executable, "-c", PROGRAM.format(statement), *arguments]
+    quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.run(line, cwd=toy.ROOT, **{**quiet, **options})
 
 
 @pytest.mark.parametrize("error", [InputError, ArithmeticError])
@@ -13,6 +32,83 @@ def test_a_program_ends_with_status_2_and_one_line(error, capsys):
     assert capsys.readouterr() == ("", "error: corpus.txt:3: not UTF-8\n")
 
 
-def test_an_error_of_ours_is_not_hidden():
-    with pytest.raises(ArithmeticError), errors_reported():
-        raise ArithmeticError("not the user's")
+def test_what_nothing_foresaw_ends_in_one_line_that_names_its_traceback(capsys):
+    with pytest.raises(SystemExit) as ended, errors_reported():
+        raise ArithmeticError("not the user's\nbut ours")
+    assert ended.value.code == 1
+    line = capsys.readouterr().err
+    found = re.fullmatch(
+        r"error: ArithmeticError: not the user's \(not foreseen; its traceback is in "
+        r"(.*\.txt); or add --debug\)\n",
+        line,
+    )
+    path = Path(found[1])
+    assert __file__ in path.read_text()
+    path.unlink()
+
+
+def test_debug_shows_the_traceback_itself():
+    done = run("1 / 0", "--debug")
+    assert done.returncode == 1
+    assert done.stderr.startswith("Traceback")
+    assert done.stderr.endswith("ZeroDivisionError: division by zero\n")
+
+
+def test_an_unforeseen_error_without_room_for_its_traceback_is_one_line_too():
+    done = run("import tempfile; tempfile.tempdir = '/nowhere'; 1 / 0")
+    assert done.returncode == 1
+    [line] = done.stderr.splitlines()
+    assert "ZeroDivisionError: division by zero (no room for its traceback" in line
+
+
+def test_a_file_that_the_system_refuses_is_named(capsys, tmp_path):
+    with pytest.raises(SystemExit) as ended, errors_reported():
+        (tmp_path / "none" / "file").write_text("")
+    assert ended.value.code == 2
+    line = f"error: {tmp_path}/none/file: No such file or directory\n"
+    assert capsys.readouterr().err == line
+
+
+def test_ctrl_c_ends_in_one_word(capsys):
+    with pytest.raises(SystemExit) as ended, errors_reported():
+        raise KeyboardInterrupt
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+@pytest.mark.parametrize("rows", [1, 10**5])
+def test_output_that_nobody_reads_ends_the_program_without_a_word(rows):
+    line = [sys.executable, "-c", PROGRAM.format(f"print('row\\n' * {rows})")]
+    pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(line, cwd=toy.ROOT, **pipe) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+@pytest.mark.parametrize("rows", [1, 10**5])
+def test_output_without_room_ends_the_program_in_one_line(rows):
+    with open("/dev/full", "w") as full:
+        done = run(f"print('row\\n' * {rows})", stdout=full)
+    assert done.returncode == 2
+    assert done.stderr == "error: output: No space left on device\n"
+
+
+def test_closed_output_is_no_error():
+    line = f"{sys.executable} -c '{PROGRAM.format('print(1)')}' >&-"
+    done = subprocess.run(line, shell=True, cwd=toy.ROOT, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+PROGRAMS = "train.py evaluate.py generate.py".split()
+MODULES = "preprocessing tcnlm.coherence tcnlm.embeddings tcnlm.export tcnlm.gains"
+
+
+@pytest.mark.parametrize("name", [*PROGRAMS, *MODULES.split(), "tcnlm.infer"])
+def test_every_program_has_it(name):
+    source = "tcnlm." + name[:-3] if name in PROGRAMS else name
+    module = __import__(source, fromlist=["parser"])
+    if not hasattr(module, "parser"):
+        main = ".arguments" if name == "preprocessing" else ".__main__"
+        module = __import__(source + main, fromlist=["parser"])
+    assert "--debug" in module.parser().format_help()

@@ -4,10 +4,14 @@ import numpy as np
 import tensorflow as tf
 
 from preprocessing.vocabulary import SPECIALS, Vocabulary
+from tcnlm.data.dataset import Dataset
 from tcnlm.files import write_json
 from tcnlm.models import model_class
 from tcnlm.settings import names
-from tcnlm.training.runs import FORMAT_VERSION, WEIGHTS
+from tcnlm.training.runs import FORMAT_VERSION, WEIGHTS, new_config, open_run
+from tcnlm.training.runs import make_model as model_of
+from tcnlm.training.settings import Training
+from tcnlm.training.weights import save_weights
 
 TOPIC_WORDS = "ship sea sail bread oven cook judge court trial naïve".split()
 WORDS = [*SPECIALS, *"the of a , . 's n't does u.s. mr.".split(), *TOPIC_WORDS]
@@ -46,6 +50,17 @@ def make_run(folder, name="tcnlm"):
     model.vocabulary.save(folder)
     model.save_weights(folder / WEIGHTS)
     return model
+
+
+def make_run_on(data, folder, name="tcnlm"):
+    """Write a RUN on a DATA folder as train.py leaves it, but untrained."""
+    dataset, kind = Dataset(data), model_class(name)
+    values = {k: tuple(v) if isinstance(v, list) else v for k, v in kind.TINY.items()}
+    command = "python train.py"
+    config = new_config(name, kind.Config(**values), Training(), dataset, 1, command)
+    open_run(folder, config, dataset.vocabulary)
+    save_weights(model_of(config, dataset.vocabulary), folder)
+    return folder
 
 
 def log_prob(model, ids, context):

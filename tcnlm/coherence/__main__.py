@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from preprocessing.errors import InputError, errors_reported
+from preprocessing.errors import InputError, add_debug, errors_reported
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.coherence import NEVER, TOPS, WINDOW, measure, protocol, save_counts
 from tcnlm.coherence.reference import Reference
 from tcnlm.coherence.summary import scored_words
 from tcnlm.coherence.table import describe, table
 from tcnlm.coherence.topic_lists import TopicList, read_topics
-from tcnlm.files import write_json
+from tcnlm.files import check_writable, write_json, writing
 
 Figures = list[dict[str, Any]]
 
@@ -75,6 +75,7 @@ def parser() -> argparse.ArgumentParser:
     vocabulary = "with --save-counts: count the topic words of this DATA folder too"
     add("--vocabulary", metavar="DATA", type=Path, help=vocabulary)
     add("--json", metavar="FILE", type=Path, help="write all figures here")
+    add_debug(parsed)
     return parsed
 
 
@@ -91,8 +92,7 @@ def _check_together(options: argparse.Namespace) -> None:
     if options.vocabulary and not options.save_counts:
         raise InputError("--vocabulary says what to keep: give --save-counts too")
     for path in filter(None, (options.save_counts, options.json)):
-        if not path.absolute().parent.is_dir():
-            raise InputError(f"{path}: there is no folder {path.parent}")
+        check_writable(path)
 
 
 def _add_c_npmi(figures: Figures, reference: Reference, top: int) -> None:
@@ -113,10 +113,12 @@ def _add_c_npmi(figures: Figures, reference: Reference, top: int) -> None:
 def _report(
     figures: Figures, stated: dict[str, Any], options: argparse.Namespace
 ) -> None:
+    if options.json:
+        with writing(options.json):
+            write_json(options.json, {"protocol": stated, "results": figures})
     tables = [table(one, options.top) for one in figures]
     print("\n\n".join([*tables, describe(stated)]))
     if options.json:
-        write_json(options.json, {"protocol": stated, "results": figures})
         print(f"written to {options.json}")
 
 

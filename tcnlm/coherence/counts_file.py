@@ -11,7 +11,7 @@ from scipy import sparse
 
 from preprocessing.errors import InputError
 from tcnlm.coherence.windows import WINDOW, WindowCounts
-from tcnlm.files import replacing
+from tcnlm.files import write_arrays
 
 FORMAT_VERSION = 1
 SCALARS = ("windows", "window", "documents", "tokens")
@@ -30,11 +30,7 @@ def save_counts(path: Path, counts: WindowCounts) -> None:
         "indices": _narrow(pairs.indices),
         "data": _narrow(pairs.data),
     }
-    try:
-        with replacing(path) as aside, aside.open("wb") as file:
-            np.savez(file, **arrays)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+    write_arrays(path, arrays)
 
 
 def load_counts(

@@ -11,7 +11,7 @@ import numpy as np
 from preprocessing.errors import InputError
 from preprocessing.vocabulary import SPECIALS
 from tcnlm.data.dataset import Dataset, Split
-from tcnlm.files import replacing
+from tcnlm.files import replacing, writing
 
 if TYPE_CHECKING:  # gensim takes seconds to import: only where vectors are wanted
     from gensim.models import KeyedVectors
@@ -71,7 +71,7 @@ def write_vectors(path: Path, vectors: KeyedVectors, words: Sequence[str]) -> No
     named = KeyedVectors(vectors.vector_size)
     ids = vectors.index_to_key
     named.add_vectors([words[int(word)] for word in ids], vectors[ids])
-    with replacing(path) as aside:
+    with writing(path), replacing(path) as aside:
         named.save_word2vec_format(str(aside), binary=_is_binary(path))
 
 

@@ -26,7 +26,7 @@ from tcnlm.evaluation.features import document_vectors, write_features
 from tcnlm.evaluation.measures import MEASURES, any_model, both
 from tcnlm.evaluation.subject import Subject
 from tcnlm.evaluation.units import unit_words
-from tcnlm.files import write_json
+from tcnlm.files import write_json, writing
 from tcnlm.generation import specimens
 from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel
 from tcnlm.report.page import draw_run, write_report
@@ -81,12 +81,13 @@ def evaluate_run(
         "versions": {name: version(name) for name in runs.PACKAGES},
         "seconds": round(time.monotonic() - started, 1),
     }
+    file, page, folder = kept_as(run, split)
+    with writing(file):
+        write_json(file, result)
     if features:
         documents = dataset.split(split)
         vectors = document_vectors(model, documents)
         write_features(features, vectors, documents, dataset)
-    file, page, folder = kept_as(run, split)
-    write_json(file, result)
     angles = topics.angles(model) if result["topics"] else None
     measured = draw_run(folder, run, result, config, angles)
     write_report([measured], page)

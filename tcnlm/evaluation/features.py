@@ -10,7 +10,7 @@ import tensorflow as tf
 from tqdm import tqdm
 
 from tcnlm.data.dataset import Dataset, Split
-from tcnlm.files import replacing
+from tcnlm.files import write_arrays
 
 BATCH = 64
 
@@ -47,5 +47,4 @@ def write_features(
         arrays["label_names"] = np.array(data.meta["labels"], np.str_)
     if split.ids is not None:
         arrays["ids"] = np.array(split.ids, np.str_)
-    with replacing(path) as aside, aside.open("wb") as file:
-        np.savez(file, **arrays)
+    write_arrays(path, arrays)

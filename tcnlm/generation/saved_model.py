@@ -35,7 +35,7 @@ from preprocessing.errors import InputError
 from preprocessing.text import RULES
 from preprocessing.vocabulary import EOS, GO, PAD, SPECIALS, UNK, Vocabulary
 from tcnlm.data.contexts import NO_WORD
-from tcnlm.files import replacing, writing
+from tcnlm.files import check_folder, replacing, writing
 from tcnlm.generation.sampling import MAX_LENGTH, draw, forbid, step_seed
 from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel
 
@@ -65,8 +65,7 @@ def export(
     source: a name of its weights, see `is_export_of`.
     """
     folder = Path(folder)
-    if _holds_others(folder):
-        raise InputError(f"{folder}: exists and is no SavedModel; give another --out")
+    check_free(folder)
     program = Program(model, sequence_length, context_words)
     module = tf.Module()
     # The weights and not the model, or Keras would save every layer of it besides.
@@ -74,6 +73,13 @@ def export(
     with writing(folder, tf.errors.OpError), replacing(folder) as aside:
         tf.saved_model.save(module, str(aside), program.signatures())
         (aside / SOURCE).write_text(f"{source}\n", encoding="utf-8")
+
+
+def check_free(folder: Path) -> None:
+    """Raise InputError where a SavedModel cannot be written."""
+    if _holds_others(folder):
+        raise InputError(f"{folder}: exists and is no SavedModel; give another --out")
+    check_folder(folder.parent)
 
 
 def is_export_of(folder: Path, source: str) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from tcnlm.evaluation.measures import BY_KEY, MEASURES, Measure
-from tcnlm.files import replacing
+from tcnlm.files import write_file
 from tcnlm.report.figures import save
 from tcnlm.report.published import size
 from tcnlm.report.sections import Measured
@@ -37,14 +37,12 @@ Row = dict[str, Cell]
 
 def export(runs: Sequence[Measured], folder: Path) -> None:
     """Write tables, figures and references of runs into a folder, a folder a run."""
-    folder.mkdir(parents=True, exist_ok=True)
     names = _names(runs)
     _write_table(folder / "comparison", _comparison(runs, names))
     models = [run.evaluation["model"] for run in runs]
-    _write(folder / "references.bib", references(models))
+    write_file(folder / "references.bib", references(models).encode())
     for name, run in zip(names, runs):
         if run.evaluation["topics"]:
-            (folder / name).mkdir(exist_ok=True)
             _write_table(folder / name / "topics", _topics(run.evaluation["topics"]))
         for title, figure in run.drawn.items():
             for ending in ("svg", "pdf"):
@@ -135,8 +133,8 @@ def _write_table(stem: Path, rows: Sequence[Row]) -> None:
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     writer.writerows([rows[0], *([value for value, _ in r.values()] for r in rows)])
-    _write(stem.with_name(f"{stem.name}.csv"), lines.getvalue())
-    _write(stem.with_name(f"{stem.name}.tex"), latex_table(rows))
+    write_file(stem.with_name(f"{stem.name}.csv"), lines.getvalue().encode())
+    write_file(stem.with_name(f"{stem.name}.tex"), latex_table(rows).encode())
 
 
 def latex_table(rows: Sequence[Row]) -> str:
@@ -157,8 +155,3 @@ def latex_table(rows: Sequence[Row]) -> str:
             "\\end{tabular}\n",
         ]
     )
-
-
-def _write(path: Path, text: str) -> None:
-    with replacing(path) as aside:
-        aside.write_text(text, encoding="utf-8")

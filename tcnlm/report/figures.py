@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, ScalarFormatter
 
-from tcnlm.files import replacing
+from tcnlm.files import write_file
 
 INK, GREY, LIGHT = "#243b53", "#829ab1", "#d9e2ec"
 BLUE, RED = "#1f6f9f", "#c2452d"
@@ -25,9 +25,7 @@ History = dict[str, np.ndarray]  # column -> one value per evaluation
 
 def save(figure: Figure, path: Path) -> None:
     """Write a figure as PNG, SVG or PDF, by the file's name."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as aside:
-        aside.write_bytes(_contents(figure, path.suffix[1:]))
+    write_file(path, _contents(figure, path.suffix[1:]))
 
 
 def png(figure: Figure) -> bytes:

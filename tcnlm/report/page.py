@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tcnlm.evaluation.measures import BY_KEY, MEASURES, Measure
-from tcnlm.files import replacing
+from tcnlm.files import write_file
 from tcnlm.report import figures as draw
 from tcnlm.report.markup import image, note, table
 from tcnlm.report.published import layered, size
@@ -43,9 +43,7 @@ def draw_run(
 
 def write_report(runs: Sequence[Measured], path: Path) -> None:
     """Write a page about one or more runs, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as aside:
-        aside.write_text(render(runs), encoding="utf-8")
+    write_file(path, render(runs).encode())
 
 
 def render(runs: Sequence[Measured]) -> str:

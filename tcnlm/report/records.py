@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tcnlm.files import write_json
+from tcnlm.files import write_json, writing
 from tcnlm.training.runs import read_config, read_history
 
 DATA = ("command", "fingerprint", "vocabulary_size", "topic_vocabulary_size", "splits")
@@ -44,4 +44,5 @@ def _without_text(evaluation: Mapping[str, Any]) -> dict[str, Any]:
 
 def write_record(run: Path, evaluation: Mapping[str, Any], file: Path) -> None:
     """Write a results file, whole or not at all."""
-    write_json(file, record(run, evaluation))
+    with writing(file):
+        write_json(file, record(run, evaluation))

@@ -1,0 +1,134 @@
+"""Programs refuse what they cannot write before they work, and leave nothing half."""
+
+import json
+import shlex
+
+import pytest
+import tiny
+from test_full_disk import contents, room_for
+
+from preprocessing.errors import InputError
+from tcnlm import embeddings, evaluate, export, gains, infer
+from tcnlm.coherence import __main__ as coherence
+from tcnlm.evaluation import evaluate as evaluation
+from tcnlm.files import write_json
+from tcnlm.report import figures
+
+
+@pytest.fixture
+def run(toy_data, tmp_path):
+    return tiny.make_run_on(toy_data, tmp_path / "RUN")
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """Be in a folder with a text, topics and what stands in the way of outputs."""
+    place = tmp_path / "place"
+    for name in ("folder.csv", "DATA"):
+        (place / name).mkdir(parents=True)
+    for name in ("file", "topics.txt", "text.txt"):
+        (place / name).write_text("ship sea\n")
+    monkeypatch.chdir(place)
+    monkeypatch.setattr(coherence.os, "cpu_count", lambda: 1)
+    return place
+
+
+PROGRAMS = {
+    "evaluate": lambda line: evaluate.main(evaluate.parser().parse_args(line), ""),
+    "export": export.main,
+    "embeddings": embeddings.main,
+    "coherence": coherence.main,
+    "infer": lambda line: infer.main(infer.parser().parse_args(line)),
+    "gains": lambda line: gains.main(gains.parser().parse_args(line)),
+}
+FILES = {
+    "evaluate RUN --record": "evaluate",
+    "evaluate RUN --features": "evaluate",
+    "embeddings DATA --out": "embeddings",
+    "coherence topics.txt --reference text.txt --json": "coherence",
+    "coherence topics.txt --reference text.txt --save-counts": "coherence",
+    "infer RUN --input text.txt --out": "infer",
+    "gains RUN RUN --out": "gains",
+}
+NO_FILE = {
+    "none/out.csv": "there is no folder none",
+    "file/out.csv": "there is no folder file",
+    "folder.csv": "is no file",
+    "a" * 300 + ".csv": "cannot be written: File name too long",
+}
+FOLDERS = ["evaluate RUN --report", "evaluate RUN --export", "export RUN --out"]
+
+
+def start(line, run):
+    program, *arguments = [str(run) if w == "RUN" else w for w in shlex.split(line)]
+    return PROGRAMS[program](arguments)
+
+
+@pytest.mark.parametrize("path", NO_FILE)
+@pytest.mark.parametrize("line", FILES)
+def test_a_file_that_cannot_be_written_is_refused_before_work(line, path, run, place):
+    before = contents(place.parent)
+    with pytest.raises(InputError, match=f"{path}: {NO_FILE[path]}"):
+        start(f"{line} {path}", run)
+    assert contents(place.parent) == before
+
+
+@pytest.mark.parametrize("line", FOLDERS)
+def test_a_place_below_a_file_is_refused_before_work(line, run, place):
+    before = contents(place.parent)
+    with pytest.raises(InputError, match="file.*: .*file is no folder"):
+        start(f"{line} file/below/it", run)
+    assert contents(place.parent) == before
+
+
+@pytest.mark.parametrize("name", ["evaluation.json", "report.html"])
+def test_evaluation_is_refused_where_a_folder_has_its_files_name(name, run, place):
+    (run / name).mkdir()
+    with pytest.raises(InputError, match=f"{name}: is no file"):
+        start("evaluate RUN", run)
+
+
+def test_figures_without_room_are_named_and_leave_nothing(run, monkeypatch):
+    def write(path, content):
+        with room_for(1000):  # here alone: TensorFlow compiles through files
+            write_json(path, content)
+
+    monkeypatch.setattr(evaluation, "write_json", write)
+    before = contents(run)
+    with pytest.raises(InputError, match="evaluation.json: cannot be written"):
+        evaluation.evaluate_run(run)
+    assert contents(run) == before
+
+
+def test_figures_are_written_before_pictures_are_drawn(run, monkeypatch):
+    def fail(figure, path):
+        raise InputError("no room for pictures")
+
+    monkeypatch.setattr(figures, "save", fail)
+    with pytest.raises(InputError, match="no room"):
+        evaluation.evaluate_run(run)
+    assert json.loads((run / "evaluation.json").read_text())["perplexity"] > 1
+
+
+def test_a_picture_without_room_is_named_and_leaves_nothing(tmp_path):
+    figure = figures.compared_curves({"a": {}})
+    path = tmp_path / "figures" / "a.png"
+    refused = pytest.raises(InputError, match="a.png: cannot be written: File too")
+    with room_for(100), refused:
+        figures.save(figure, path)
+    assert contents(tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "coherence topics.txt --reference text.txt --json out",
+        "coherence topics.txt --reference text.txt --save-counts out",
+        "embeddings TOY --size 20 --out out",
+    ],
+)
+def test_an_output_without_room_is_named_and_leaves_nothing(line, toy_data, place):
+    before = contents(place)
+    with room_for(50), pytest.raises(InputError, match="^out: cannot be written"):
+        start(line.replace("TOY", str(toy_data)), None)
+    assert contents(place) == before

@@ -37,6 +37,8 @@ def main(options: argparse.Namespace, command: str) -> None:
         raise InputError("--record takes one RUN, a file each")
     if options.features and len(options.run) > 1:
         raise InputError("--features takes one RUN, a file each")
+    if options.baseline:
+        options.run = _first(options.baseline, options.run)
     _check_outputs(options)
     files = tuple(options.reference)
     processes = os.cpu_count() or 1
@@ -56,6 +58,14 @@ def main(options: argparse.Namespace, command: str) -> None:
         file, page, _ = kept_as(run, options.split)
         print(f"written to {file} and {page}")
     _write_asked(options, measured)
+
+
+def _first(baseline: Path, paths: Sequence[Path]) -> list[Path]:
+    """Return the runs with the baseline before the others."""
+    if baseline not in paths:
+        names = ", ".join(map(str, paths))
+        raise InputError(f"--baseline {baseline}: is none of the RUNs {names}")
+    return [baseline, *(path for path in paths if path != baseline)]
 
 
 def _check_outputs(options: argparse.Namespace) -> None:
@@ -120,6 +130,7 @@ def parser() -> argparse.ArgumentParser:
     features = "write vectors, labels and ids of the split's documents (.npz)"
     worth = "perplexity with the mean topics and with another document's, too"
     recovery = "how many topics are inferred again from sentences written from them"
+    baseline = "of the RUNs, what the others are compared with (default: the first)"
     corpus = "the paper's name of the data, to show its figures beside these"
     context = "what topics are inferred from (default: as in training); see "
     context += "python -m preprocessing --help"
@@ -143,6 +154,7 @@ def parser() -> argparse.ArgumentParser:
     add("--classify", dest="classification", action="store_true", help=classify)
     add("--features", metavar="FILE", type=Path, help=features)
     add("--report", metavar="FILE", type=Path, help="one page about all RUNs")
+    add("--baseline", metavar="RUN", type=Path, help=baseline)
     add("--export", metavar="FOLDER", type=Path, help=exported)
     add("--record", metavar="FILE", type=Path, help=record)
     add("--corpus", choices=corpora(), help=corpus)

@@ -26,6 +26,7 @@ from tcnlm.training.checkpoints import saved
 from tcnlm.training.differences import FREE, resume_command
 from tcnlm.training.divergence import NotFiniteError
 from tcnlm.training.interrupts import Interrupted, interrupts
+from tcnlm.training.one_by_one import one_by_one
 from tcnlm.training.ownership import owned
 from tcnlm.training.runs import (
     TRAINED,
@@ -161,8 +162,10 @@ def parser() -> argparse.ArgumentParser:
         "from the training text, or from a file; short for --set embeddings=...",
     )
     add("--preset", choices=sorted(PRESETS), help="sizes to start from, listed below")
+    seeds = "train with each, one after the other, into RUN/seed-S"
     seed, number = whole_number(0, 2**31 - 1), whole_number(0, cores())
     add("--seed", type=seed, help=f"of all that is random (default: {SEED})")
+    add("--seeds", metavar="S", nargs="+", type=seed, help=seeds)
     add("--threads", type=number, help="cores to use (default: 0, all)")
     add_debug(parsed)
     return parsed
@@ -178,14 +181,32 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     for name in ("model", "preset", "seed", "embeddings"):
         if options.resume and given[name] is not None:
             parsed.error(f"--{name}: leave it out, RUN has its own with --resume")
+    seeds = options.seeds or []
+    if seeds and (options.resume or options.seed is not None):
+        parsed.error("--seeds: needs --out, and stands for --seed")
+    if len(set(seeds)) < len(seeds):
+        parsed.error("--seeds: one stands there twice")
     if options.embeddings:
         options.set.append(f"embeddings={options.embeddings}")
     return options
 
 
+def seed_command(options: argparse.Namespace, seed: int) -> list[str]:
+    """Return the arguments that train with one of several seeds."""
+    given = {"model": options.model, "preset": options.preset, "seed": seed}
+    given["threads"] = options.threads
+    named = [[f"--{n}", str(v)] for n, v in given.items() if v is not None]
+    chosen = ["--debug"] if options.debug else []
+    chosen += ["--set", *options.set] if options.set else []
+    out = Path(options.out) / f"seed-{seed}"
+    return [options.data, "--out", str(out), *sum(named, []), *chosen]
+
+
 def run() -> None:
     """Run the program on the command line's arguments."""
     chosen, line = options_of(sys.argv[1:]), command_line()
+    if chosen.seeds:
+        sys.exit(one_by_one(seed_command(chosen, seed) for seed in chosen.seeds))
     with interrupts.listen(), errors_reported(NotFiniteError):
         try:
             main(chosen, line)

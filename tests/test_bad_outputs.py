@@ -111,7 +111,7 @@ def test_figures_are_written_before_pictures_are_drawn(run, monkeypatch):
 
 
 def test_a_picture_without_room_is_named_and_leaves_nothing(tmp_path):
-    figure = figures.compared_curves({"a": {}})
+    figure = figures.compared_curves([("a", {})])
     path = tmp_path / "figures" / "a.png"
     refused = pytest.raises(InputError, match="a.png: cannot be written: File too")
     with room_for(100), refused:

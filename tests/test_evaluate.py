@@ -369,8 +369,8 @@ def test_a_published_figure_of_other_data_is_marked(words, topic_words, said):
     run = on_imdb(vocabulary_size=words, topic_vocabulary_size=topic_words)
     alone, compared = report.render([run]), report.render([run, run])
     assert (f"Not of the same data: {said}." in alone) == bool(said)
-    assert ('<td class="number">63.98 ≠</td>' in compared) == bool(said)
-    assert ('<td class="number">63.98</td>' in compared) != bool(said)
+    assert ('<td class="number">63.98 ≠ (Table 2)</td>' in compared) == bool(said)
+    assert ('<td class="number">63.98 (Table 2)</td>' in compared) != bool(said)
     assert (f"≠ on other data: {said}." in compared) == bool(said)
 
 

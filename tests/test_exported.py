@@ -4,8 +4,10 @@ import csv
 import dataclasses
 import re
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from test_comparison_page import shown
 from test_evaluate import fake_run, on_imdb
 
 from tcnlm.models import MODELS
@@ -74,6 +76,8 @@ def test_topics_and_figures_are_in_a_folder_for_each_run(folder):
     assert names == {
         "comparison.csv",
         "comparison.tex",
+        "seeds.csv",
+        "seeds.tex",
         "references.bib",
         "RUN-1/topics.csv",
         "RUN-1/topics.tex",
@@ -84,6 +88,22 @@ def test_topics_and_figures_are_in_a_folder_for_each_run(folder):
     assert (topic["words"], topic["NPMI"]) == ("a b", "0.1")
     assert (folder / "RUN-1" / "use.pdf").read_bytes().startswith(b"%PDF")
     assert b"<svg" in (folder / "RUN-1" / "use.svg").read_bytes()
+
+
+def test_seeds_are_a_row_with_mean_deviation_and_ratio(tmp_path):
+    nats = np.full(9, 20.0)
+    runs = [
+        shown("lstm", nats=nats, perplexity=8.0, npmi=None),
+        shown("tcnlm", 1, nats=nats - 2, perplexity=6.0),
+        shown("tcnlm", 2, nats=nats - 2, perplexity=7.0),
+    ]
+    exported.export(runs, tmp_path)
+    lstm, tcnlm = read_csv(tmp_path / "seeds.csv")
+    assert (lstm["perplexity"], lstm["ratio"]) == ("8.0", "")
+    assert (tcnlm["seeds"], tcnlm["perplexity"]) == ("2", "6.5")
+    assert float(tcnlm["perplexity, deviation"]) == pytest.approx(0.5**0.5)
+    assert float(tcnlm["ratio"]) == pytest.approx(np.exp(-0.2))
+    assert float(tcnlm["ratio, low"]) <= float(tcnlm["ratio, high"])
 
 
 @pytest.mark.parametrize("ending", ["svg", "pdf", "png"])

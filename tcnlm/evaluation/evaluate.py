@@ -23,10 +23,11 @@ from tcnlm.coherence.topic_lists import TopicList
 from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation import topics
 from tcnlm.evaluation.features import document_vectors, write_features
-from tcnlm.evaluation.measures import MEASURES, any_model, both
+from tcnlm.evaluation.measures import MEASURES, any_model, both, predicting
+from tcnlm.evaluation.nats import DocumentScorer
 from tcnlm.evaluation.subject import Subject
 from tcnlm.evaluation.units import unit_words
-from tcnlm.files import write_json, writing
+from tcnlm.files import write_arrays, write_json, writing
 from tcnlm.generation import specimens
 from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel
 from tcnlm.report.page import draw_run, write_report
@@ -88,8 +89,14 @@ def evaluate_run(
         documents = dataset.split(split)
         vectors = document_vectors(model, documents)
         write_features(features, vectors, documents, dataset)
+    nats = None
+    if predicting(type(model)):
+        nats = DocumentScorer(model, options.get("batch_size", 64))(
+            dataset.split(split)
+        )
+        write_arrays(nats_file(run, split), nats._asdict())
     angles = topics.angles(model) if result["topics"] else None
-    measured = draw_run(folder, run, result, config, angles)
+    measured = draw_run(folder, run, result, config, angles, nats)
     write_report([measured], page)
     return measured
 
@@ -105,6 +112,14 @@ def kept_as(run: Path, split: str) -> tuple[Path, Path, Path]:
         run / f"report{name}.html",
         run / f"figures{name}",
     )
+
+
+def nats_file(run: Path, split: str) -> Path:
+    """Return the path of what each document of a split costs, its nats and targets.
+
+    The topics are at their posterior mean.
+    """
+    return kept_as(run, split)[0].with_suffix(".nats.npz")
 
 
 def scored_words(paths: Iterable[Path]) -> list[str]:

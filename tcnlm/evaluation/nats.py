@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -13,6 +13,13 @@ from tcnlm.data.dataset import Split
 from tcnlm.models.base import DocumentModel
 
 Pair = tuple[tf.Tensor, tf.Tensor]
+
+
+class DocumentNats(NamedTuple):
+    """Of every document of a split [N]; zero where a document has no target."""
+
+    nats: np.ndarray  # minus log p of its targets
+    targets: np.ndarray
 
 
 class DocumentScorer:
@@ -31,7 +38,7 @@ class DocumentScorer:
             input_signature=[model.batching.signature()],
         )
 
-    def __call__(self, split: Split) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, split: Split) -> DocumentNats:
         """Return nats and words; both are zero for a document without a word."""
         rows = self.model.batching.rows(split)
         nats, words = np.zeros([2, split.num_documents])
@@ -41,7 +48,7 @@ class DocumentScorer:
                 documents = rows.documents_of(chosen)
                 for sums, found in zip((nats, words), self._score(batch)):
                     np.add.at(sums, documents, found.numpy())
-        return nats, words.astype(int)
+        return DocumentNats(nats, words.astype(int))
 
     def _of_bags(self, batch: dict[str, tf.Tensor]) -> Pair:
         read = self.model.read(batch["words"]) != NO_WORD

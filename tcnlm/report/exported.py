@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Optional
 
+from tcnlm.evaluation.comparison import Group, Ratio, groups_of, ratios
 from tcnlm.evaluation.measures import BY_KEY, MEASURES, Measure
 from tcnlm.files import write_file
 from tcnlm.report.figures import save
@@ -39,6 +40,10 @@ def export(runs: Sequence[Measured], folder: Path) -> None:
     """Write tables, figures and references of runs into a folder, a folder a run."""
     names = _names(runs)
     _write_table(folder / "comparison", _comparison(runs, names))
+    groups = groups_of(runs)
+    if len(runs) > 1:
+        rows = [_grouped(*each) for each in zip(groups, ratios(groups))]
+        _write_table(folder / "seeds", _filled(rows))
     models = [run.evaluation["model"] for run in runs]
     write_file(folder / "references.bib", references(models).encode())
     for name, run in zip(names, runs):
@@ -78,8 +83,36 @@ def _comparison(runs: Sequence[Measured], names: Sequence[str]) -> list[Row]:
         {**_described(run, name), **_measured(run, shown)}
         for name, run in zip(names, runs)
     ]
+    return _filled(rows)
+
+
+def _filled(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows without columns that are empty in all."""
     empty = {t for t in rows[0] if all(row[t][0] in (None, "") for row in rows)}
     return [{t: cell for t, cell in row.items() if t not in empty} for row in rows]
+
+
+def _grouped(group: Group, ratio: Ratio | None) -> Row:
+    """Return a group of seeds: means, deviations, and its ratio to the first."""
+    run = group.first
+    names = ", ".join(Path(run.evaluation["run"]).name for run in group.runs)
+    row = {**_described(run, names), "seeds": _plain(len(group.runs))}
+    for measure in (m for m in MEASURES if m.headline and m.better):
+        for title, value in (
+            (measure.title, group.mean(measure)),
+            (f"{measure.title}, deviation", group.deviation(measure)),
+        ):
+            row[title] = _number(value, measure.form)
+    low, value, high = (ratio.low, ratio.value, ratio.high) if ratio else [None] * 3
+    for title, part in (("ratio", value), ("ratio, low", low), ("ratio, high", high)):
+        row[title] = _number(part, "{:.3f}")
+    return row
+
+
+def _number(value: float | None, form: str) -> Cell:
+    if value is None:
+        return _plain(None)
+    return value, ("{:.1f}" if form == "{}" else form).format(value)
 
 
 def _described(run: Measured, name: str) -> Row:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -150,12 +150,12 @@ def _logarithmic(axes: Axes) -> None:
     axes.grid(axis="y", color=LIGHT, lw=0.8)
 
 
-def compared_curves(histories: Mapping[str, History]) -> Figure:
+def compared_curves(histories: Iterable[tuple[str, History]]) -> Figure:
     """Draw the validation perplexity of several runs by epoch."""
     figure = Figure(figsize=(9, 3.4), layout="constrained")
     title = "Validation perplexity (logarithmic scale)"
     axes = _axes(figure.subplots(), title, "epoch", "perplexity")
-    for name, history in histories.items():
+    for name, history in histories:
         if len(history.get("valid_perplexity", ())):
             values = history["valid_perplexity"]
             axes.plot(history["epoch"], values, "o-", ms=3, lw=1.5, label=name)

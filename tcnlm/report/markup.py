@@ -8,6 +8,10 @@ from html import escape
 from typing import Any
 
 
+class Best(str):
+    """The text of a cell that stands out: the best of its column."""
+
+
 def note(text: str) -> str:
     """Return a paragraph in small print."""
     return f'<p class="note">{escape(text)}</p>'
@@ -41,5 +45,6 @@ def _heads(kinds: Sequence[str]) -> list[str]:
 
 
 def _cell(tag: str, kind: str, content: Any) -> str:
-    name = f' class="{kind}"' if kind else ""
+    kinds = " ".join(filter(None, [kind, "best" if isinstance(content, Best) else ""]))
+    name = f' class="{kinds}"' if kinds else ""
     return f"<{tag}{name}>{escape(str(content))}</{tag}>"

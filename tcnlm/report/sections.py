@@ -11,6 +11,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from tcnlm.evaluation.measures import MEASURES
+from tcnlm.evaluation.nats import DocumentNats
 from tcnlm.report.documents import document_sections
 from tcnlm.report.figures import History
 from tcnlm.report.markup import image, note, table
@@ -27,6 +28,7 @@ class Measured:
     history: History  # of history.csv
     figures: Mapping[str, bytes]  # PNG files by name; those of `figures.all_figures`
     drawn: Mapping[str, Figure] = field(default_factory=dict)  # the same, to be saved
+    nats: DocumentNats | None = None  # of a model that predicts words
 
     @property
     def name(self) -> str:

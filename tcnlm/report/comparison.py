@@ -1,0 +1,166 @@
+"""Several runs side by side: a row for each group of seeds, the best in bold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from tcnlm.evaluation.comparison import (
+    RESAMPLES,
+    Group,
+    Ratio,
+    best,
+    groups_of,
+    ratios,
+)
+from tcnlm.evaluation.measures import BY_KEY, MEASURES, Measure
+from tcnlm.report import figures as draw
+from tcnlm.report.markup import Best, image, note, table
+from tcnlm.report.published import layered, size
+from tcnlm.report.sections import Measured
+
+OTHER_DATA = " ≠"  # marks a published figure
+
+
+class Column(NamedTuple):
+    """A column of the comparison: its title and a cell for every group."""
+
+    title: str
+    cells: list[str]
+
+
+DESCRIPTIONS: dict[str, Callable[[Measured], object]] = {
+    "layers x units": lambda run: size(run.config["settings"]),
+    "topics": lambda run: layered(run.config["settings"].get("num_topics", "")),
+    "epochs": lambda run: _epochs(run),
+    "parameters": lambda run: BY_KEY["parameters"].text(run.evaluation),
+}
+
+
+def _epochs(run: Measured) -> str | None:
+    values = run.history.get("epoch", ())
+    return f"{values[-1]:g}" if len(values) else None
+
+
+def run_name(run: Measured) -> str:
+    """Return a run's folder, by which it is told from others."""
+    return Path(run.evaluation["run"]).name
+
+
+def label(run: Measured) -> str:
+    """Return a run's folder, and what it is a run of."""
+    return f"{run_name(run)}: {run.name}"
+
+
+def group_label(group: Group) -> str:
+    """Return the runs' folders, and what they are runs of."""
+    return f"{', '.join(map(run_name, group.runs))}: {group.first.name}"
+
+
+def comparison(runs: Sequence[Measured]) -> str:
+    """Return the part of a page that sets runs side by side."""
+    groups = groups_of(runs)
+    titles, cells = zip(*columns(groups))
+    kinds = ["", *["number"] * (len(titles) - 1)]
+    parts = [table(titles, kinds, list(zip(*cells))), *map(note, _notes(groups))]
+    return "".join([*parts, *_curves(runs)])
+
+
+def columns(groups: Sequence[Group]) -> list[Column]:
+    """Return the columns that say something of any group; the first names it."""
+    seeds = [str(len(group.runs)) for group in groups]
+    found = [Column("seeds", seeds)] if set(seeds) != {"1"} else []
+    for title, text in DESCRIPTIONS.items():
+        found.append(Column(title, [_said(group, text) for group in groups]))
+    for measure in (m for m in MEASURES if m.headline and m.better):
+        found += _measured(groups, measure)
+    names = Column("run", list(map(group_label, groups)))
+    return [names, *(column for column in found if any(column.cells))]
+
+
+def _said(group: Group, text: Callable[[Measured], object]) -> str:
+    said = (str(text(run) or "") for run in group.runs)
+    return ", ".join(dict.fromkeys(filter(None, said)))
+
+
+def _measured(groups: Sequence[Group], measure: Measure) -> Iterator[Column]:
+    """Yield a measure, what is published of it, and perplexity's ratio."""
+    texts = [_mean(group, measure) for group in groups]
+    marked = zip(texts, best(groups, measure))
+    yield Column(measure.title, [Best(t) if is_best else t for t, is_best in marked])
+    yield Column("published", [_published(group.first, measure) for group in groups])
+    if measure.key == "perplexity":
+        yield Column("ratio to the first", list(map(_against, ratios(groups))))
+
+
+def _published(run: Measured, measure: Measure) -> str:
+    figure = run.published(measure.key)
+    if not figure:
+        return ""
+    return f"{figure.value}{OTHER_DATA if run.other_data else ''} ({figure.table})"
+
+
+def _mean(group: Group, measure: Measure) -> str:
+    """Return mean and deviation over the seeds, or the one seed's figure."""
+    mean, deviation = group.mean(measure), group.deviation(measure)
+    if mean is None:
+        return ""
+    if len(group.runs) == 1:
+        return measure.text(group.first.evaluation) or ""
+    form = "{:.1f}" if measure.form == "{}" else measure.form  # of whole numbers
+    return " ± ".join(form.format(x) for x in (mean, deviation) if x is not None)
+
+
+def _against(ratio: Ratio | None) -> str:
+    if ratio is None:
+        return ""
+    text = f"{ratio.value:.3f} [{ratio.low:.3f}, {ratio.high:.3f}]"
+    return f"{text} level" if ratio.level else text
+
+
+def _notes(groups: Sequence[Group]) -> Iterator[str]:
+    if any(ratios(groups)):
+        yield (
+            "Ratio: perplexity divided by that of the first run, with its 95 % "
+            f"interval over {RESAMPLES:,} draws of the documents; level: the interval "
+            "holds 1. It does not tell how other seeds would come out."
+        )
+    if any(len(group.runs) > 1 for group in groups):
+        yield "Of several seeds: mean ± standard deviation (n - 1)."
+    if len({group.data for group in groups}) > 1:
+        yield (
+            "These runs are of different DATA: their perplexities are not set against "
+            "each other. Bold: the best of its DATA."
+        )
+    scored = [group for group in groups if group.nats]
+    words = {(group.data, group.nats.targets.tobytes()) for group in scored}
+    if len(words) > len({group.data for group in scored}):
+        yield "Systems that do not predict the same words have no ratio to each other."
+    yield (
+        "Perplexities compare within one DATA only, NPMI within one reference. "
+        "Published: same corpus (--corpus), model, size and number of topics"
+        f"{_differing(groups)}."
+    )
+
+
+def _differing(groups: Sequence[Group]) -> str:
+    """Explain the mark of published figures, where there is one."""
+    found = (run.other_data for group in groups for run in group.runs)
+    said = dict.fromkeys(filter(None, found))
+    return f";{OTHER_DATA} on other data: {'; '.join(said)}" if said else ""
+
+
+def _curves(runs: Sequence[Measured]) -> Iterator[str]:
+    for figure in curves(runs).values():
+        yield image(draw.png(figure), "validation perplexity of all runs of one DATA")
+
+
+def curves(runs: Sequence[Measured]) -> dict[str, draw.Figure]:
+    """Return the curves of the runs of each DATA, by a name for its file."""
+    by_data: dict[str | None, list[tuple[str, draw.History]]] = {}
+    for run in runs:
+        histories = by_data.setdefault(Group((run,)).data, [])
+        histories.append((label(run), run.history))
+    names = ["validation", *(f"validation_{i}" for i in range(2, len(by_data) + 1))]
+    return dict(zip(names, map(draw.compared_curves, by_data.values())))

@@ -1,0 +1,106 @@
+"""The comparison of a page: a row a group of seeds, its ratio, the best in bold."""
+
+import dataclasses
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from test_comparison import made
+from test_evaluate import fake_run
+
+from tcnlm.report import page
+from tcnlm.report.comparison import curves
+
+NATS = np.full(20, 20.0)
+HISTORY = {"epoch": np.array([1, 2]), "valid_perplexity": np.array([20.0, 10.0])}
+
+
+def shown(model, seed=1, **changes):
+    """Return a run that can be shown, with what `made` takes."""
+    run, base = made(model, seed, **changes), fake_run(["a", "b"])
+    evaluation = {**base.evaluation, **run.evaluation}
+    return dataclasses.replace(run, evaluation=evaluation, history=HISTORY)
+
+
+def table(runs):
+    """Return the first table of the page: rows of cells by title, and the bold."""
+    tree = ElementTree.fromstring(page.render(runs))
+    head, *rows = next(tree.iter("table")).iter("tr")
+    titles = [cell.text for cell in head]
+    cells = [dict(zip(titles, (cell.text for cell in row))) for row in rows]
+    bold = [
+        {t for t, cell in zip(titles, row) if "best" in cell.get("class", "")}
+        for row in rows
+    ]
+    return cells, bold, " ".join(p.text or "" for p in tree.iter("p"))
+
+
+def three_groups():
+    noise = np.random.default_rng(3).normal(0, 0.5, len(NATS))
+    runs = [shown("lstm", nats=NATS, perplexity=8.0, npmi=None, topics_in_use=None)]
+    for seed, perplexity, used in ((1, 6.0, 3), (2, 7.0, 4)):
+        changes = {"perplexity": perplexity, "npmi": 0.1, "topics_in_use": used}
+        runs.append(shown("tcnlm", seed, nats=NATS - 2, **changes))
+    level = {"perplexity": 8.1, "npmi": 0.2, "topics_in_use": 3}
+    return [*runs, shown("tdlm", nats=NATS + noise, **level)]
+
+
+def test_a_row_is_a_group_with_mean_and_deviation_over_its_seeds():
+    cells, _, notes = table(three_groups())
+    assert [row["seeds"] for row in cells] == ["1", "2", "1"]
+    assert [row["run"] for row in cells] == [
+        "lstm-1: lstm on A",
+        "tcnlm-1, tcnlm-2: tcnlm on A",
+        "tdlm-1: tdlm on A",
+    ]
+    assert [row["perplexity"] for row in cells] == ["8.00", "6.50 ± 0.71", "8.10"]
+    assert [row["topics in use"] for row in cells] == [None, "3.5 ± 0.7", "3"]
+    assert "standard deviation" in notes
+
+
+def test_a_row_has_its_ratio_to_the_first_and_whether_it_is_level():
+    cells, _, notes = table(three_groups())
+    first, second, third = (row["ratio to the first"] for row in cells)
+    assert first is None
+    assert second == "0.819 [0.819, 0.819]"  # exp(-2 / 10), as of all documents
+    assert third.endswith("] level")
+    assert "1,000 draws of the documents" in notes
+
+
+def test_the_best_of_each_column_is_bold():
+    _, bold, _ = table(three_groups())
+    assert [("perplexity" in b, "NPMI" in b) for b in bold] == [
+        (False, False),
+        (True, False),
+        (False, True),
+    ]
+
+
+def test_perplexities_of_other_data_are_not_set_against_each_other():
+    runs = [
+        shown("lstm", nats=NATS, perplexity=8.0),
+        shown("tcnlm", nats=NATS - 1, perplexity=6.0, data="B"),
+    ]
+    cells, bold, notes = table(runs)
+    assert all("ratio to the first" not in row for row in cells)
+    assert not any(bold)
+    assert "of different DATA" in notes
+    drawn = curves(runs)
+    assert list(drawn) == ["validation", "validation_2"]
+    assert [len(figure.axes[0].lines) for figure in drawn.values()] == [1, 1]
+
+
+def test_perplexities_over_other_words_have_no_ratio_and_a_note():
+    runs = [
+        shown("lstm", nats=NATS, perplexity=8.0),
+        shown("docnade", nats=NATS, targets=np.full(20, 9), perplexity=8.0),
+    ]
+    cells, _, notes = table(runs)
+    assert all("ratio to the first" not in row for row in cells)
+    assert "do not predict the same words" in notes
+
+
+@pytest.mark.parametrize("seeds", [(1, 1), (1, 2)])
+def test_curves_of_runs_with_one_name_are_all_drawn(seeds):
+    runs = [shown("lstm", seed, name=f"{i}/run") for i, seed in enumerate(seeds)]
+    assert len(curves(runs)["validation"].axes[0].lines) == 2

@@ -1,0 +1,84 @@
+"""train.py --seeds: a run a seed, one after the other, each as it would be alone."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import toy
+
+from tcnlm.train import options_of, seed_command
+from tcnlm.training.one_by_one import one_by_one
+
+PROGRAM = """
+import sys, time
+print(*sys.argv[1:], flush=True)
+if sys.argv[1] == "fail":
+    sys.exit(2)
+if sys.argv[1] == "wait":
+    try:
+        time.sleep(60)
+    except KeyboardInterrupt:
+        print("ended well", flush=True)
+        sys.exit(130)
+"""
+RUNNER = """
+import sys
+from tcnlm.training.one_by_one import one_by_one
+sys.argv = [sys.argv[1]]
+sys.exit(one_by_one([["wait"], ["second"]]))
+"""
+
+
+@pytest.fixture
+def program(tmp_path, monkeypatch):
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    monkeypatch.setattr(sys, "argv", [str(path)])
+    before = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}
+    yield path
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def test_each_seed_has_the_same_command_but_for_its_folder():
+    line = "data --model lstm --out runs --seeds 3 5 --threads 1 --embeddings train"
+    options = options_of([*line.split(), "--set", "units=8", "epochs=2"])
+    for seed in options.seeds:
+        alone = options_of(seed_command(options, seed))
+        assert (alone.seed, alone.out) == (seed, f"runs/seed-{seed}")
+        assert (alone.data, alone.model, alone.threads) == ("data", "lstm", 1)
+        assert alone.set == ["units=8", "epochs=2", "embeddings=train"]
+        assert alone.seeds is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["--out r --seed 1 --seeds 2", "--resume r --seeds 2", "--out r --seeds 2 2"],
+)
+def test_seeds_that_say_two_things_are_refused(wrong, capsys):
+    with pytest.raises(SystemExit) as ended:
+        options_of(["data", *wrong.split()])
+    assert ended.value.code == 2
+    assert "--seeds" in capsys.readouterr().err
+
+
+def test_runs_follow_each_other_until_one_fails(program, capfd):
+    assert one_by_one([["first"], ["fail"], ["never"]]) == 2
+    assert capfd.readouterr().out.split() == ["first", "fail"]
+    assert one_by_one([["first"], ["second"]]) == 0
+
+
+def test_a_signal_ends_the_run_that_is_on_and_those_that_wait(program):
+    with subprocess.Popen(
+        [sys.executable, "-c", RUNNER, str(program)],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=toy.ROOT,
+    ) as process:
+        assert process.stdout.readline() == "wait\n"
+        time.sleep(0.2)  # until it sleeps, too
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=60)
+    assert (said, process.returncode) == ("ended well\n", 130)

@@ -104,3 +104,12 @@ def test_perplexities_over_other_words_have_no_ratio_and_a_note():
 def test_curves_of_runs_with_one_name_are_all_drawn(seeds):
     runs = [shown("lstm", seed, name=f"{i}/run") for i, seed in enumerate(seeds)]
     assert len(curves(runs)["validation"].axes[0].lines) == 2
+
+
+def test_runs_of_seeds_are_told_apart_by_two_folders():
+    runs = [shown("lstm", 1, name="runs/lstm/seed-1"), shown("tcnlm", name="a/tcnlm")]
+    cells, _, _ = table(runs)
+    assert [row["run"] for row in cells] == [
+        "lstm/seed-1: lstm on A",
+        "tcnlm: tcnlm on A",
+    ]

@@ -104,6 +104,7 @@ def test_seeds_are_a_row_with_mean_deviation_and_ratio(tmp_path):
     assert float(tcnlm["perplexity, deviation"]) == pytest.approx(0.5**0.5)
     assert float(tcnlm["ratio"]) == pytest.approx(np.exp(-0.2))
     assert float(tcnlm["ratio, low"]) <= float(tcnlm["ratio, high"])
+    assert r"6.50 $\pm$ 0.71" in (tmp_path / "seeds.tex").read_text()
 
 
 @pytest.mark.parametrize("ending", ["svg", "pdf", "png"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +21,7 @@ from tcnlm.report.markup import Best, image, note, table
 from tcnlm.report.published import layered, size
 from tcnlm.report.sections import Measured
 
+SEEDED = re.compile("seed-[0-9]+")  # by train.py --seeds
 OTHER_DATA = " ≠"  # marks a published figure
 
 
@@ -44,8 +46,9 @@ def _epochs(run: Measured) -> str | None:
 
 
 def run_name(run: Measured) -> str:
-    """Return a run's folder, by which it is told from others."""
-    return Path(run.evaluation["run"]).name
+    """Return a run's folder, by which it is told from others; of seeds two."""
+    path = Path(run.evaluation["run"])
+    return str(Path(*path.parts[-2:])) if SEEDED.fullmatch(path.name) else path.name
 
 
 def label(run: Measured) -> str:
@@ -86,7 +89,7 @@ def _said(group: Group, text: Callable[[Measured], object]) -> str:
 
 def _measured(groups: Sequence[Group], measure: Measure) -> Iterator[Column]:
     """Yield a measure, what is published of it, and perplexity's ratio."""
-    texts = [_mean(group, measure) for group in groups]
+    texts = [mean_text(group, measure) for group in groups]
     marked = zip(texts, best(groups, measure))
     yield Column(measure.title, [Best(t) if is_best else t for t, is_best in marked])
     yield Column("published", [_published(group.first, measure) for group in groups])
@@ -101,7 +104,7 @@ def _published(run: Measured, measure: Measure) -> str:
     return f"{figure.value}{OTHER_DATA if run.other_data else ''} ({figure.table})"
 
 
-def _mean(group: Group, measure: Measure) -> str:
+def mean_text(group: Group, measure: Measure) -> str:
     """Return mean and deviation over the seeds, or the one seed's figure."""
     mean, deviation = group.mean(measure), group.deviation(measure)
     if mean is None:

@@ -13,6 +13,7 @@ from typing import Any, Optional
 from tcnlm.evaluation.comparison import Group, Ratio, groups_of, ratios
 from tcnlm.evaluation.measures import BY_KEY, MEASURES, Measure
 from tcnlm.files import write_file
+from tcnlm.report.comparison import mean_text, run_name
 from tcnlm.report.figures import save
 from tcnlm.report.published import size
 from tcnlm.report.sections import Measured
@@ -95,24 +96,16 @@ def _filled(rows: Sequence[Row]) -> list[Row]:
 def _grouped(group: Group, ratio: Ratio | None) -> Row:
     """Return a group of seeds: means, deviations, and its ratio to the first."""
     run = group.first
-    names = ", ".join(Path(run.evaluation["run"]).name for run in group.runs)
+    names = ", ".join(map(run_name, group.runs))
     row = {**_described(run, names), "seeds": _plain(len(group.runs))}
     for measure in (m for m in MEASURES if m.headline and m.better):
-        for title, value in (
-            (measure.title, group.mean(measure)),
-            (f"{measure.title}, deviation", group.deviation(measure)),
-        ):
-            row[title] = _number(value, measure.form)
+        deviation = group.deviation(measure)
+        text = mean_text(group, measure).replace("±", r"$\pm$")
+        row[measure.title] = group.mean(measure), text
+        row[f"{measure.title}, deviation"] = deviation, None
     low, value, high = (ratio.low, ratio.value, ratio.high) if ratio else [None] * 3
-    for title, part in (("ratio", value), ("ratio, low", low), ("ratio, high", high)):
-        row[title] = _number(part, "{:.3f}")
-    return row
-
-
-def _number(value: float | None, form: str) -> Cell:
-    if value is None:
-        return _plain(None)
-    return value, ("{:.1f}" if form == "{}" else form).format(value)
+    row["ratio"] = value, f"{value:.3f} [{low:.3f}, {high:.3f}]" if ratio else ""
+    return {**row, "ratio, low": (low, None), "ratio, high": (high, None)}
 
 
 def _described(run: Measured, name: str) -> Row:

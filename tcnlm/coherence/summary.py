@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from preprocessing.errors import InputError
 from tcnlm.coherence.diversity import DIVERSITY_WORDS, diversity
 from tcnlm.coherence.npmi import NEVER, TOPS, topic_scores
 from tcnlm.coherence.topic_lists import TopicList
@@ -26,7 +27,17 @@ def measure(
     tops: Sequence[int] = TOPS,
     zero: str = "zero",
 ) -> dict[str, Any]:
-    """Coherence of each topic and of all, and their diversity."""
+    """Coherence of each topic and of all, and their diversity.
+
+    Raises InputError where no word of theirs was ever seen: nothing can be said then.
+    """
+    words = scored_words([listed], tops)
+    absent = counts.absent(words)
+    if len(absent) == len(words):
+        raise InputError(
+            f"{counts.reference}: in its {counts.tokens:,} tokens is no word of the "
+            f"topics ({', '.join(words[:3])}, ...); give text of the same language"
+        )
     scores = np.array(
         [topic_scores(counts, topic, tops, NEVER[zero]) for topic in listed.topics]
     )  # [K, len(tops)]
@@ -40,7 +51,7 @@ def measure(
         "diversity": diversity(listed.topics),
         "diversity_words": min(DIVERSITY_WORDS, longest),
         "topics_in_use": listed.in_use,
-        "absent_words": counts.absent(scored_words([listed], tops)),
+        "absent_words": absent,
         "topics": [
             {
                 "topic": i,

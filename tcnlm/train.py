@@ -10,7 +10,7 @@ from pathlib import Path
 
 from preprocessing.errors import InputError, add_debug, errors_reported
 from tcnlm.data.dataset import Dataset
-from tcnlm.evaluation.measures import judge
+from tcnlm.evaluation.measures import check_words, judge
 from tcnlm.generation.saved_model import export, is_export_of
 from tcnlm.models import MODELS, model_class
 from tcnlm.models.base import Method
@@ -59,6 +59,8 @@ def main(options: argparse.Namespace, command: str) -> None:
     loop = settings_of(config)[1]
     judged = judge(model_class(config["model"]), loop.judge)
     model = make_model(config, dataset.vocabulary)
+    check_words(model, dataset, "train")
+    check_words(model, dataset, "valid", judged)
     if not saved(run / "checkpoints"):
         model.check()
     with owned(run, TRAINED):

@@ -155,7 +155,7 @@ def test_the_vocabulary_of_a_data_folder_is_counted_too(place):
     (place / "DATA").mkdir()
     words = ["cook", "judge", "court"]
     Vocabulary([*SPECIALS, *words], range(7), words).save(place / "DATA")
-    (place / "later.txt").write_text("cook judge court\n")
+    (place / "later.txt").write_text("cook judge court ship\n")
     line = "topics.txt --reference reference.txt --vocabulary DATA"
     run(f"{line} --save-counts counts.npz")
     later = run("later.txt --counts counts.npz")["results"][0]
@@ -232,6 +232,9 @@ def write_counts(**changes):
         ("topics.txt --counts counts.npz --c-npmi", "need the text"),
         ("topics.txt --reference reference.txt --vocabulary D", "--save-counts too"),
         ("topics.txt --reference reference.txt --save-counts a/b", "no folder a"),
+        ("topics.txt --reference empty.txt", "empty.txt: in its 0 tokens is no word"),
+        ("topics.txt --reference foreign.txt", "foreign.txt: in its 2 tokens is no"),
+        ("topics.txt --counts foreign.npz", "foreign.txt: in its 2 tokens is no word"),
     ],
 )
 def test_bad_input_is_refused_by_name(place, line, complaint):
@@ -241,12 +244,58 @@ def test_bad_input_is_refused_by_name(place, line, complaint):
     (place / "cut.npz").write_bytes((place / "counts.npz").read_bytes()[:900])
     np.save("one.npy", np.zeros(3))
     np.savez("other.npz", words=np.zeros(3))
+    (place / "foreign.txt").write_text("корабль море\n")
+    foreign = [["корабль", "море"]], [w for t in TOPIC_WORDS for w in t]
+    save_counts(place / "foreign.npz", count_windows(*foreign, 20, "foreign.txt"))
     (place / "gap.txt").write_text("ship sea\n\noven bread\n")
     (place / "empty.txt").write_text("")
     (place / "new.txt").write_text("ship novel\n")
     with pytest.raises(InputError, match=complaint):
         run(line)
     assert not (place / "out.json").exists()
+
+
+CRAFTED = {  # array, where in it, and what
+    "an index beyond the words": ("indices", 0, 99),
+    "an index that 32 bits cut to a good one": ("indices", 0, 2**32),
+    "a negative index": ("indices", 0, -1),
+    "rows that end too late": ("indptr", -1, 99),
+    "rows that go back": ("indptr", 1, 99),
+    "more windows than there are": ("data", 0, 10**6),
+    "fewer windows than none": ("data", 0, -1),
+    "a fraction": ("data", 0, 0.5),
+    "not a number": ("windows", (), np.nan),
+    "more tokens than the windows have": ("tokens", (), 99),
+    "a word twice": ("words", 0, "sea"),
+}
+
+
+@pytest.mark.parametrize("name", CRAFTED)
+def test_counts_that_no_text_has_are_refused(place, name):
+    key, where, value = CRAFTED[name]
+    save_counts(place / "counts.npz", counted())
+    with np.load("counts.npz", allow_pickle=False) as arrays:
+        changed = arrays[key].astype(np.result_type(arrays[key], np.asarray(value)))
+        changed[where] = value
+        np.savez("counts.npz", **{**arrays, key: changed})
+    with pytest.raises(InputError, match="counts.npz: not a counts file, or damaged"):
+        load_counts(place / "counts.npz")
+
+
+def test_a_flipped_byte_of_a_counts_file_is_refused_or_changes_nothing(place):
+    path = place / "counts.npz"
+    save_counts(path, counted())
+    content, whole = path.read_bytes(), load_counts(path)
+    for i in range(0, len(content), 11):
+        flipped = bytes([content[i] ^ 0xFF])
+        path.write_bytes(content[:i] + flipped + content[i + 1 :])
+        try:
+            read = load_counts(path)
+        except InputError:
+            continue
+        assert (read.pairs != whole.pairs).nnz == 0, i
+        for name in ("words", "windows", "documents", "tokens", "reference"):
+            assert getattr(read, name) == getattr(whole, name), i
 
 
 def test_the_command_refuses_in_one_line(tmp_path):

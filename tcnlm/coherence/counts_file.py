@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from tcnlm.files import write_arrays
 
 FORMAT_VERSION = 1
 SCALARS = ("windows", "window", "documents", "tokens")
-_NOT_COUNTS = (OSError, EOFError, ValueError, LookupError, zipfile.BadZipFile)
+_NOT_COUNTS = (OSError, EOFError, ValueError, LookupError, TypeError, RuntimeError)
+_NOT_COUNTS += (MemoryError, zipfile.BadZipFile, zlib.error)
 
 
 def save_counts(path: Path, counts: WindowCounts) -> None:
@@ -84,15 +86,30 @@ def _check_version(path: Path, version: int) -> None:
 
 
 def _window_counts(arrays: Mapping[str, np.ndarray]) -> WindowCounts:
+    """Return the counts; ValueError where no text can have them."""
     words = tuple(arrays["words"].tolist())
-    data = arrays["data"].astype(np.int64)
-    parts = data, arrays["indices"].astype(np.int32), arrays["indptr"]
-    return WindowCounts(
-        words,
-        sparse.csr_matrix(parts, (len(words), len(words))),
-        **{name: int(arrays[name]) for name in SCALARS},
-        reference=str(arrays["reference"]),
-    )
+    parts = [_whole(arrays[name]) for name in ("data", "indices", "indptr")]
+    pairs = sparse.csr_matrix(tuple(parts), (len(words), len(words)))
+    pairs.check_format(full_check=True)
+    scalars = {name: int(_whole(arrays[name])) for name in SCALARS}
+    counts = WindowCounts(words, pairs, **scalars, reference=str(arrays["reference"]))
+    if len(set(words)) < len(words) or not _possible(counts):
+        raise ValueError("counts that no text has")
+    return counts
+
+
+def _whole(values: np.ndarray) -> np.ndarray:
+    if values.dtype.kind not in "iu":
+        raise ValueError("no whole numbers")
+    return values.astype(np.int64)
+
+
+def _possible(counts: WindowCounts) -> bool:
+    """Whether there are as many windows as such documents have, and counts in them."""
+    beyond = max(counts.window - 1, 0) * counts.documents
+    windows = counts.tokens + beyond if counts.window else counts.documents
+    data = counts.pairs.data
+    return counts.windows == windows and (data >= 0).all() and (data <= windows).all()
 
 
 def _narrow(values: np.ndarray) -> np.ndarray:

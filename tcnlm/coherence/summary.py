@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from preprocessing.errors import InputError
 from tcnlm.coherence.diversity import DIVERSITY_WORDS, diversity
 from tcnlm.coherence.npmi import NEVER, TOPS, topic_scores
 from tcnlm.coherence.topic_lists import TopicList
@@ -26,31 +28,51 @@ def measure(
     tops: Sequence[int] = TOPS,
     zero: str = "zero",
 ) -> dict[str, Any]:
-    """Coherence of each topic and of all, and their diversity."""
+    """Coherence of each topic and of all, and their diversity.
+
+    None is the coherence of a topic without two words. Raises InputError where no word
+    of theirs was ever seen: nothing can be said then.
+    """
+    words = scored_words([listed], tops)
+    absent = counts.absent(words)
+    if len(absent) == len(words):
+        raise InputError(
+            f"{counts.reference}: in its {counts.tokens:,} tokens is no word of the "
+            f"topics ({', '.join(words[:3])}, ...); give text of the same language"
+        )
     scores = np.array(
-        [topic_scores(counts, topic, tops, NEVER[zero]) for topic in listed.topics]
+        [_scores(counts, topic, tops, NEVER[zero]) for topic in listed.topics]
     )  # [K, len(tops)]
     means = scores.mean(axis=1)
     longest = max(map(len, listed.topics))
     return {
         "source": listed.source,
-        "npmi": float(means.mean()),
-        "npmi_median": float(np.median(means)),
+        "npmi": _figure(means.mean()),
+        "npmi_median": _figure(np.median(means)),
         "npmi_by_top": _by_top(tops, scores.mean(axis=0)),
         "diversity": diversity(listed.topics),
         "diversity_words": min(DIVERSITY_WORDS, longest),
         "topics_in_use": listed.in_use,
-        "absent_words": counts.absent(scored_words([listed], tops)),
+        "absent_words": absent,
         "topics": [
             {
                 "topic": i,
-                "npmi": float(means[i]),
+                "npmi": _figure(means[i]),
                 "npmi_by_top": _by_top(tops, scores[i]),
                 "words": topic,
             }
             for i, topic in enumerate(listed.topics)
         ],
     }
+
+
+def _scores(
+    counts: WindowCounts, topic: Sequence[str], tops: Sequence[int], never: float
+) -> list[float]:
+    one_word = len(set(topic)) < 2
+    return (
+        [math.nan] * len(tops) if one_word else topic_scores(counts, topic, tops, never)
+    )
 
 
 def protocol(
@@ -68,5 +90,9 @@ def protocol(
     }
 
 
-def _by_top(tops: Sequence[int], scores: Iterable[float]) -> dict[str, float]:
-    return {str(top): float(score) for top, score in zip(tops, scores)}
+def _by_top(tops: Sequence[int], scores: Iterable[float]) -> dict[str, float | None]:
+    return {str(top): _figure(score) for top, score in zip(tops, scores)}
+
+
+def _figure(score: float) -> float | None:
+    return None if math.isnan(score) else float(score)

@@ -18,7 +18,8 @@ def table(figures: Mapping[str, Any], tops: Sequence[int]) -> str:
     for topic in topics:
         words = " ".join(topic["words"][:WORDS])
         lines.append(line(topic["topic"], _cells(topic), words))
-    lines.append(line("mean", _cells(figures), f"median {figures['npmi_median']:.4f}"))
+    median = f"median {shown(figures['npmi_median'], '.4f')}"
+    lines.append(line("mean", _cells(figures), median))
     return "\n".join([*lines, *_remarks(figures, max(tops))])
 
 
@@ -41,7 +42,12 @@ def describe(protocol: Mapping[str, Any]) -> str:
 def _cells(figures: Mapping[str, Any]) -> list[str]:
     scores = [*figures["npmi_by_top"].values(), figures["npmi"]]
     scores += [figures["c_npmi"]] if "c_npmi" in figures else []
-    return ["-" if score is None else f"{score:.4f}" for score in scores]
+    return [shown(score, ".4f") for score in scores]
+
+
+def shown(figure: float | None, form: str) -> str:
+    """A figure in its format; a dash where there is none."""
+    return "-" if figure is None else format(figure, form)
 
 
 def line(label: Any, cells: Sequence[str], rest: str) -> str:

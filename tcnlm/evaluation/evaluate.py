@@ -18,12 +18,19 @@ import numpy as np
 from tcnlm.coherence import TOPS, protocol
 from tcnlm.coherence.reference import Reference
 from tcnlm.coherence.summary import scored_words as words_of_lists
-from tcnlm.coherence.table import line
+from tcnlm.coherence.table import line, shown
 from tcnlm.coherence.topic_lists import TopicList
 from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation import topics
 from tcnlm.evaluation.features import document_vectors, write_features
-from tcnlm.evaluation.measures import MEASURES, any_model, both, predicting
+from tcnlm.evaluation.measures import (
+    MEASURES,
+    any_model,
+    both,
+    check_words,
+    missing,
+    predicting,
+)
 from tcnlm.evaluation.nats import DocumentScorer
 from tcnlm.evaluation.subject import Subject
 from tcnlm.evaluation.units import unit_words
@@ -144,6 +151,7 @@ def evaluate(
     samples: 0 scores with the posterior mean of the topics, S averages each sequence's
     likelihood over S draws; ask: which of `ASKED` to measure, where they apply.
     """
+    check_words(model, dataset, split)
     rows = model.batching.rows(dataset.split(split))
     subject = Subject(model, dataset, rows, reference, samples, batch_size)
     # Topics first, where a reference may turn out to be unfit.
@@ -182,6 +190,7 @@ def _topics(subject: Subject) -> dict[str, Any]:
 def _topic_rows(subject: Subject) -> list[dict[str, Any]]:
     scored, inferred = subject.coherence["topics"], subject.documents
     documents = np.bincount(inferred.largest, minlength=len(scored))
+    shares = inferred.shares.tolist() if inferred.any else [None] * len(scored)
     sentences = specimens.topic_sentences(subject.model) or [None] * len(scored)
     return [
         {
@@ -189,7 +198,7 @@ def _topic_rows(subject: Subject) -> list[dict[str, Any]]:
             "words": topic["words"][: max(TOPS)],
             "npmi": topic["npmi"],
             "documents": int(documents[i]),  # that have it as their largest
-            "proportion": float(inferred.shares[i]),  # mean over documents
+            "proportion": shares[i],  # mean over documents
             "sentence": sentences[i],
         }
         for i, topic in enumerate(scored)
@@ -222,9 +231,10 @@ def summary(result: Mapping[str, Any]) -> str:
     """Return the measurements as lines to read."""
     title = f"{result['model']}, {result['split']} split", stated(result)
     lines = ["; ".join(filter(None, title))]
-    shown = {measure.title: measure.text(result) for measure in MEASURES}
-    lines += [f"  {name:<40}{text}" for name, text in shown.items() if text]
+    figures = {measure.title: measure.text(result) for measure in MEASURES}
+    lines += [f"  {name:<40}{text}" for name, text in figures.items() if text]
+    lines += [f"  {text}" for text in missing(result)]
     for topic in result["topics"] or ():
         words = " ".join(topic["words"][:10])
-        lines.append(line(topic["topic"], [f"{topic['npmi']:.3f}"], words))
+        lines.append(line(topic["topic"], [shown(topic["npmi"], ".3f")], words))
     return "\n".join(lines)

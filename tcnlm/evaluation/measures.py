@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from preprocessing.errors import InputError
+from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation.subject import Subject
-from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel
+from tcnlm.models.base import DocumentModel, LanguageModel, Method, TopicModel
 
 Contract = Callable[[type], bool]
 
@@ -61,6 +62,7 @@ class Measure:
     compute: Callable[[Subject], Any]
     better: str = ""  # "min", "max"; "" where neither is better
     headline: bool = True  # on the page; else in the summary alone
+    of_use: bool = False  # of the topics that documents use: these need topic words
 
     @property
     def worst(self) -> float:
@@ -73,7 +75,10 @@ class Measure:
 
     def of(self, subject: Subject) -> Any:
         """Return the figure; None where it does not apply."""
-        return self.compute(subject) if self.applies(type(subject.model)) else None
+        applies = self.applies(type(subject.model))
+        if not applies or (self.of_use and not subject.documents.any):
+            return None
+        return self.compute(subject)
 
     def value(self, evaluation: Mapping[str, Any]) -> Any:
         """Return the figure in an evaluation.json; None where it is not there."""
@@ -88,7 +93,9 @@ class Measure:
         return None if value is None else self.form.format(value)
 
 
-def _by_use(subject: Subject) -> float:
+def _by_use(subject: Subject) -> float | None:
+    if subject.coherence["npmi"] is None:
+        return None
     scores = [topic["npmi"] for topic in subject.coherence["topics"]]
     return float(np.average(scores, weights=subject.documents.shares))
 
@@ -191,7 +198,9 @@ MEASURES = (
         lambda s: (s.elbo or {}).get("kl"),
     ),
     Measure("npmi", "NPMI", "{:.3f}", topical, lambda s: s.coherence["npmi"], "max"),
-    Measure("npmi_by_use", "NPMI by use", "{:.3f}", topical, _by_use, "max"),
+    Measure(
+        "npmi_by_use", "NPMI by use", "{:.3f}", topical, _by_use, "max", of_use=True
+    ),
     Measure(
         "npmi_median",
         "NPMI, median",
@@ -216,6 +225,7 @@ MEASURES = (
         topical,
         lambda s: s.documents.in_use,
         "max",
+        of_use=True,
     ),
     Measure(
         "effective_topics",
@@ -224,6 +234,7 @@ MEASURES = (
         topical,
         lambda s: s.documents.effective,
         "max",
+        of_use=True,
     ),
     Measure(
         "largest_proportion",
@@ -231,6 +242,7 @@ MEASURES = (
         "{:.2f}",
         topical,
         lambda s: s.documents.largest_proportion,
+        of_use=True,
     ),
     Measure(
         "topic_worth.mean",
@@ -285,3 +297,31 @@ def judge(kind: type, key: str = "") -> Measure:
             f"judge={key}: a {kind.__name__} can be judged by {', '.join(known)}"
         )
     return BY_KEY[key or own]
+
+
+def check_words(
+    model: Method, dataset: Dataset, name: str, measure: Measure | None = None
+) -> None:
+    """Raise InputError where a split lacks the words that the model is measured by.
+
+    measure: what its epochs are judged by.
+    """
+    split, where = dataset.split(name), dataset.path / name
+    if not len(split.tokens):
+        raise InputError(f"{where}: no word in it, nothing to measure")
+    by_topics = not isinstance(model, LanguageModel) or (measure and measure.of_use)
+    if by_topics and not len(split.contexts.words):
+        raise InputError(f"{where}: no topic word in it, nothing to measure")
+    by_pairs = measure and measure.key.startswith("npmi")
+    if by_pairs and len(dataset.vocabulary.topic_words) < 2:
+        raise InputError(f"judge={measure.key}: needs two topic words or more")
+
+
+def missing(evaluation: Mapping[str, Any]) -> list[str]:
+    """Say which figures are not there, and why."""
+    topics, said = evaluation["topics"] or [], []
+    if any(topic["proportion"] is None for topic in topics):
+        said.append("no document of this split has a topic word: no use of topics")
+    if any(topic["npmi"] is None for topic in topics):
+        said.append("topics of one word have no pairs: no coherence")
+    return said

@@ -36,14 +36,23 @@ class DocumentTopics:
     has_words: np.ndarray  # [N] bool: with no topic word, the row is the model's prior
 
     @property
+    def any(self) -> bool:
+        """Whether a document has a topic word: else nothing can be said of topics."""
+        return bool(self.has_words.any())
+
+    @property
     def largest(self) -> np.ndarray:
         """The largest topic of every document that has words, [n]."""
         return self.proportions[self.has_words].argmax(axis=1)
 
     @property
     def shares(self) -> np.ndarray:
-        """The mean proportion of every topic over the documents, [K]."""
-        return self.proportions[self.has_words].mean(axis=0)
+        """The mean proportion of every topic over the documents, [K].
+
+        Where none has a topic word, over all of them: the model's prior.
+        """
+        counted = self.has_words if self.any else ~self.has_words
+        return self.proportions[counted].mean(axis=0)
 
     @property
     def in_use(self) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Optional
 
+from tcnlm.coherence.table import shown
 from tcnlm.evaluation.comparison import Group, Ratio, groups_of, ratios
 from tcnlm.evaluation.measures import BY_KEY, MEASURES, Measure
 from tcnlm.files import write_file
@@ -136,9 +137,9 @@ def _topics(topics: Sequence[Mapping[str, Any]]) -> list[Row]:
         {
             "topic": _plain(topic["topic"]),
             "words": (" ".join(topic["words"]), _latex(" ".join(topic["words"][:10]))),
-            "NPMI": (topic["npmi"], f"{topic['npmi']:.3f}"),
+            "NPMI": (topic["npmi"], shown(topic["npmi"], ".3f")),
             "documents": (topic["documents"], f"{topic['documents']:,}"),
-            "mean share": (topic["proportion"], f"{topic['proportion']:.3f}"),
+            "mean share": (topic["proportion"], shown(topic["proportion"], ".3f")),
         }
         for topic in topics
     ]

@@ -61,14 +61,12 @@ def all_figures(
     topics = evaluation["topics"]
     if topics is None:
         return
-    yield (
-        "topic_use",
-        topic_use(
-            np.array([topic["documents"] for topic in topics]),
-            np.array([topic["proportion"] for topic in topics]),
-        ),
-    )
-    yield "topic_shape", topic_shape([topic["npmi"] for topic in topics], angles)
+    names = ("documents", "proportion", "npmi")
+    documents, shares, npmi = ([topic[name] for topic in topics] for name in names)
+    if None not in shares:
+        yield "topic_use", topic_use(np.array(documents), np.array(shares))
+    if None not in npmi:
+        yield "topic_shape", topic_shape(npmi, angles)
     words = [topic["words"] for topic in topics]
     for i, document in enumerate(evaluation["documents"]):
         yield f"document_{i}", topic_bars(np.array(document["proportions"]), words)

@@ -10,7 +10,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from tcnlm.evaluation.measures import MEASURES
+from tcnlm.coherence.table import shown
+from tcnlm.evaluation.measures import MEASURES, missing
 from tcnlm.evaluation.nats import DocumentNats
 from tcnlm.report.documents import document_sections
 from tcnlm.report.figures import History
@@ -121,7 +122,7 @@ def _topics(evaluation: Mapping[str, Any], figures: Mapping[str, bytes]) -> str:
     topics = evaluation["topics"]
     if topics is None:
         return ""
-    order = sorted(topics, key=lambda topic: -topic["proportion"])
+    order = sorted(topics, key=lambda topic: -(topic["proportion"] or 0))
     return (
         "<h2>Topics</h2>"
         + note(_protocol(evaluation["coherence"]))
@@ -130,6 +131,7 @@ def _topics(evaluation: Mapping[str, Any], figures: Mapping[str, bytes]) -> str:
             f"{len(topics)} topics, the most used first. Documents: those in which it "
             "is the largest topic."
         )
+        + "".join(note(f"Not measured: {text}.") for text in missing(evaluation))
         + "<h2>Use and shape of the topics</h2>"
         + image(figures.get("topic_use"), "use of the topics")
         + image(figures.get("topic_shape"), "coherence and angles of the topics")
@@ -164,9 +166,9 @@ def _topic_row(topic: Mapping[str, Any]) -> tuple:
     return (
         topic["topic"],
         " ".join(topic["words"][:10]),
-        f"{topic['npmi']:.3f}",
+        shown(topic["npmi"], ".3f"),
         f"{topic['documents']:,}",
-        f"{topic['proportion']:.3f}",
+        shown(topic["proportion"], ".3f"),
         topic["sentence"] or "",
     )
 

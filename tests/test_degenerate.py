@@ -1,0 +1,113 @@
+"""Splits without sentences or topic words, and a topic vocabulary of one word."""
+
+import json
+
+import pytest
+import tiny
+
+from preprocessing.__main__ import main as preprocess
+from preprocessing.errors import InputError
+from tcnlm import train
+from tcnlm.evaluation.evaluate import evaluate_run, summary
+
+SENTENCES = "the ship of the sea .\tthe captain of the wave .\tthe harbour ."
+NO_TOPIC = "the of the .\tof the of ."
+
+
+@pytest.fixture
+def make_data(tmp_path, monkeypatch):
+    # TensorFlow's threads cannot be set any more once it has worked.
+    monkeypatch.setattr(train, "make_reproducible", lambda seed, threads: None)
+
+    def make(valid=SENTENCES, test=SENTENCES, *options):
+        texts = {"train": [SENTENCES] * 12, "valid": [valid] * 2, "test": [test] * 2}
+        line = ["--format", "tdlm", "--out", str(tmp_path / "DATA")]
+        line += "--processes 1 --min-count 1 --topic-min-count 1".split()
+        for name, documents in texts.items():
+            (tmp_path / f"{name}.txt").write_text("\n".join(documents) + "\n")
+            line += [f"--{name}", str(tmp_path / f"{name}.txt")]
+        assert preprocess([*line, "--topic-top-fraction", "0", *options]) == 0
+        return tmp_path / "DATA"
+
+    return make
+
+
+def start(data, *options):
+    line = [str(data), "--out", str(data.parent / "RUN"), *options]
+    train.main(train.options_of(line), "")
+
+
+def figures(run):
+    def refuse(name):
+        raise AssertionError(f"{name} in JSON")
+
+    return json.loads((run / "evaluation.json").read_text(), parse_constant=refuse)
+
+
+def test_a_test_split_without_topic_words_has_a_perplexity_and_no_use_of_topics(
+    make_data, tmp_path
+):
+    run = tiny.make_run_on(make_data(test=NO_TOPIC), tmp_path / "RUN")
+    printed = summary(evaluate_run(run).evaluation)
+    found = figures(run)
+    assert found["perplexity"] > 1
+    assert found["npmi"] is not None
+    for name in ("npmi_by_use", "topics_in_use", "effective_topics"):
+        assert found[name] is None
+    assert {topic["proportion"] for topic in found["topics"]} == {None}
+    assert {topic["documents"] for topic in found["topics"]} == {0}
+    for text in (printed, (run / "report.html").read_text()):
+        assert "no document of this split has a topic word" in text
+
+
+def test_a_model_of_one_topic_word_is_measured_but_for_its_coherence(
+    make_data, tmp_path
+):
+    (tmp_path / "words").write_text("sea\n")
+    options = "--vocabulary", str(tmp_path / "words")
+    run = tiny.make_run_on(make_data(SENTENCES, SENTENCES, *options), tmp_path / "RUN")
+    printed = summary(evaluate_run(run).evaluation)
+    found = figures(run)
+    assert found["perplexity"] > 1
+    assert {topic["npmi"] for topic in found["topics"]} == {None}
+    for name in ("npmi", "npmi_by_use", "npmi_median"):
+        assert found[name] is None
+    for text in (printed, (run / "report.html").read_text()):
+        assert "topics of one word have no pairs" in text
+
+
+@pytest.mark.parametrize(
+    ("valid", "options", "complaint"),
+    [
+        (" ", "--model lstm", "DATA/valid: no word"),
+        (NO_TOPIC, "--model neural_topics", "DATA/valid: no topic word"),
+        (NO_TOPIC, "--model docnade", "DATA/valid: no topic word"),
+        (NO_TOPIC, "--set judge=npmi_by_use", "DATA/valid: no topic word"),
+    ],
+)
+def test_a_validation_split_that_judges_nothing_is_refused_before_training(
+    valid, options, complaint, make_data
+):
+    data = make_data(valid=valid)
+    with pytest.raises(InputError, match=complaint):
+        start(data, *options.split())
+    assert not (data.parent / "RUN").exists()
+
+
+def test_one_topic_word_cannot_judge_by_coherence(make_data, tmp_path):
+    (tmp_path / "words").write_text("sea\n")
+    data = make_data(SENTENCES, SENTENCES, "--vocabulary", str(tmp_path / "words"))
+    with pytest.raises(InputError, match="judge=npmi: needs two topic words"):
+        start(data, "--set", "judge=npmi")
+
+
+@pytest.mark.parametrize(
+    ("test", "name", "complaint"),
+    [(" ", "lstm", "no word"), (NO_TOPIC, "ntm", "no topic word")],
+)
+def test_a_test_split_with_nothing_to_measure_is_named(
+    test, name, complaint, make_data, tmp_path
+):
+    run = tiny.make_run_on(make_data(test=test), tmp_path / "RUN", name)
+    with pytest.raises(InputError, match=f"DATA/test: {complaint}"):
+        evaluate_run(run)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from reprlib import repr as shortened
 from typing import Any
@@ -24,19 +24,25 @@ from preprocessing.vocabulary import EOS, FILES, UNK, Vocabulary
 
 _LARGEST = np.iinfo(np.int32).max
 
-_TEXT = "a text", lambda value: isinstance(value, str)
-_SIZE = (
+Entries = Mapping[str, tuple[str, Callable[[Any], bool]]]
+
+TEXT = "a text", lambda value: isinstance(value, str)
+OBJECT = "an object", lambda value: isinstance(value, dict)
+SIZE = (
     f"a whole number from 1 to {_LARGEST}",
     lambda value: type(value) is int and 1 <= value <= _LARGEST,
 )
-_ENTRIES = {  # of meta.json: what each must be
-    "command": _TEXT,
-    "fingerprint": _TEXT,
-    "vocabulary_size": _SIZE,
-    "topic_vocabulary_size": _SIZE,
-    "settings.sequence_length": _SIZE,
-    "settings.context_words": _SIZE,
+SETTINGS: Entries = {  # of meta.json, and of what a RUN keeps of it
+    "command": TEXT,
+    "fingerprint": TEXT,
+    "settings.sequence_length": SIZE,
+    "settings.context_words": SIZE,
     "settings.context": (f"one of {', '.join(CONTEXTS)}", lambda v: v in CONTEXTS),
+}
+_ENTRIES: Entries = {
+    **SETTINGS,
+    "vocabulary_size": SIZE,
+    "topic_vocabulary_size": SIZE,
     **{f"splits.{s}": ("counts", lambda v: isinstance(v, dict)) for s in SPLITS},
 }
 _LABELS = (
@@ -55,7 +61,8 @@ def open_data(path: Path) -> tuple[dict, Vocabulary]:
     """
     meta = read_meta(path)
     try:
-        _check_entries(path / "meta.json", meta)
+        labels = {"labels": _LABELS} if "labels" in meta else {}
+        check_entries(path / "meta.json", meta, {**_ENTRIES, **labels})
         vocabulary = _vocabulary(path, meta)
         splits = {name: load_arrays(path / name) for name in SPLITS}
         for name, arrays in splits.items():
@@ -87,10 +94,13 @@ def verify(path: Path) -> str:
     return found
 
 
-def _check_entries(file: Path, meta: Mapping[str, Any]) -> None:
-    entries = {**_ENTRIES, **({"labels": _LABELS} if "labels" in meta else {})}
+def check_entries(file: Path, found: Mapping[str, Any], entries: Entries) -> None:
+    """Raise InputError, naming file and entry, where one is not what it must be.
+
+    entries: "settings.context" and the like to what it must be, in words and a test.
+    """
     for place, (right, is_right) in entries.items():
-        value = meta
+        value = found
         for name in place.split("."):
             value = value.get(name) if isinstance(value, dict) else None
         if not is_right(value):

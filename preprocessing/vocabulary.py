@@ -8,6 +8,8 @@ frequent types, nor without a letter, nor rare.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -73,6 +75,12 @@ class Vocabulary:
         ids = np.full(len(self.words), -1, dtype=np.int32)
         ids[self.ids(self.topic_words)] = np.arange(len(self.topic_words))
         return ids
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the words, their counts and the topic words."""
+        content = [self.words, self.counts.tolist(), self.topic_words]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     @property
     def topic_counts(self) -> np.ndarray:

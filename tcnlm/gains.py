@@ -48,7 +48,7 @@ def main(options: argparse.Namespace) -> None:
 
 
 def _nats(run: Path, dataset: Dataset, split: str) -> np.ndarray:
-    model = runs.load(run)
+    model = runs.load(run, dataset)
     if not isinstance(model, LanguageModel):
         raise InputError(f"{run}: predicts no sentences; give a language model's run")
     return target_nats(model, dataset.split(split))

@@ -39,7 +39,7 @@ from tcnlm.training.runs import (
 )
 from tcnlm.training.settings import Training
 from tcnlm.training.trainer import Trainer
-from tcnlm.training.weights import WEIGHTS, digest_of
+from tcnlm.training.weights import WEIGHTS, digest_of, load_weights
 
 MODEL, SEED = "tcnlm", 1
 PRESETS = {
@@ -77,7 +77,7 @@ def write_saved_model(model: Method, run: Path, dataset: Dataset) -> None:
     folder, source = run / "saved_model", digest_of(run / WEIGHTS)
     if is_export_of(folder, source):
         return
-    model.load_weights(run / WEIGHTS)
+    load_weights(model, run)
     made = dataset.meta["settings"]
     sizes = made["sequence_length"], made["context_words"]
     export(model, folder, *sizes, source=source)

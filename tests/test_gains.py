@@ -118,7 +118,7 @@ def test_the_command_prints_and_writes_the_table(toy_data, tmp_path, capsys):
 def test_runs_that_cannot_be_compared_are_refused(toy_data, tmp_path, monkeypatch):
     run = make_run(toy_data, tmp_path / "lstm", "lstm")
     options = command.parser().parse_args([str(run), str(run)])
-    monkeypatch.setattr(command.runs, "load", lambda run: object())
+    monkeypatch.setattr(command.runs, "load", lambda *_: object())
     with pytest.raises(InputError, match="lstm: predicts no sentences"):
         command.main(options)
     other = Dataset(toy_data)

@@ -44,9 +44,10 @@ def make_run(folder, name="tcnlm"):
     folder.mkdir()
     model = make_model(name)
     made = {"sequence_length": 30, "context": "others", "context_words": 300}
-    data = {"settings": made}
+    data = {"path": "gone", "command": "", "fingerprint": "", "settings": made}
     config = {"format_version": FORMAT_VERSION, "model": name, "seed": 1, "data": data}
-    write_json(folder / "config.json", {**config, "settings": settings(name)})
+    config |= {"settings": settings(name), "training": {}, "command": ""}
+    write_json(folder / "config.json", config)
     model.vocabulary.save(folder)
     model.save_weights(folder / WEIGHTS)
     return model

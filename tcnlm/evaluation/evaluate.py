@@ -75,7 +75,7 @@ def evaluate_run(
     started = time.monotonic()
     config = runs.read_config(run)
     dataset = runs.open_data(config, data, context)
-    model = runs.load(run)
+    model = runs.load(run, dataset)
     reference = reference or Reference()
     figures = evaluate(model, dataset, reference, split, **options)
     result = {

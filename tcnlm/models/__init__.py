@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from preprocessing.errors import InputError
+
 if TYPE_CHECKING:  # the registry alone needs no TensorFlow
     from tcnlm.models.base import Method
 
@@ -28,6 +30,6 @@ MODELS = {
 def model_class(name: str) -> type[Method]:
     """Return the class of a method; unknown names are refused, naming the known."""
     if name not in MODELS:
-        raise ValueError(f"no model {name!r}; there are {', '.join(sorted(MODELS))}")
+        raise InputError(f"no model {name!r}; there are {', '.join(sorted(MODELS))}")
     module, _, attribute = MODELS[name].partition(":")
     return getattr(import_module(module), attribute)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from preprocessing.checks import OBJECT, SETTINGS, TEXT, check_entries
 from preprocessing.errors import InputError
 from preprocessing.vocabulary import FILES, Vocabulary
 from tcnlm.data.dataset import Dataset
@@ -22,27 +23,50 @@ from tcnlm.files import replacing, write_json, writing
 from tcnlm.models import model_class
 from tcnlm.models.base import Method
 from tcnlm.process import cores
-from tcnlm.settings import SettingError, Settings, from_json
+from tcnlm.settings import LARGEST, Settings, from_json
 from tcnlm.training.checkpoints import saved
 from tcnlm.training.differences import check_same
 from tcnlm.training.settings import Training
-from tcnlm.training.weights import DIGEST, WEIGHTS
+from tcnlm.training.weights import DIGEST, WEIGHTS, load_weights
 
 FORMAT_VERSION = 1
 CONFIG = "config.json"
 BEGINNING = {CONFIG, *FILES, "checkpoints", "tensorboard"}
 TRAINED = (*BEGINNING, WEIGHTS, DIGEST, "history.csv", "saved_model")
 PACKAGES = ("tensorflow", "keras", "numpy", "gensim")
+_ENTRIES = {  # of config.json: what each must be
+    "model": TEXT,
+    "settings": OBJECT,
+    "training": OBJECT,
+    "seed": (
+        f"a whole number from 0 to {LARGEST}",
+        lambda value: type(value) is int and 0 <= value <= LARGEST,
+    ),
+    "command": TEXT,
+    "data.path": TEXT,
+    **{f"data.{name}": entry for name, entry in SETTINGS.items()},
+}
 
 
-def load(run: str | Path) -> Method:
-    """Return the trained model of a RUN: its best weights on validation."""
+def load(run: str | Path, dataset: Dataset | None = None) -> Method:
+    """Return the trained model of a RUN: its best weights on validation.
+
+    dataset: the data that it was trained on, where that is open. A RUN from before
+    `vocabulary_sha256` was kept is held to the vocabulary of that.
+    """
     config = read_config(run)
-    model = make_model(config, Vocabulary.load(run))
-    weights = Path(run) / WEIGHTS
-    if not weights.exists():
-        raise InputError(f"{weights}: no such file; let train.py finish an epoch first")
-    model.load_weights(weights)
+    vocabulary = Vocabulary.load(run)
+    of_data = dataset.vocabulary.digest if dataset else None
+    if config["data"].get("vocabulary_sha256", of_data) not in (
+        None,
+        vocabulary.digest,
+    ):
+        raise InputError(
+            f"{run}: {' or '.join(FILES)} is not of the data that it was trained on; "
+            f"copy them from {config['data']['path']}"
+        )
+    model = make_model(config, vocabulary)
+    load_weights(model, Path(run))
     return model
 
 
@@ -62,24 +86,30 @@ def settings_of(config: Mapping[str, Any]) -> tuple[Settings, Training]:
 
 
 def read_config(run: str | Path) -> dict[str, Any]:
-    """Return RUN/config.json; a folder without one is refused."""
-    path = Path(run) / "config.json"
+    """Return RUN/config.json; a folder without one is refused.
+
+    Raises InputError where it lacks what the programs go by, or has it otherwise.
+    """
+    path = Path(run) / CONFIG
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
             f"{run}: not a RUN (no config.json); train one with train.py"
         ) from None
-    except ValueError as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: damaged ({error})") from None
+    if not isinstance(config, dict):
+        raise InputError(f"{path}: damaged (not a JSON object)")
     if config.get("format_version") != FORMAT_VERSION:
         raise InputError(
             f"{path}: format version {config.get('format_version')}, but this program "
             f"reads version {FORMAT_VERSION}; train the model again"
         )
+    check_entries(path, config, _ENTRIES)
     try:
         settings_of(config)
-    except SettingError as error:
+    except InputError as error:
         raise InputError(f"{path}: {error}") from None
     return config
 
@@ -131,7 +161,11 @@ def new_config(
         "training": _plain(training),
         "seed": seed,
         "threads": threads or cores(),
-        "data": {"path": str(dataset.path.resolve()), **dataset.meta},
+        "data": {
+            "path": str(dataset.path.resolve()),
+            **dataset.meta,
+            "vocabulary_sha256": dataset.vocabulary.digest,
+        },
         "command": command,
         **provenance(),
     }
@@ -236,18 +270,21 @@ def _git_commit() -> str | None:
 
 
 def read_history(run: Path) -> dict[str, np.ndarray]:
-    """Return the columns of RUN/history.csv; none where there is no such file."""
+    """Return the columns of RUN/history.csv; none where there is no such file.
+
+    An empty cell is not a number. Raises InputError for a line that is no row of it.
+    """
     path = run / "history.csv"
     if not path.is_file():
         return {}
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    names = rows[0] if rows else ()
-    return {name: np.array([_number(row[name]) for row in rows]) for name in names}
-
-
-def _number(cell: str | None) -> float:
     try:
-        return float(cell or "nan")
-    except ValueError:
-        return float("nan")
+        names, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
+        numbers = [[float(cell or "nan") for cell in row] for row in rows]
+    except (ValueError, csv.Error) as error:
+        raise InputError(f"{path}: damaged ({error})") from None
+    for line, row in enumerate(numbers, 2):
+        if len(row) != len(names):
+            raise InputError(f"{path}:{line}: {len(row)} cells for {len(names)} names")
+    if "epoch" not in names:
+        raise InputError(f"{path}:1: damaged (no column epoch)")
+    return {name: np.array(column) for name, column in zip(names, zip(*numbers))}

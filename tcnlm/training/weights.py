@@ -10,8 +10,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from preprocessing.errors import InputError
 from tcnlm.files import replacing, writing
+from tcnlm.process import program
 
 WEIGHTS = "model.weights.h5"
 DIGEST = "model.weights.sha256"
@@ -34,6 +37,28 @@ def _try_room(file: Path, model: Any) -> None:
         weight.dtype.size * weight.shape.num_elements() for weight in model.weights
     ]
     file.write_bytes(bytes(sum(sizes) + HDF5_BYTES * (len(sizes) + 10)))
+
+
+def load_weights(model: Any, run: Path) -> None:
+    """Give a model the weights of a RUN.
+
+    Raises InputError where they are missing, damaged or another model's.
+    """
+    file = run / WEIGHTS
+    if not file.exists():
+        raise InputError(f"{file}: no such file; let train.py finish an epoch first")
+    again = f"`{program('train')} --resume {run}` takes what a checkpoint holds"
+    if not _is_good(run):
+        raise InputError(f"{file}: damaged (not what {DIGEST} was made of); {again}")
+    try:
+        model.load_weights(file)
+    except Exception as error:  # HDF5 and Keras raise whatever they stumble over
+        reason = str(error).partition("\n")[0]
+        raise InputError(
+            f"{file}: damaged, or another model's ({reason}); {again}"
+        ) from None
+    if not all(np.isfinite(weight).all() for weight in model.get_weights()):
+        raise InputError(f"{file}: damaged (not all weights are numbers); {again}")
 
 
 def recover_weights(run: Path, copy: Path) -> None:

@@ -1,0 +1,185 @@
+"""A damaged RUN is refused with a line that names the file, or is the same RUN."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import tiny
+import toy
+from damage import DAMAGES, damage, flip
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from preprocessing.errors import InputError
+from preprocessing.vocabulary import Vocabulary
+from tcnlm import evaluate, generate
+from tcnlm.training import runs
+from tcnlm.training.weights import DIGEST, WEIGHTS, digest_of
+
+VOCABULARIES = ["vocabulary.txt", "topic_vocabulary.txt"]
+TEXTS = ["config.json", *VOCABULARIES, DIGEST]
+
+
+def with_hashes(run):
+    """Put down what train.py now does: the hashes of weights and vocabulary."""
+    (run / DIGEST).write_text(f"{digest_of(run / WEIGHTS)}  {WEIGHTS}\n")
+    config = json.loads((run / "config.json").read_text())
+    config["data"]["vocabulary_sha256"] = Vocabulary.load(run).digest
+    (run / "config.json").write_text(json.dumps(config, indent=1))
+    return run
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    run = tmp_path_factory.mktemp("sound") / "RUN"
+    tiny.make_run(run)
+    return with_hashes(run)
+
+
+@pytest.fixture
+def run(sound, tmp_path):
+    return shutil.copytree(sound, tmp_path / "RUN")
+
+
+def same(weights, others):
+    return all(np.array_equal(a, b) for a, b in zip(weights, others, strict=True))
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+@pytest.mark.parametrize("file", ["config.json", *VOCABULARIES, WEIGHTS])
+def test_a_damaged_file_is_named(run, file, name):
+    damage(run / file, name)
+    with pytest.raises(InputError) as refused:
+        runs.load(run)
+    assert str(run) in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert any(known in str(refused.value) for known in (file, "vocabulary.txt"))
+
+
+# What HDF5 needs can be all there though the last byte is not.
+@pytest.mark.parametrize("name", sorted({*DAMAGES} - {"cut off by a byte"}))
+def test_weights_without_a_hash_are_refused_if_they_cannot_be_read(run, name):
+    (run / DIGEST).unlink()
+    damage(run / WEIGHTS, name)
+    with pytest.raises(InputError, match=WEIGHTS):
+        runs.load(run)
+
+
+def test_the_weights_of_another_model_are_refused(run, tmp_path):
+    tiny.make_run(tmp_path / "other", "lstm")
+    shutil.copy(tmp_path / "other" / WEIGHTS, run)
+    with pytest.raises(InputError, match=f"{WEIGHTS}: damaged .*{DIGEST}"):
+        runs.load(run)
+    (run / DIGEST).unlink()
+    with pytest.raises(InputError, match=f"{WEIGHTS}: damaged, or another model's"):
+        runs.load(run)
+
+
+def test_weights_that_are_no_numbers_are_refused(run):
+    model = runs.load(run)
+    model.trainable_variables[0].assign(model.trainable_variables[0] * np.inf)
+    model.save_weights(run / WEIGHTS)
+    (run / DIGEST).unlink()
+    with pytest.raises(InputError, match=f"{WEIGHTS}: .*not all weights are numbers"):
+        runs.load(run)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_flipped_bit_in_the_weights_is_refused(run, seed):
+    flip(run / WEIGHTS, seed)
+    with pytest.raises(InputError, match=f"{WEIGHTS}: damaged"):
+        runs.load(run)
+
+
+def test_a_vocabulary_with_two_words_exchanged_is_refused(run):
+    path = run / "vocabulary.txt"
+    text = path.read_text()
+    path.write_text(
+        text.replace("\nthe\t", "\n?\t").replace("\nof\t", "\nthe\t").replace("?", "of")
+    )
+    with pytest.raises(InputError, match=r"vocabulary.*not of the data"):
+        runs.load(run)
+
+
+CHANGES = {
+    "model": "nothing",
+    "settings": [],
+    "training": None,
+    "seed": -1,
+    "seed ": 2**40,
+    "seed  ": "one",
+    "data": {},
+    "data.path": 3,
+    "data.fingerprint": None,
+    "data.settings": {},
+    "data.settings.sequence_length": 0,
+    "data.settings.context_words": 2.5,
+    "settings.units": "many",
+    "settings.num_topics": [3],
+    "settings.cutoffs": 7,
+    "settings.nonsense": 1,
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_an_entry_of_config_that_cannot_be_is_named(run, name):
+    path = run / "config.json"
+    config = json.loads(path.read_text())
+    *groups, last = name.strip().split(".")
+    inner = config
+    for group in groups:
+        inner = inner[group]
+    inner[last] = CHANGES[name]
+    path.write_text(json.dumps(config))
+    with pytest.raises(InputError, match=r"config\.json: ") as refused:
+        runs.load(run)
+    assert last in str(refused.value) or "no model 'nothing'" in str(refused.value)
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10**9), st.sampled_from(TEXTS))
+def test_a_flipped_bit_in_a_text_file_is_refused_or_of_no_account(
+    sound, tmp_path_factory, seed, file
+):
+    run = shutil.copytree(sound, tmp_path_factory.mktemp("flipped") / "RUN")
+    flip(run / file, seed)
+    try:
+        model = runs.load(run)
+    except InputError:
+        return
+    whole = runs.load(sound)
+    assert model.vocabulary.words == whole.vocabulary.words
+    assert same(model.get_weights(), whole.get_weights())
+
+
+HISTORIES = ["", "\xff", "step\n1\n", "epoch,step,seconds\n1,2\n", "[]\n"]
+HISTORIES += ["epoch,step,seconds\n1,2,x\n", "epoch,step,seconds\n1,2,3,4\n", "\n\n"]
+
+
+@pytest.mark.parametrize("content", HISTORIES)
+def test_a_damaged_history_is_named(tmp_path, content):
+    (tmp_path / "history.csv").write_bytes(content.encode("latin-1"))
+    with pytest.raises(InputError, match=r"history\.csv"):
+        runs.read_history(tmp_path)
+
+
+def test_every_program_refuses_the_damaged_run(run):
+    damage(run / "config.json", "a list")
+    for program, rest in ((evaluate, [""]), (generate, [])):
+        options = program.parser().parse_args([str(run)])
+        with pytest.raises(InputError, match=r"config\.json"):
+            program.main(options, *rest)
+
+
+def test_an_old_run_is_held_to_the_vocabulary_of_its_data(tmp_path, toy_data):
+    run = shutil.copytree(toy.ROOT / "tests" / "old_runs" / "lstm", tmp_path / "RUN")
+    path = run / "vocabulary.txt"
+    lines = path.read_text().split("\n")
+    lines[4], lines[5] = (
+        "\t".join([lines[5].split("\t")[0], lines[4].split("\t")[1]]),
+        "\t".join([lines[4].split("\t")[0], lines[5].split("\t")[1]]),
+    )
+    path.write_text("\n".join(lines))
+    with pytest.raises(InputError, match="not of the data"):
+        runs.load(run, runs.Dataset(toy_data))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tcnlm.report.sections import Measured
 
 CHOSEN = ("corpus", "context", "features", "split", "samples", "batch_size")
+CHOSEN += ("beginning",)
 
 
 def main(options: argparse.Namespace, command: str) -> None:
@@ -130,6 +131,7 @@ def parser() -> argparse.ArgumentParser:
     features = "write vectors, labels and ids of the split's documents (.npz)"
     worth = "perplexity with the mean topics and with another document's, too"
     recovery = "how many topics are inferred again from sentences written from them"
+    beginning = "continued under different topics (default: the split's own)"
     baseline = "of the RUNs, what the others are compared with (default: the first)"
     corpus = "the paper's name of the data, to show its figures beside these"
     context = "what topics are inferred from (default: as in training); see "
@@ -153,6 +155,7 @@ def parser() -> argparse.ArgumentParser:
     add("--retrieval", action="store_true", help=retrieval)
     add("--classify", dest="classification", action="store_true", help=classify)
     add("--features", metavar="FILE", type=Path, help=features)
+    add("--beginning", metavar="TEXT", default="", help=beginning)
     add("--report", metavar="FILE", type=Path, help="one page about all RUNs")
     add("--baseline", metavar="RUN", type=Path, help=baseline)
     add("--export", metavar="FOLDER", type=Path, help=exported)

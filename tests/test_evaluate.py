@@ -376,7 +376,7 @@ def test_a_published_figure_of_other_data_is_marked(words, topic_words, said):
 
 def test_history_with_gaps_and_without_a_file(tmp_path):
     assert runs.read_history(tmp_path) == {}
-    (tmp_path / "history.csv").write_text("step,valid_kl\n1,\n2,0.5\n")
+    (tmp_path / "history.csv").write_text("epoch,step,valid_kl\n1,1,\n2,2,0.5\n")
     history = runs.read_history(tmp_path)
     assert list(history["step"]) == [1.0, 2.0]
     assert history["valid_kl"][1] == 0.5

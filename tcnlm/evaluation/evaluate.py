@@ -22,6 +22,7 @@ from tcnlm.coherence.table import line, shown
 from tcnlm.coherence.topic_lists import TopicList
 from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation import topics
+from tcnlm.evaluation.exploration import explore
 from tcnlm.evaluation.features import document_vectors, write_features
 from tcnlm.evaluation.measures import (
     MEASURES,
@@ -102,8 +103,11 @@ def evaluate_run(
             dataset.split(split)
         )
         write_arrays(nats_file(run, split), nats._asdict())
-    angles = topics.angles(model) if result["topics"] else None
-    measured = draw_run(folder, run, result, config, angles, nats)
+    angles = explored = None
+    if result["topics"]:
+        angles = topics.angles(model)
+        explored = explore(model, dataset, dataset.split(split))
+    measured = draw_run(folder, run, result, config, angles, nats, explored)
     write_report([measured], page)
     return measured
 
@@ -145,17 +149,20 @@ def evaluate(
     samples: int = 0,
     batch_size: int = 64,
     ask: Sequence[str] = (),
+    beginning: str = "",
 ) -> dict[str, Any]:
     """Measure a model on a split of its data; every value is ready for JSON.
 
     samples: 0 scores with the posterior mean of the topics, S averages each sequence's
-    likelihood over S draws; ask: which of `ASKED` to measure, where they apply.
+    likelihood over S draws; ask: which of `ASKED` to measure, where they apply;
+    beginning: to be continued under different topics, by default the split's own.
     """
     check_words(model, dataset, split)
     rows = model.batching.rows(dataset.split(split))
     subject = Subject(model, dataset, rows, reference, samples, batch_size)
     # Topics first, where a reference may turn out to be unfit.
-    sections = _topics(subject) if isinstance(model, TopicModel) else {}
+    topical = isinstance(model, TopicModel)
+    sections = _topics(subject, beginning) if topical else {}
     if isinstance(model, DocumentModel):
         sections["document_perplexity"] = subject.document_perplexity
         sections["units"] = unit_words(model)
@@ -176,13 +183,15 @@ def _scoring(subject: Subject) -> dict[str, int | None]:
     return {"sequences": subject.score.sequences, "samples": subject.samples or None}
 
 
-def _topics(subject: Subject) -> dict[str, Any]:
+def _topics(subject: Subject, beginning: str) -> dict[str, Any]:
     model, split, inferred = subject.model, subject.rows.split, subject.documents
     absent = subject.coherence["absent_words"]
     return {
         "coherence": {**protocol(subject.counts), "absent_words": absent},
         "topics": _topic_rows(subject),
-        "continuations": specimens.continuations(model, split, inferred.shares),
+        "continuations": specimens.continuations(
+            model, split, inferred.shares, beginning
+        ),
         "documents": _sample_documents(subject.dataset, split, inferred),
     }
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from preprocessing.text import tokenize
 from preprocessing.vocabulary import UNK
 from tcnlm.evaluation.topics import top_words
 from tcnlm.models.base import LanguageModel
@@ -32,14 +33,18 @@ def topic_sentences(model: Any, seed: int = 0) -> list[str] | None:
     return [next(filter(None, map(str, sentences)), "") for sentences in drawn]
 
 
-def continuations(model: Any, split: Any, shares: np.ndarray) -> dict | None:
+def continuations(
+    model: Any, split: Any, shares: np.ndarray, beginning: str = ""
+) -> dict | None:
     """Return how the topics with the largest shares [K] go on from one beginning.
 
-    The beginning is that of the split's first sentence that is long enough and begins
+    By default it is that of the split's first sentence that is long enough and begins
     with known words. It goes on by the likeliest words, so that the topic alone makes
     the difference.
     """
-    prefix, chosen = _beginning(split), np.argsort(-shares, kind="stable")[:CONTINUED]
+    chosen = np.argsort(-shares, kind="stable")[:CONTINUED]
+    own = model.vocabulary.ids(tokenize(beginning)) if beginning else None
+    prefix = own or _beginning(split)
     if prefix is None:
         return None
     options = {"method": "greedy", "allow_unknown": False}

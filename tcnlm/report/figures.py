@@ -116,7 +116,7 @@ def learning_curves(history: History) -> Figure:
         title, unit = TOPIC_CURVES[name]
         axes = _axes(figure.add_subplot(grid[1, column]), title, "training step", unit)
         axes.plot(history["step"], history[name], "o-", color=BLUE, ms=3, lw=1.5)
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.08 * np.nanmax([1e-9, *history[name]]))
         axes.xaxis.set_major_locator(_whole_numbers(4))
     return figure
 

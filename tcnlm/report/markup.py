@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+ABSOLUTE = re.compile(r"(?<![\w./…-])/(?:[^\s/'\",;]+/)+(?=[^\s/'\",;]+/[^\s/'\",;]+)")
+
 
 class Best(str):
     """The text of a cell that stands out: the best of its column."""
+
+
+def local(text: str) -> str:
+    """Return a text in which paths from the root are cut to their last two names."""
+    return ABSOLUTE.sub("…/", text)
 
 
 def note(text: str) -> str:

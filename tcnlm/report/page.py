@@ -11,6 +11,7 @@ import numpy as np
 
 from tcnlm.evaluation.nats import DocumentNats
 from tcnlm.files import write_file
+from tcnlm.report import explore
 from tcnlm.report import figures as draw
 from tcnlm.report.comparison import comparison, label
 from tcnlm.report.sections import Measured, sections
@@ -26,6 +27,7 @@ def draw_run(
     config: Mapping[str, Any],
     angles: np.ndarray | None = None,
     nats: DocumentNats | None = None,
+    exploration: Mapping[str, Any] | None = None,
 ) -> Measured:
     """Draw a run's figures as PNG files in a folder; return what the page needs.
 
@@ -37,7 +39,7 @@ def draw_run(
         path = folder / f"{name}.png"
         draw.save(figure, path)
         figures[name] = path.read_bytes()
-    return Measured(evaluation, config, history, figures, drawn, nats)
+    return Measured(evaluation, config, history, figures, drawn, nats, exploration)
 
 
 def write_report(runs: Sequence[Measured], path: Path) -> None:
@@ -50,23 +52,28 @@ def render(runs: Sequence[Measured]) -> str:
     title = runs[0].name if len(runs) == 1 else f"{len(runs)} runs compared"
     body = [f"<h1>{escape(title)}</h1>"]
     if len(runs) == 1:
-        body.append(sections(runs[0]))
+        body.append(sections(runs[0], "run-1-"))
     else:
         body += [_contents(runs), comparison(runs)]
         body += [_one_of_several(*each) for each in enumerate(runs, 1)]
+    explored = {
+        f"run-{number}-": run.exploration
+        for number, run in enumerate(runs, 1)
+        if run.exploration
+    }
     style = STYLE.read_text(encoding="utf-8")
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n'
         '<meta name="viewport" content="width=device-width"/>\n'
         f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
         + "\n".join(body)
-        + "\n</body>\n</html>\n"
+        + f"\n{explore.script(explored)}\n</body>\n</html>\n"
     )
 
 
 def _one_of_several(number: int, run: Measured) -> str:
     title = f'<h1 id="run-{number}">{escape(label(run))}</h1>'
-    return f'<section class="run">{title}\n{sections(run)}</section>'
+    return f'<section class="run">{title}\n{sections(run, f"run-{number}-")}</section>'
 
 
 def _contents(runs: Sequence[Measured]) -> str:

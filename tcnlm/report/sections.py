@@ -13,9 +13,10 @@ from matplotlib.figure import Figure
 from tcnlm.coherence.table import shown
 from tcnlm.evaluation.measures import MEASURES, missing
 from tcnlm.evaluation.nats import DocumentNats
+from tcnlm.report import explore
 from tcnlm.report.documents import document_sections
 from tcnlm.report.figures import History
-from tcnlm.report.markup import image, note, table
+from tcnlm.report.markup import image, local, note, table
 from tcnlm.report.published import PAPER, beside, other_data
 from tcnlm.training.progress import stated
 
@@ -30,6 +31,7 @@ class Measured:
     figures: Mapping[str, bytes]  # PNG files by name; those of `figures.all_figures`
     drawn: Mapping[str, Figure] = field(default_factory=dict)  # the same, to be saved
     nats: DocumentNats | None = None  # of a model that predicts words
+    exploration: Mapping[str, Any] | None = None  # of its topics; see `explore`
 
     @property
     def name(self) -> str:
@@ -47,8 +49,11 @@ class Measured:
         return other_data(self.evaluation.get("corpus"), self.config.get("data", {}))
 
 
-def sections(run: Measured) -> str:
-    """Return all that is said of one run; what does not apply is left out."""
+def sections(run: Measured, prefix: str = "") -> str:
+    """Return all that is said of one run; what does not apply is left out.
+
+    prefix: of the names by which its parts are linked to.
+    """
     evaluation, config, figures = run.evaluation, run.config, run.figures
     parts = [
         _subtitle(evaluation, config),
@@ -57,7 +62,7 @@ def sections(run: Measured) -> str:
         _worth(evaluation),
         document_sections(evaluation, figures),
         _learning(figures),
-        _topics(evaluation, figures),
+        _topics(run, prefix),
         _continuations(evaluation),
         _documents(evaluation, figures),
         _settings(config),
@@ -73,10 +78,12 @@ def corpus(config: Mapping[str, Any]) -> str:
 
 def _subtitle(evaluation: Mapping[str, Any], config: Mapping[str, Any]) -> str:
     source = config.get("data", {}).get("source")
-    text = f"Run {evaluation['run']}, measured on the {evaluation['split']} split"
+    text = (
+        f"Run {local(evaluation['run'])}, measured on the {evaluation['split']} split"
+    )
     trained = stated(evaluation)
     text += f", {trained}" if trained else ""
-    return note(text + (f". Corpus: {source}." if source else "."))
+    return note(text + (f". Corpus: {local(source)}." if source else "."))
 
 
 def _tiles(evaluation: Mapping[str, Any]) -> str:
@@ -118,15 +125,26 @@ def _learning(figures: Mapping[str, bytes]) -> str:
     return curves and f"<h2>Learning curves</h2>{curves}"
 
 
-def _topics(evaluation: Mapping[str, Any], figures: Mapping[str, bytes]) -> str:
-    topics = evaluation["topics"]
-    if topics is None:
+def _topics(run: Measured, prefix: str) -> str:
+    if run.evaluation["topics"] is None:
         return ""
+    found = run.exploration
+    if not found:
+        return _topic_table(run.evaluation, run.figures, prefix)
+    parts = explore.topic_map(found, prefix), explore.documents(found, prefix)
+    told = _topic_table(run.evaluation, run.figures, prefix)
+    return f'<div class="explored">{parts[0]}{told}{parts[1]}</div>'
+
+
+def _topic_table(
+    evaluation: Mapping[str, Any], figures: Mapping[str, bytes], prefix: str
+) -> str:
+    topics = evaluation["topics"]
     order = sorted(topics, key=lambda topic: -(topic["proportion"] or 0))
     return (
         "<h2>Topics</h2>"
         + note(_protocol(evaluation["coherence"]))
-        + table(*zip(*TOPIC_COLUMNS), list(map(_topic_row, order)))
+        + explore.topic_rows(list(map(_topic_row, order)), TOPIC_COLUMNS, prefix)
         + note(
             f"{len(topics)} topics, the most used first. Documents: those in which it "
             "is the largest topic."
@@ -143,7 +161,7 @@ def _protocol(coherence: Mapping[str, Any]) -> str:
     tops = "/".join(map(str, coherence["tops"]))
     window = f"windows of {coherence['window']} tokens"
     return (
-        f"NPMI counted on {coherence['reference']} ({size}), "
+        f"NPMI counted on {local(str(coherence['reference']))} ({size}), "
         f"{window if coherence['window'] else 'whole documents as windows'}, "
         f"{coherence['zero']}, mean over the first {tops} words. "
         f"Topic words absent from the reference: {len(coherence['absent_words'])}. "
@@ -237,14 +255,13 @@ def _settings(config: Mapping[str, Any]) -> str:
 
 
 def _short(value: Any) -> str:
-    return (
-        ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-    )
+    many = isinstance(value, (list, tuple))
+    return ", ".join(map(str, value)) if many else local(str(value))
 
 
 def _footer(evaluation: Mapping[str, Any]) -> str:
     versions = ", ".join(f"{k} {v}" for k, v in evaluation.get("versions", {}).items())
     return (
-        f"<footer>Made by <code>{escape(evaluation['command'])}</code> in "
+        f"<footer>Made by <code>{escape(local(evaluation['command']))}</code> in "
         f"{evaluation['seconds']:.0f} s, with {escape(versions)}.</footer>"
     )

@@ -16,8 +16,10 @@ from preprocessing.text import tokenize
 from preprocessing.vocabulary import EOS
 from tcnlm.evaluation.topics import top_words
 from tcnlm.export import main
+from tcnlm.generation import decoding, pieces
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
-from tcnlm.generation.saved_model import Texts, export, is_export_of
+from tcnlm.generation.pieces import in_pieces
+from tcnlm.generation.saved_model import Program, Texts, export, is_export_of
 from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.models import MODELS, model_class
 from tcnlm.models.base import LanguageModel, TopicModel
@@ -122,6 +124,12 @@ def answers(model, tmp_path_factory):
         score={"sentences": SENTENCES, "contexts": CONTEXTS},
         generate={"topics": TOPICS.tolist(), "seed": 2**40 + 7, "temperature": 1.5},
     )
+
+
+@pytest.fixture(scope="module")
+def offered(model):
+    """Signatures as functions of this process."""
+    return Program(model, 30, 300).signatures()
 
 
 @pytest.fixture(scope="module")
@@ -314,6 +322,86 @@ def test_a_folder_with_other_contents_is_not_overwritten(model, tmp_path):
     with pytest.raises(InputError, match="exists and is no SavedModel"):
         export(model, tmp_path)
     assert (tmp_path / "thesis.tex").exists()
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 3, 4, 7])
+def test_pieces_are_joined_in_order(number):
+    rows = np.arange(2 * number, dtype=np.float32).reshape(number, 2)
+    specs = [tf.TensorSpec([None, 2]), tf.TensorSpec([None], tf.string)]
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2])])
+    def twice(rows):
+        def piece(first, last):
+            part = rows[first:last]
+            return 2 * part, tf.strings.as_string(part[:, 0], 0)
+
+        return in_pieces(piece, tf.shape(rows)[0], specs, size=3)
+
+    doubled, texts = twice(rows)
+    assert doubled.shape == rows.shape
+    np.testing.assert_array_equal(doubled, 2 * rows)
+    assert texts.numpy().tolist() == [b"%d" % row[0] for row in rows]
+
+
+def test_many_texts_have_the_numbers_of_few(model):
+    program = Program(model, 30, 300)
+    few = tf.constant(SENTENCES), tf.constant(CONTEXTS)
+    times = pieces.ROWS // len(SENTENCES) + 1
+    many = [tf.tile(texts, [times]) for texts in few]
+    for name, value in program.score(*few).items():
+        found = program.score(*many)[name]
+        np.testing.assert_allclose(found, np.tile(value, times), rtol=1e-5)
+    topics = program.infer_topics(few[1])["topics"]
+    found = program.infer_topics(many[1])["topics"]
+    np.testing.assert_allclose(found, np.tile(topics, [times, 1]), atol=1e-6)
+
+
+def test_many_sentences_are_the_decoders_and_differ(model, monkeypatch):
+    monkeypatch.setattr(pieces, "SENTENCES", 4)
+    monkeypatch.setattr(decoding, "SENTENCES", 4)
+    topics = np.repeat(TOPICS, 3, axis=0)  # the rows that differ lie 4 apart
+    generate = Program(model, 30, 300).signatures()["generate"]
+    written = generate(topics, tf.constant(7, tf.int64), tf.constant(1.0))
+    expected = [str(s) for [s] in SentenceDecoder(model)(topics, 9, seed=7)]
+    assert [s.decode() for s in written["sentences"].numpy()] == expected
+    [same] = SentenceDecoder(model)(TOPICS[:1], 1, number=12, seed=7)
+    assert len({tuple(map(str, same[i : i + 4])) for i in (0, 4, 8)}) == 3
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf, 1e-45])
+def test_a_temperature_that_is_none_is_refused_by_name(value, offered):
+    given = {"topics": tf.constant(TOPICS), "seed": tf.constant(1, tf.int64)}
+    refused = pytest.raises(tf.errors.InvalidArgumentError, match="temperature: must")
+    with refused:
+        offered["generate"](**given, temperature=tf.constant(value, tf.float32))
+
+
+@pytest.mark.parametrize(
+    "row", [[0, 0, 0, 0], [-1, 2, 0, 0], [1, 1, 0, 0], [np.nan] * 4, [np.inf, 0, 0, 0]]
+)
+def test_topics_that_are_no_mixture_are_refused_by_name(row, offered):
+    topics = tf.constant([TOPICS[0], row], tf.float32)
+    given = {"seed": tf.constant(1, tf.int64), "temperature": tf.constant(1.0)}
+    with pytest.raises(tf.errors.InvalidArgumentError, match="topics: every row must"):
+        offered["generate"](topics=topics, **given)
+
+
+@pytest.mark.parametrize("number", [0, 1, 3])
+def test_other_than_one_context_a_sentence_is_refused_by_name(number, offered):
+    texts = tf.constant(SENTENCES[:2]), tf.constant(CONTEXTS[:number], tf.string)
+    refused = pytest.raises(tf.errors.InvalidArgumentError, match="contexts: give as")
+    with refused:
+        offered["score"](sentences=texts[0], contexts=texts[1])
+
+
+@pytest.mark.parametrize("number", [0, -3])
+def test_no_topic_words_or_sentences_are_refused_by_name(number, offered, lstm):
+    refused = pytest.raises(tf.errors.InvalidArgumentError, match="number: must be 1")
+    with refused:
+        offered["topic_words"](number=tf.constant(number))
+    given = {"seed": tf.constant(1, tf.int64), "temperature": tf.constant(1.0)}
+    with refused:
+        Program(lstm, 30, 300).generate(tf.constant(number), **given)
 
 
 def test_the_command_exports_a_run(tmp_path, monkeypatch, capsys):

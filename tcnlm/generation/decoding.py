@@ -18,6 +18,7 @@ import tensorflow as tf
 
 from preprocessing.errors import InputError
 from preprocessing.vocabulary import EOS, GO, PAD, UNK
+from tcnlm.generation.pieces import SENTENCES
 from tcnlm.generation.sampling import MAX_LENGTH, draw, forbid, step_seed
 
 with warnings.catch_warnings():  # a notice that its development has ended
@@ -108,13 +109,25 @@ class SentenceDecoder:
         """
         copies = self.options.copies(number)
         context = tf.nest.map_structure(lambda x: tf.repeat(x, copies, axis=0), context)
-        prefix, rows = tf.constant([GO, *prompt]), tf.constant(batch_size * copies)
-        seed = tf.constant(seed, tf.int64)
-        ids, log_probability = self._graph(prefix, context, rows, seed)
-        found = zip(ids.numpy(), log_probability.numpy())
-        written = [self._sentence(prompt, *row) for row in found]
+        together = copies if self.options.method == "beam" else 1
+        size, rows = max(SENTENCES // together, 1) * together, batch_size * copies
+        written = []
+        for first in range(0, rows, size):
+            last = min(first + size, rows)
+            written += self._piece(context, first, last, prompt, seed)
         groups = [written[i : i + copies] for i in range(0, len(written), copies)]
         return [[s for s in group if s is not None][:number] for group in groups]
+
+    def _piece(
+        self, context: Any, first: int, last: int, prompt: Sequence[int], seed: int
+    ) -> list[Sentence | None]:
+        """Return the sentences of these rows of the context."""
+        context = tf.nest.map_structure(lambda x: x[first:last], context)
+        seeds = tf.constant([seed, first], tf.int64)
+        prefix, rows = tf.constant([GO, *prompt]), tf.constant(last - first)
+        ids, log_probability = self._graph(prefix, context, rows, seeds)
+        found = zip(ids.numpy(), log_probability.numpy())
+        return [self._sentence(prompt, *row) for row in found]
 
     def _sentence(
         self, prompt: Sequence[int], ids: np.ndarray, log_probability: float
@@ -126,7 +139,7 @@ class SentenceDecoder:
         return sentence if ids.any() else None
 
     def _decode(
-        self, prefix: tf.Tensor, context: Any, rows: tf.Tensor, seed: tf.Tensor
+        self, prefix: tf.Tensor, context: Any, rows: tf.Tensor, seeds: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Go on from the prefix: word ids [N, T], 0 after `<eos>`, and log p [N]."""
         context = self.model.for_steps(context)
@@ -136,7 +149,7 @@ class SentenceDecoder:
         if self.options.method == "beam":
             ids, after = self._beam_search(cell, start)
         else:
-            ids, after = self._word_by_word(cell, start, seed)
+            ids, after = self._word_by_word(cell, start, seeds)
         return tf.where(_until_end(ids), ids, PAD), before + after
 
     def _read(
@@ -151,13 +164,13 @@ class SentenceDecoder:
         return state, total
 
     def _word_by_word(
-        self, cell: _StepCell, start: tf.Tensor, seed: tf.Tensor
+        self, cell: _StepCell, start: tf.Tensor, seeds: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Choose each word for good: ids [N, T], log p of those up to `<eos>` [N]."""
         if self.options.method == "greedy":
             sampler = tfa.seq2seq.GreedyEmbeddingSampler(tf.identity)
         else:
-            sampler = _SeededSampler(self.options, seed)
+            sampler = _SeededSampler(self.options, seeds)
         outputs, _ = self._run(_WordDecoder(cell, sampler), cell, start)
         log_probs = tf.where(_until_end(outputs.sample_id), outputs.rnn_output, 0.0)
         return outputs.sample_id, tf.reduce_sum(log_probs, axis=1)
@@ -256,13 +269,13 @@ class _WordDecoder(tfa.seq2seq.BasicDecoder):
 class _SeededSampler(tfa.seq2seq.SampleEmbeddingSampler):
     """tfa's sampler with top-k and top-p, and with draws that a seed repeats."""
 
-    def __init__(self, options: Decoding, seed: tf.Tensor):
-        super().__init__(tf.identity, seed=seed)
-        self.options = options
+    def __init__(self, options: Decoding, seeds: tf.Tensor):
+        super().__init__(tf.identity)
+        self.options, self.seeds = options, seeds  # [2]: the seed, and the first row
 
     def sample(self, time: tf.Tensor, outputs: tf.Tensor, state: Any) -> tf.Tensor:
         """Draw a word for every row of log p [N, V]."""
-        seed, options = step_seed(self.seed, time), self.options
+        seed, options = step_seed(*tf.unstack(self.seeds), time), self.options
         return draw(outputs, seed, options.temperature, options.top_k, options.top_p)
 
 

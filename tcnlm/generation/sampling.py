@@ -19,9 +19,13 @@ def forbid(log_probs: tf.Tensor, words: Sequence[int]) -> tf.Tensor:
     return tf.where(forbidden, -np.inf, log_probs)
 
 
-def step_seed(seed: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
-    """Return the seed [2] of one step of the decoding that an int64 seed stands for."""
-    return tf.random.experimental.stateless_fold_in(tf.stack([seed, 0]), step)
+def step_seed(seed: tf.Tensor, first: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
+    """Return the seed [2] of one step of the decoding that an int64 seed stands for.
+
+    first: the number of the first of the rows that are decoded at once.
+    """
+    seeds = tf.stack([seed, tf.cast(first, tf.int64)])
+    return tf.random.experimental.stateless_fold_in(seeds, step)
 
 
 def draw(

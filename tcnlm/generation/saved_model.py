@@ -36,6 +36,8 @@ from preprocessing.text import RULES
 from preprocessing.vocabulary import EOS, GO, PAD, SPECIALS, UNK, Vocabulary
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.files import check_folder, replacing, writing
+from tcnlm.generation import asserted, pieces
+from tcnlm.generation.pieces import in_pieces
 from tcnlm.generation.sampling import MAX_LENGTH, draw, forbid, step_seed
 from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel
 
@@ -48,6 +50,7 @@ DOCUMENTS, SENTENCES, CONTEXTS = (
 NUMBER = tf.TensorSpec([], tf.int32, "number")
 SEED = tf.TensorSpec([], tf.int64, "seed")
 TEMPERATURE = tf.TensorSpec([], tf.float32, "temperature")
+NATS = tf.TensorSpec([None], tf.float32)
 SOURCE = "source.txt"  # which weights it was made of
 PARTS = {"assets", "assets.extra", "fingerprint.pb", "variables", SOURCE}
 
@@ -170,27 +173,46 @@ class Program:
 
     def infer_topics(self, documents: tf.Tensor) -> Tensors:
         """Infer the topics of documents [N] from their content words: [N, K]."""
-        content = self.texts.content(documents)
-        return {"topics": self.model.infer_context(content)}
+        content, topics = self.texts.content(documents), len(self.model.topics())
+        [found] = in_pieces(
+            lambda first, last: [self.model.infer_context(content[first:last])],
+            tf.size(documents),
+            [tf.TensorSpec([None, topics], tf.float32)],
+        )
+        return {"topics": found}
 
     def topic_words(self, number: tf.Tensor) -> Tensors:
         """Return the most probable words of every topic, [K, number]."""
         topics = self.model.topics()
-        best = tf.math.top_k(topics, tf.minimum(number, topics.shape[1])).indices
+        number = tf.minimum(asserted.counted(number), topics.shape[1])
+        best = tf.math.top_k(topics, number).indices
         return {"words": tf.gather(self.model.vocabulary.topic_words, best)}
 
     def features(self, documents: tf.Tensor) -> Tensors:
         """Return the vectors of documents [N], [N, F]."""
-        return {"features": self.model.features(self._batch(documents))}
+        batch = self._batch(documents)
+        [found] = in_pieces(
+            lambda first, last: [self.model.features(_rows(batch, first, last))],
+            tf.size(documents),
+            [tf.TensorSpec([None, None], tf.float32)],
+        )
+        return {"features": found}
 
     def score_document(self, documents: tf.Tensor) -> Tensors:
         """Score the content words of documents [N], one order for all."""
         batch = self._batch(documents)
-        total = tf.reduce_sum(self.model.log_probs(batch), axis=1)
+        [total] = in_pieces(
+            lambda first, last: [self._document_log_probs(_rows(batch, first, last))],
+            tf.size(documents),
+            [NATS],
+        )
         words = tf.math.count_nonzero(self.model.read(batch["words"]) != NO_WORD, 1)
         nll = tf.math.divide_no_nan(-total, tf.cast(words, total.dtype))
         perplexity = tf.exp(nll)
         return {"log_probability": total, "words": words, "perplexity": perplexity}
+
+    def _document_log_probs(self, batch: Tensors) -> tf.Tensor:
+        return tf.reduce_sum(self.model.log_probs(batch), axis=1)
 
     @tf.autograph.experimental.do_not_convert  # it cannot read a dataclass
     def _batch(self, documents: tf.Tensor) -> Tensors:
@@ -203,14 +225,19 @@ class Program:
         inputs = self._cut(tf.concat([GO * edge, ids], axis=1))
         targets = self._cut(tf.concat([ids, EOS * edge], axis=1))
         sequences = tf.where(targets[:, :, 0] != PAD)  # (sentence, cut) of each
-        sentence = sequences[:, 0]
+        contexts = asserted.one_context_each(sentences, contexts)
         documents = self.model.batching.of_texts(self.texts, contexts)
-        batch = {
-            "inputs": tf.gather_nd(inputs, sequences),
-            "targets": tf.gather_nd(targets, sequences),
-            **{name: tf.gather(ids, sentence) for name, ids in documents.items()},
-        }
-        return _scores(self._sequence_log_probs(batch), sentence, targets)
+
+        def log_probs(first: tf.Tensor, last: tf.Tensor) -> list[tf.Tensor]:
+            chosen = sequences[first:last]
+            own = {"inputs": inputs, "targets": targets}
+            batch = {name: tf.gather_nd(ids, chosen) for name, ids in own.items()}
+            for name, ids in documents.items():
+                batch[name] = tf.gather(ids, chosen[:, 0])
+            return [self._sequence_log_probs(batch)]
+
+        [found] = in_pieces(log_probs, tf.shape(sequences)[0], [NATS])
+        return _scores(found, sequences[:, 0], targets)
 
     def _cut(self, ids: tf.RaggedTensor) -> tf.Tensor:
         """Cut word ids [N, (length)] into [N, cuts, sequence length], padded."""
@@ -228,25 +255,47 @@ class Program:
         self, number: tf.Tensor, seed: tf.Tensor, temperature: tf.Tensor
     ) -> Tensors:
         """Sample sentences, each in an empty context."""
-        context = self.model.context(self.model.batching.empty(number))
-        return self._sample(context, number, seed, temperature)
+
+        def context(first: tf.Tensor, last: tf.Tensor) -> Any:
+            return self.model.context(self.model.batching.empty(last - first))
+
+        number = asserted.counted(number)
+        return self._in_pieces(context, number, seed, temperature)
 
     def generate_from_topics(
         self, topics: tf.Tensor, seed: tf.Tensor, temperature: tf.Tensor
     ) -> Tensors:
         """Sample a sentence for every row of topics [N, K]."""
-        context = self.model.context_from_topics(topics)
-        return self._sample(context, tf.shape(topics)[0], seed, temperature)
+        topics = asserted.mixtures(topics)
+
+        def context(first: tf.Tensor, last: tf.Tensor) -> Any:
+            return self.model.context_from_topics(topics[first:last])
+
+        return self._in_pieces(context, tf.shape(topics)[0], seed, temperature)
+
+    def _in_pieces(
+        self, context: Any, number: tf.Tensor, seed: tf.Tensor, temperature: tf.Tensor
+    ) -> Tensors:
+        """Sample a sentence for every row of context(first, last)."""
+        temperature = asserted.positive(temperature)
+
+        def sample(first: tf.Tensor, last: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            drawing = (seed, first), temperature
+            return self._sample(context(first, last), last - first, *drawing)
+
+        specs = [tf.TensorSpec([None], tf.string), NATS]
+        written = in_pieces(sample, number, specs, pieces.SENTENCES)
+        return dict(zip(("sentences", "log_probability"), written))
 
     def _sample(
-        self, context: Any, rows: tf.Tensor, seed: tf.Tensor, temperature: tf.Tensor
-    ) -> Tensors:
+        self, context: Any, rows: tf.Tensor, seed: tuple, temperature: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """Sample words until every sentence has ended or the limit is reached."""
 
         def step(i, token, state, sentences, total):
             log_probs, state = self.model.step(token, state, context)
             allowed = forbid(log_probs, [PAD, GO])
-            word = draw(allowed, step_seed(seed, i), temperature)
+            word = draw(allowed, step_seed(*seed, i), temperature)
             word = tf.where(token == EOS, EOS, word)
             log_prob = tf.gather(log_probs, word, batch_dims=1)
             total += tf.where(token == EOS, 0.0, log_prob)
@@ -262,7 +311,11 @@ class Program:
             start,
             maximum_iterations=MAX_LENGTH,
         )
-        return {"sentences": tf.strings.strip(sentences), "log_probability": total}
+        return tf.strings.strip(sentences), total
+
+
+def _rows(batch: Tensors, first: tf.Tensor, last: tf.Tensor) -> Tensors:
+    return {name: ids[first:last] for name, ids in batch.items()}
 
 
 def _scores(log_probs: tf.Tensor, sentence: tf.Tensor, targets: tf.Tensor) -> Tensors:

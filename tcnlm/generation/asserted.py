@@ -1,0 +1,41 @@
+"""Inputs of the SavedModel, refused by name in the graph where they make no sense.
+
+TensorFlow raises InvalidArgumentError with these messages.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import tensorflow as tf
+
+TOLERANCE = 0.01  # of the sum of a topic mixture
+
+
+def one_context_each(sentences: tf.Tensor, contexts: tf.Tensor) -> tf.Tensor:
+    """Return the contexts [N] of sentences [N]."""
+    same = tf.size(sentences) == tf.size(contexts)
+    return _if(same, contexts, "contexts: give as many as sentences, one for each")
+
+
+def positive(temperature: tf.Tensor) -> tf.Tensor:
+    """Return a temperature that scores can be divided by."""
+    above = temperature >= np.finfo("float32").tiny
+    good = above & (temperature <= np.finfo("float32").max)
+    return _if(good, temperature, "temperature: must be a finite number above 0")
+
+
+def mixtures(topics: tf.Tensor) -> tf.Tensor:
+    """Return topics [N, K], rows on the simplex."""
+    sums = tf.reduce_sum(topics, axis=1)
+    good = tf.reduce_all(topics >= 0) & tf.reduce_all(abs(sums - 1) <= TOLERANCE)
+    return _if(good, topics, "topics: every row must be shares from 0 on that sum to 1")
+
+
+def counted(number: tf.Tensor) -> tf.Tensor:
+    """Return how many are asked for."""
+    return _if(number >= 1, number, "number: must be 1 or more")
+
+
+def _if(condition: tf.Tensor, value: tf.Tensor, message: str) -> tf.Tensor:
+    with tf.control_dependencies([tf.debugging.Assert(condition, [message])]):
+        return tf.identity(value)

@@ -9,6 +9,7 @@ from preprocessing.errors import add_debug, errors_reported
 from tcnlm.generation import requests as generation
 from tcnlm.generation.decoding import METHODS
 from tcnlm.process import keep_memory
+from tcnlm.settings import whole_number
 from tcnlm.training.runs import load, read_config
 
 
@@ -60,7 +61,8 @@ def parser() -> argparse.ArgumentParser:
     add("--beam-width", type=int, **unset, help="default: 10")
     add("--number", type=int, default=1, help="sentences of each topic (default: 1)")
     add("--max-length", type=int, **unset, help="words to write (default: 40)")
-    add("--seed", type=int, help="of sampling (default: another each time)")
+    seed = whole_number(-(2**63), 2**63 - 1)
+    add("--seed", type=seed, help="of sampling (default: another each time)")
     add("--no-unk", dest="allow_unknown", action="store_false", help="without <unk>")
     add("--json", action="store_true", help="print a JSON object a line")
     add_debug(parsed)

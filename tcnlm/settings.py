@@ -211,11 +211,15 @@ def whole_number(least: int, most: int) -> Callable[[str], int]:
     """Return the `type` of an argument that is a whole number within bounds."""
 
     def parsed(text: str) -> int:
-        if not text.lstrip("+-").isdecimal() or not least <= int(text) <= most:
+        try:
+            number = int(text)
+        except ValueError:  # also of thousands of digits
+            number = most + 1
+        if not least <= number <= most:
             raise argparse.ArgumentTypeError(
-                f"must be a whole number from {least} to {most}, not {text}"
+                f"must be a whole number from {least} to {most}, not {text[:30]}"
             )
-        return int(text)
+        return number
 
     return parsed
 

@@ -16,12 +16,12 @@ from preprocessing.errors import errors_reported
 with errors_reported():
     {}
 """
+PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
 
 
 def run(statement, *arguments, **options):
     line = [sys.executable, "-c", PROGRAM.format(statement), *arguments]
-    quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.run(line, cwd=toy.ROOT, **{**quiet, **options})
+    return subprocess.run(line, cwd=toy.ROOT, **{**PIPES, **options})
 
 
 @pytest.mark.parametrize("error", [InputError, ArithmeticError])
@@ -112,3 +112,10 @@ def test_every_program_has_it(name):
         main = ".arguments" if name == "preprocessing" else ".__main__"
         module = __import__(source + main, fromlist=["parser"])
     assert "--debug" in module.parser().format_help()
+
+
+def test_a_module_that_is_run_is_not_imported_before():
+    """runpy warns of a module that its package has imported already."""
+    line = "import sys, tcnlm; print([m for m in sys.modules if m[:6] == 'tcnlm.'])"
+    done = subprocess.run([sys.executable, "-c", line], cwd=toy.ROOT, **PIPES)
+    assert done.stdout == "[]\n"

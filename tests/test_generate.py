@@ -58,6 +58,9 @@ def call(*arguments):
         (["3:0.6", "1:0.2"], [0, 0.25, 0, 0.75]),
         (["0", "1"], [0.5, 0.5, 0, 0]),
         (["2:3", "0:2", "2"], [1 / 3, 0, 2 / 3, 0]),
+        (["3:1e308", "2:1e308"], [0, 0, 0.5, 0.5]),
+        (["3:1e308", "3:1e308"], [0, 0, 0, 1]),
+        (["3:1e-320", "2:1e-320"], [0, 0, 0.5, 0.5]),
     ],
 )
 def test_topics_are_mixed_by_normalised_weights(chosen, expected):
@@ -227,7 +230,7 @@ def test_a_document_may_come_from_standard_input(run, capsys, monkeypatch):
     ("arguments", "message"),
     [
         (["--topic", "9"], "--topic 9: the model has topics 0 to 3"),
-        (["--temperature", "0"], "temperature must be above 0, not 0.0"),
+        (["--temperature", "0"], "temperature must be a number above 0, not 0"),
         (["--method", "greedy", "--number", "2"], "number must be 1 to 1"),
         ("--method greedy --top-k 5".split(), "--top-k: has no effect with --method g"),
         ("--method beam --seed 5".split(), "--seed: .* it goes with --method sample"),
@@ -237,6 +240,20 @@ def test_a_document_may_come_from_standard_input(run, capsys, monkeypatch):
 def test_a_bad_request_is_refused(run, arguments, message):
     with pytest.raises(InputError, match=message):
         call(run, *arguments)
+
+
+@pytest.mark.parametrize("seed", [2**63 - 1, -(2**63)])
+def test_the_largest_seeds_are_seeds(run, seed, capsys):
+    call(run, "--topic", 1, f"--seed={seed}", "--max-length", 3)
+    assert capsys.readouterr().err == f"sampled with --seed {seed}\n"
+
+
+@pytest.mark.parametrize("seed", [2**63, -(2**63) - 1, "9" * 5000, "--5", "1.5"])
+def test_a_seed_beyond_64_bits_is_refused(run, seed, capsys):
+    with pytest.raises(SystemExit) as ended:
+        call(run, "--topic", 1, f"--seed={seed}")
+    assert ended.value.code == 2
+    assert "argument --seed: must be a whole number from" in capsys.readouterr().err
 
 
 def test_the_command_refuses_what_is_not_a_run_in_a_line(tmp_path):

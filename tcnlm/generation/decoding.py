@@ -47,8 +47,11 @@ class Decoding:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InputError(f"{name} must be at least 1, not {value}")
-        if not np.finfo("float32").tiny <= self.temperature < np.inf:
-            raise InputError(f"temperature must be above 0, not {self.temperature}")
+        limits = np.finfo("float32")
+        if not limits.tiny <= self.temperature <= limits.max:
+            raise InputError(
+                f"temperature must be a number above 0, not {self.temperature}"
+            )
         if not 0 < self.top_p <= 1:
             raise InputError(f"top_p must be above 0 and at most 1, not {self.top_p}")
 

@@ -69,12 +69,12 @@ def mixture(chosen: Sequence[str], number: int) -> np.ndarray:
 
     A topic alone is one-hot (section 5.3), several are their weighted mean.
     """
-    topics = np.zeros(number)
-    for value in chosen:
-        topic, weight = _topic_and_weight(value)
+    topics, weights = np.zeros(number), list(map(_topic_and_weight, chosen))
+    largest = max(weight for _, weight in weights)  # a sum of weights may be infinite
+    for value, (topic, weight) in zip(chosen, weights):
         if topic >= number:
             raise InputError(f"--topic {value}: the model has topics 0 to {number - 1}")
-        topics[topic] += weight
+        topics[topic] += weight / largest
     return (topics / topics.sum()).astype("float32")
 
 

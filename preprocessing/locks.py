@@ -13,13 +13,13 @@ from preprocessing.errors import InputError
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def locked(path: Path, wait: bool = False) -> Iterator[None]:
     """Hold the lock of `path`, the file .NAME.lock beside it, which goes afterwards.
 
-    Raises InputError that names the process which holds it.
+    Raises InputError that names the process which holds it, or waits for that.
     """
     file = path.with_name(f".{path.name}.lock")
-    with _acquire(file, path) as handle:
+    with _acquire(file, path, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB)) as handle:
         handle.truncate(0)
         print(os.getpid(), file=handle, flush=True)
         try:
@@ -28,11 +28,11 @@ def locked(path: Path) -> Iterator[None]:
             file.unlink(missing_ok=True)
 
 
-def _acquire(file: Path, path: Path) -> TextIO:
+def _acquire(file: Path, path: Path, kind: int) -> TextIO:
     while True:
         handle = file.open("a+", encoding="ascii")
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, kind)
         except BlockingIOError:
             raise InputError(
                 f"{path}: process {_holder(handle)} is writing it; let that end first"

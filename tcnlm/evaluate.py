@@ -71,13 +71,13 @@ def _first(baseline: Path, paths: Sequence[Path]) -> list[Path]:
 
 def _check_outputs(options: argparse.Namespace) -> None:
     """Refuse, before hours of measuring, what is no RUN or cannot be written."""
-    from tcnlm.evaluation.evaluate import kept_as
+    from tcnlm.evaluation.evaluate import kept_as, nats_file
     from tcnlm.training.runs import read_config
 
     for run in options.run:
         read_config(run)
         *files, figures = kept_as(run, options.split)
-        for path in files:
+        for path in (*files, nats_file(run, options.split)):
             check_writable(path)
         check_folder(figures)
     for path in filter(None, (options.features, options.record)):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from preprocessing.errors import add_debug, errors_reported
 from tcnlm.generation.saved_model import check_free, export
-from tcnlm.training.runs import load, read_config
+from tcnlm.training.ownership import owned
+from tcnlm.training.runs import TRAINED, load, read_config
 from tcnlm.training.weights import WEIGHTS, digest_of
 
 
@@ -16,11 +18,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Export the model of a RUN."""
     options = parser().parse_args(arguments)
     settings = read_config(options.run)["data"]["settings"]
-    folder = options.out or options.run / "saved_model"
+    own = options.run / "saved_model"
+    folder = options.out or own
     check_free(folder)
-    model = load(options.run)
-    sizes = settings["sequence_length"], settings["context_words"]
-    export(model, folder, *sizes, source=digest_of(options.run / WEIGHTS))
+    inside = folder.resolve() == own.resolve()
+    with owned(options.run, TRAINED) if inside else nullcontext():
+        model = load(options.run)
+        sizes = settings["sequence_length"], settings["context_words"]
+        export(model, folder, *sizes, source=digest_of(options.run / WEIGHTS))
     print(f"{folder}: written")
 
 

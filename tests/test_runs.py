@@ -2,16 +2,22 @@
 
 import json
 import os
+import subprocess
+import sys
 
 import pytest
+import tiny
+import toy
 
 from preprocessing.errors import InputError
+from preprocessing.locks import locked
 from preprocessing.vocabulary import Vocabulary
+from tcnlm import export
 from tcnlm.data.dataset import Dataset
 from tcnlm.files import remove_leftovers, replacing
 from tcnlm.models import model_class
 from tcnlm.training import runs
-from tcnlm.training.ownership import owned
+from tcnlm.training.ownership import owned, owned_file
 from tcnlm.training.settings import Training
 
 
@@ -226,3 +232,53 @@ def test_another_number_of_threads_is_said(
     out = capsys.readouterr().out
     assert out.startswith(f"{tmp_path}/{said}") if said else out == ""
     assert runs.read_config(run) == old
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from preprocessing.locks import locked
+with locked(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(0.5)
+    Path(sys.argv[1]).write_text("theirs")
+"""
+
+
+def test_a_second_writer_of_a_file_waits_for_the_first(tmp_path):
+    path = tmp_path / "evaluation.json"
+    command = [sys.executable, "-c", HOLD, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=toy.ROOT) as process:
+        assert process.stdout.readline() == b"held\n"
+        with owned_file(path):
+            assert path.read_text() == "theirs"
+
+
+def test_a_files_owner_removes_what_killed_writers_left_of_it(tmp_path):
+    left = [".12.evaluation.json", "figures/.12.topic_use.png", ".12.report.html"]
+    others = ["figures/topic_use.png", ".12.history.csv", ".12.evaluation.valid.json"]
+    (tmp_path / "figures").mkdir()
+    for name in (*left, *others):
+        (tmp_path / name).write_text("half")
+    beside = tmp_path / "report.html", tmp_path / "figures"
+    with owned_file(tmp_path / "evaluation.json", *beside):
+        assert not any((tmp_path / name).exists() for name in left)
+    assert all((tmp_path / name).exists() for name in others)
+    assert not list(tmp_path.glob("*.lock"))
+
+
+def test_a_file_of_a_run_in_training_may_be_written(tmp_path):
+    run = tmp_path / "RUN"
+    run.mkdir()
+    with owned(run, runs.TRAINED), owned_file(run / "evaluation.json"):
+        pass
+
+
+def test_an_export_into_a_run_in_training_is_refused(tmp_path):
+    tiny.make_run(tmp_path / "RUN", "lstm")
+    with locked(tmp_path / "RUN"):
+        with pytest.raises(InputError, match=f"RUN: process {os.getpid()} is writing"):
+            export.main([str(tmp_path / "RUN")])
+        export.main([str(tmp_path / "RUN"), "--out", str(tmp_path / "elsewhere")])
+    assert not (tmp_path / "RUN" / "saved_model").exists()
+    assert (tmp_path / "elsewhere" / "saved_model.pb").exists()

@@ -41,6 +41,7 @@ from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel
 from tcnlm.report.page import draw_run, write_report
 from tcnlm.report.sections import Measured
 from tcnlm.training import runs
+from tcnlm.training.ownership import owned_file
 from tcnlm.training.progress import progress, stated
 
 SAMPLE_DOCUMENTS = 5
@@ -91,24 +92,22 @@ def evaluate_run(
         "seconds": round(time.monotonic() - started, 1),
     }
     file, page, folder = kept_as(run, split)
-    with writing(file):
+    with owned_file(file), writing(file):
         write_json(file, result)
+    documents, nats = dataset.split(split), None
     if features:
-        documents = dataset.split(split)
         vectors = document_vectors(model, documents)
         write_features(features, vectors, documents, dataset)
-    nats = None
     if predicting(type(model)):
-        nats = DocumentScorer(model, options.get("batch_size", 64))(
-            dataset.split(split)
-        )
-        write_arrays(nats_file(run, split), nats._asdict())
+        nats = DocumentScorer(model, options.get("batch_size", 64))(documents)
     angles = explored = None
     if result["topics"]:
-        angles = topics.angles(model)
-        explored = explore(model, dataset, dataset.split(split))
-    measured = draw_run(folder, run, result, config, angles, nats, explored)
-    write_report([measured], page)
+        angles, explored = topics.angles(model), explore(model, dataset, documents)
+    with owned_file(file, page, folder, nats_file(run, split)):
+        if nats:
+            write_arrays(nats_file(run, split), nats._asdict())
+        measured = draw_run(folder, run, result, config, angles, nats, explored)
+        write_report([measured], page)
     return measured
 
 

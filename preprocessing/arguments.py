@@ -11,6 +11,7 @@ from pathlib import Path
 from preprocessing import corpora
 from preprocessing.encode import CONTEXTS
 from preprocessing.errors import InputError, add_debug
+from preprocessing.numbers import LARGEST, whole_number
 from preprocessing.pipeline import Settings
 from preprocessing.sources import FORMATS, Fields
 from preprocessing.splits import DEFAULT_FRACTIONS
@@ -29,6 +30,8 @@ _PARTS = {
     ("train", "valid_from_train", "test"): {"train": "training", "test": "test"},
     ("input",): {"input": "all"},
 }
+LONGEST, MOST_PROCESSES = 100_000, 1000  # of a sequence or context, in words; at once
+_positive = whole_number(1, LARGEST)
 _PLACES = ("input", "train", "heldout", "valid", "valid_from_train", "test")
 
 
@@ -122,22 +125,8 @@ def _require(condition: bool, message: str) -> None:
         raise InputError(message)
 
 
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be 1 or more, not {number}")
-    return number
-
-
 def _positive_or_auto(text: str) -> int | None:
     return None if text == "auto" else _positive(text)
-
-
-def _natural(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"must be 0 or more, not {number}")
-    return number
 
 
 def _count_or_share(text: str) -> float:
@@ -239,7 +228,8 @@ def _add_splits(group: argparse._ArgumentGroup) -> None:
     )
     add("--limit", nargs=3, type=_positive, metavar=names, help=purpose)
     purpose = "of the shuffling (default: %(default)s)"
-    add("--seed", type=_natural, default=Settings.seed, metavar="N", help=purpose)
+    seed = whole_number(0, 2**63 - 1)
+    add("--seed", type=seed, default=Settings.seed, metavar="N", help=purpose)
 
 
 def _add_vocabularies(group: argparse._ArgumentGroup) -> None:
@@ -282,7 +272,7 @@ def _add_sequences(group: argparse._ArgumentGroup) -> None:
         purpose += " (default: %(default)s)"
         group.add_argument(name, help=purpose, **options)
 
-    number = {"type": _positive, "metavar": "N"}
+    number = {"type": whole_number(1, LONGEST), "metavar": "N"}
     purpose = "targets of a sequence; a longer sentence makes several"
     add("--sequence-length", purpose, default=Settings.sequence_length, **number)
     purpose = (
@@ -310,4 +300,5 @@ def _add_run(group: argparse._ArgumentGroup) -> None:
     purpose = (
         "to tokenize with; the result does not depend on it (default: %(default)s)"
     )
-    add("--processes", type=_positive, default=cores, metavar="N", help=purpose)
+    most = whole_number(1, MOST_PROCESSES)
+    add("--processes", type=most, default=cores, metavar="N", help=purpose)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from preprocessing.errors import add_debug, errors_reported
+from preprocessing.numbers import LARGEST, whole_number
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.word_vectors import train_vectors, write_vectors
 from tcnlm.files import check_writable
@@ -37,13 +38,12 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--size",
         metavar="N",
-        type=int,
+        type=whole_number(1, 10_000),
         default=300,
         help="numbers a word (default: 300)",
     )
-    add(
-        "--seed", metavar="N", type=int, default=1, help="that of the runs (default: 1)"
-    )
+    seed, purpose = whole_number(0, LARGEST), "that of the runs (default: 1)"
+    add("--seed", metavar="N", type=seed, default=1, help=purpose)
     add_debug(parsed)
     return parsed
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from preprocessing.errors import InputError, add_debug, errors_reported
+from preprocessing.numbers import LARGEST, whole_number
 from tcnlm.data.contexts import RULES
 from tcnlm.files import check_folder, check_writable
 from tcnlm.process import command_line, keep_memory
@@ -34,12 +35,12 @@ def main(options: argparse.Namespace, command: str) -> None:
     )
 
     keep_memory()
+    if options.baseline:
+        options.run = _first(options.baseline, options.run)
     if options.record and len(options.run) > 1:
         raise InputError("--record takes one RUN, a file each")
     if options.features and len(options.run) > 1:
         raise InputError("--features takes one RUN, a file each")
-    if options.baseline:
-        options.run = _first(options.baseline, options.run)
     _check_outputs(options)
     files = tuple(options.reference)
     processes = os.cpu_count() or 1
@@ -147,9 +148,10 @@ def parser() -> argparse.ArgumentParser:
     )
     text.add_argument("--counts", metavar="FILE", type=Path, help=counts)
     add("--field", default="text", help="of .jsonl: the field with the text")
-    add("--samples", metavar="S", type=int, default=0, help=samples)
+    natural, positive = whole_number(0, LARGEST), whole_number(1, LARGEST)
+    add("--samples", metavar="S", type=natural, default=0, help=samples)
     add("--context", choices=RULES, default="", help=context)
-    add("--batch-size", type=int, default=64)
+    add("--batch-size", metavar="N", type=positive, default=64)
     add("--topic-worth", action="store_true", help=worth)
     add("--topic-recovery", action="store_true", help=recovery)
     add("--retrieval", action="store_true", help=retrieval)

@@ -6,11 +6,13 @@ import argparse
 import sys
 
 from preprocessing.errors import add_debug, errors_reported
+from preprocessing.numbers import LARGEST, whole_number
 from tcnlm.generation import requests as generation
 from tcnlm.generation.decoding import METHODS
 from tcnlm.process import keep_memory
-from tcnlm.settings import whole_number
 from tcnlm.training.runs import load, read_config
+
+MOST_SENTENCES, MOST_WORDS, MOST_BEAMS = 10**6, 10**5, 1000  # all fit into memory
 
 
 def main(options: argparse.Namespace) -> None:
@@ -56,11 +58,14 @@ def parser() -> argparse.ArgumentParser:
     add("--prompt", metavar="TEXT", default="", help="beginning of the sentence")
     add("--method", choices=METHODS, default="sample", help="default: sample")
     add("--temperature", type=float, **unset, help="of sampling (default: 1)")
-    add("--top-k", type=int, **unset, help="sample from the K likeliest words")
+    kept, width = whole_number(1, LARGEST), whole_number(1, MOST_BEAMS)
+    add("--top-k", type=kept, **unset, help="sample from the K likeliest words")
     add("--top-p", type=float, **unset, help=top_p)
-    add("--beam-width", type=int, **unset, help="default: 10")
-    add("--number", type=int, default=1, help="sentences of each topic (default: 1)")
-    add("--max-length", type=int, **unset, help="words to write (default: 40)")
+    add("--beam-width", type=width, **unset, help="default: 10")
+    number = whole_number(1, MOST_SENTENCES)
+    add("--number", type=number, default=1, help="sentences of each topic (default: 1)")
+    length = whole_number(1, MOST_WORDS)
+    add("--max-length", type=length, **unset, help="words to write (default: 40)")
     seed = whole_number(-(2**63), 2**63 - 1)
     add("--seed", type=seed, help="of sampling (default: another each time)")
     add("--no-unk", dest="allow_unknown", action="store_false", help="without <unk>")

@@ -6,19 +6,18 @@ shell (`name=value`), a config.json, or Python.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import difflib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar, get_args, get_type_hints
 
 from preprocessing.errors import InputError
+from preprocessing.numbers import LARGEST
 
 _WANTED = {bool: "true or false", int: "a whole number", float: "a number"}
 Chosen = TypeVar("Chosen", bound="Settings")
-LARGEST = 2**31 - 1  # whole number that a shape or a count may be
 
 
 class SettingError(InputError):
@@ -205,23 +204,6 @@ def from_json(kind: type[Chosen], values: Mapping[str, Any]) -> Chosen:
             )
     kept = {name: value for name, value in values.items() if name in known}
     return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in kept.items()})
-
-
-def whole_number(least: int, most: int) -> Callable[[str], int]:
-    """Return the `type` of an argument that is a whole number within bounds."""
-
-    def parsed(text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:  # also of thousands of digits
-            number = most + 1
-        if not least <= number <= most:
-            raise argparse.ArgumentTypeError(
-                f"must be a whole number from {least} to {most}, not {text[:30]}"
-            )
-        return number
-
-    return parsed
 
 
 def describe(

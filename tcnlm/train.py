@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from preprocessing.errors import InputError, add_debug, errors_reported
+from preprocessing.numbers import whole_number
 from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation.measures import check_words, judge
 from tcnlm.generation.saved_model import export, is_export_of
@@ -21,7 +22,7 @@ from tcnlm.process import (
     make_reproducible,
     program,
 )
-from tcnlm.settings import Settings, describe, names, override, whole_number
+from tcnlm.settings import Settings, describe, names, override
 from tcnlm.training.checkpoints import saved
 from tcnlm.training.differences import FREE, resume_command
 from tcnlm.training.divergence import NotFiniteError

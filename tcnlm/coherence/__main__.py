@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from preprocessing.errors import InputError, add_debug, errors_reported
+from preprocessing.numbers import LARGEST, whole_number
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.coherence import NEVER, TOPS, WINDOW, measure, protocol, save_counts
 from tcnlm.coherence.reference import Reference
@@ -64,11 +65,12 @@ def parser() -> argparse.ArgumentParser:
     source.add_argument("--counts", metavar="FILE", type=Path, help=counted)
     add("--field", default="text", help="of .jsonl: the field with the text")
     window = f"tokens; 0: a whole document (default: {WINDOW})"
-    add("--window", metavar="N", type=int, default=WINDOW, help=window)
+    size, words = whole_number(0, LARGEST), whole_number(2, LARGEST)
+    add("--window", metavar="N", type=size, default=WINDOW, help=window)
     zero = "score of a pair that shares no window (default: zero)"
     add("--zero", choices=tuple(NEVER), default="zero", help=zero)
     top = f"numbers of words to take of a topic (default: {' '.join(map(str, TOPS))})"
-    add("--top", metavar="N", nargs="+", type=_top, default=list(TOPS), help=top)
+    add("--top", metavar="N", nargs="+", type=words, default=list(TOPS), help=top)
     gensim = "gensim's c_npmi too: another definition, windows of 10"
     add("--c-npmi", action="store_true", help=gensim)
     add("--save-counts", metavar="FILE", type=Path, help="keep the window counts")
@@ -77,12 +79,6 @@ def parser() -> argparse.ArgumentParser:
     add("--json", metavar="FILE", type=Path, help="write all figures here")
     add_debug(parsed)
     return parsed
-
-
-def _top(text: str) -> int:
-    if not text.isdecimal() or int(text) < 2:
-        raise argparse.ArgumentTypeError(f"needs two words or more, got {text!r}")
-    return int(text)
 
 
 def _check_together(options: argparse.Namespace) -> None:

@@ -1,0 +1,159 @@
+"""Any value of any option of any program: refused in a line, or work begins.
+
+Nothing is written before. Where work would begin, a program is stopped here.
+"""
+
+import argparse
+
+import pytest
+import tiny
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_full_disk import contents
+
+import preprocessing.__main__ as preprocess
+from preprocessing import arguments
+from preprocessing.errors import errors_reported
+from tcnlm import embeddings, evaluate, export, gains, generate, infer, train
+from tcnlm.coherence import __main__ as coherence
+from tcnlm.evaluation import evaluate as evaluation
+
+HUGE = "9" * 60
+VALUES = ["", " ", "0", "-1", "nan", "inf", "-inf", "1e999", "1e300", "0.5", "x", HUGE]
+VALUES += ["9" * 5000, "2147483648", "-9223372036854775809", "1e-50", "ä\udc80", "\n"]
+VALUES += ["none/at/all", "file", "file/below", "/", ".", "folder", "/dev/null"]
+VALUES += ["a" * 300, "0:1e308", "1:nan", "units=", "=", "units=nan", "cutoffs=5,1"]
+NO_NUMBER = ["", "nan", "inf", "-inf", "1e999", "x", HUGE, "-9223372036854775809"]
+
+
+class Reached(BaseException):
+    """Work would begin."""
+
+
+def reach(*_, **__):
+    raise Reached
+
+
+PROGRAMS = {  # parser, line without options, start, where work begins
+    "train": (
+        train.parser,
+        ["DATA", "--out", "RUN"],
+        lambda line: train.main(train.options_of(line), ""),
+        (train, "make_reproducible"),
+    ),
+    "evaluate": (
+        evaluate.parser,
+        ["OLD"],
+        lambda line: evaluate.main(evaluate.parser().parse_args(line), ""),
+        (evaluation, "evaluate_run"),
+    ),
+    "generate": (
+        generate.parser,
+        ["OLD"],
+        lambda line: generate.main(generate.parser().parse_args(line)),
+        (generate, "load"),
+    ),
+    "infer": (
+        infer.parser,
+        ["OLD", "--input", "file", "--out", "out.csv"],
+        lambda line: infer.main(infer.parser().parse_args(line)),
+        (infer, "Run"),
+    ),
+    "gains": (
+        gains.parser,
+        ["OLD", "OLD"],
+        lambda line: gains.main(gains.parser().parse_args(line)),
+        (gains, "_nats"),
+    ),
+    "export": (export.parser, ["OLD"], export.main, (export, "load")),
+    "embeddings": (
+        embeddings.parser,
+        ["DATA", "--out", "out"],
+        embeddings.main,
+        (embeddings, "train_vectors"),
+    ),
+    "coherence": (
+        coherence.parser,
+        ["file", "--reference", "file"],
+        coherence.main,
+        (coherence.Reference, "window_counts"),
+    ),
+    "preprocessing": (
+        arguments.parser,
+        ["--format", "text", "--input", "file", "--out", "NEW"],
+        preprocess.main,
+        (preprocess, "preprocess"),
+    ),
+}
+
+
+def options_of(name):
+    """Return the options of a program that take a value, places too."""
+    actions = PROGRAMS[name][0]()._actions
+    return [action for action in actions if action.nargs != 0]
+
+
+def is_number(action):
+    """Whether a value of it must be a number."""
+    asked = action.type not in (None, argparse.Action, arguments.Path)
+    return asked and not action.choices
+
+
+@pytest.fixture(scope="module")
+def place(toy_data, tmp_path_factory):
+    place = tmp_path_factory.mktemp("options")
+    tiny.make_run_on(toy_data, place / "OLD")
+    (place / "folder").mkdir()
+    (place / "DATA").symlink_to(toy_data)
+    (place / "file").write_text("ship sea\n")
+    return place
+
+
+@pytest.fixture
+def started(place, monkeypatch):
+    """Return what starts a program with an option, and how it ended."""
+    monkeypatch.chdir(place)
+
+    def start(name, action, value):
+        _, line, main, work = PROGRAMS[name]
+        monkeypatch.setattr(*work, reach)
+        values = [value] * (action.nargs if isinstance(action.nargs, int) else 1)
+        if not action.option_strings:
+            line = values + line[1:]
+        elif len(values) > 1:
+            line = [*line, action.option_strings[-1], *values]
+        else:
+            line = [*line, f"{action.option_strings[-1]}={value}"]
+        try:
+            with errors_reported():
+                return main(line)
+        except SystemExit as ended:
+            return ended.code
+        except Reached:
+            return "reached"
+
+    return start
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_value_is_refused_in_a_line_or_work_begins(name, data, started, place):
+    action = data.draw(st.sampled_from(options_of(name)), "option")
+    value = data.draw(st.sampled_from(VALUES) | st.text(max_size=5), "value")
+    before = contents(place)
+    assert started(name, action, value) in (2, "reached")
+    assert contents(place) == before
+
+
+NUMBERS = [(name, a) for name in PROGRAMS for a in options_of(name) if is_number(a)]
+
+
+@pytest.mark.parametrize("value", NO_NUMBER)
+@pytest.mark.parametrize(
+    ("name", "action"), NUMBERS, ids=[f"{n} {a.option_strings[0]}" for n, a in NUMBERS]
+)
+def test_what_is_no_number_or_beyond_all_bounds_is_refused(
+    name, action, value, started
+):
+    assert started(name, action, value) == 2

@@ -100,7 +100,7 @@ def check_folder(path: Path) -> None:
     with writing(path):
         above = next(p for p in (path, *path.absolute().parents) if p.exists())
         if not above.is_dir():
-            raise InputError(f"{path}: {above} is no folder")
+            raise InputError(f"{path}: cannot be a folder, {above} is a file")
         tempfile.TemporaryFile(dir=above).close()
 
 

@@ -76,7 +76,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_work(line, path, run, p
 @pytest.mark.parametrize("line", FOLDERS)
 def test_a_place_below_a_file_is_refused_before_work(line, run, place):
     before = contents(place.parent)
-    with pytest.raises(InputError, match="file.*: .*file is no folder"):
+    with pytest.raises(InputError, match="cannot be a folder, .*file is a file"):
         start(f"{line} file/below/it", run)
     assert contents(place.parent) == before
 

@@ -41,7 +41,8 @@ def say(text: str) -> None:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line; what is not given is left out."""
-    topic = "topic to write from; several are mixed (default: each topic in turn)"
+    topic = "topic to write from; several are mixed (default: each topic in turn); of "
+    topic += "topics in layers LAYER:K[:WEIGHT], layer 1 the lowest: 2:17 or 2:17:0.5"
     document = "write from the topics inferred from this text, or, with a model that "
     document += "reads the sentences before (lclm), go on with it; - is standard input"
     top_p = "sample from the fewest words that have this probability together"
@@ -50,7 +51,9 @@ def parser() -> argparse.ArgumentParser:
     add = parsed.add_argument
     add("run", metavar="RUN", help="folder written by train.py")
     source = parsed.add_mutually_exclusive_group().add_argument
-    source("--topic", metavar="K[:WEIGHT]", action="append", default=[], help=topic)
+    source(
+        "--topic", metavar="[LAYER:]K[:WEIGHT]", action="append", default=[], help=topic
+    )
     source("--document", metavar="FILE", help=document)
     add("--prompt", metavar="TEXT", default="", help="beginning of the sentence")
     add("--method", choices=METHODS, default="sample", help="default: sample")

@@ -16,7 +16,7 @@ from preprocessing.parallel import chunks
 from tcnlm.evaluation.reading import Reader, Reading
 from tcnlm.generation.saved_model import Program
 from tcnlm.models.base import LanguageModel, TopicModel
-from tcnlm.training.runs import load, read_config
+from tcnlm.training.runs import load, read_config, text_settings
 
 BATCH = 256  # documents in memory at a time
 
@@ -36,9 +36,7 @@ class Run:
     @cached_property
     def settings(self) -> dict[str, Any]:
         """How the training made sequences and contexts of its data."""
-        rule = self.config.get("training", {}).get("context", "data")
-        own = {} if rule == "data" else {"context": rule}
-        return {**self.config["data"]["settings"], **own}
+        return text_settings(self.config)
 
     @cached_property
     def reader(self) -> Reader:

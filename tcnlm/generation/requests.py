@@ -207,17 +207,17 @@ def largest_topics(model: Any, topics: np.ndarray | None) -> list[list[Topic]]:
 
 def as_json(topics: list[Topic], written: list[Sentence]) -> str:
     """Return a line of JSON for every sentence."""
-    return "\n".join(
-        json.dumps(
-            {
-                "topics": topics,
-                "sentence": str(sentence),
-                "log_probability": sentence.log_probability,
-                "ended": sentence.ended,
-            }
-        )
-        for sentence in written
-    )
+    return "\n".join(json.dumps(record(topics, sentence)) for sentence in written)
+
+
+def record(topics: list[Topic], sentence: Sentence) -> dict[str, Any]:
+    """Return what JSON says of a sentence."""
+    return {
+        "topics": topics,
+        "sentence": str(sentence),
+        "log_probability": sentence.log_probability,
+        "ended": sentence.ended,
+    }
 
 
 def as_text(topics: list[Topic], written: list[Sentence]) -> str:

@@ -156,10 +156,12 @@ class TopicHierarchy(TopicModel):
 
     A subclass offers `sizes`, the number of topics of each layer, `topics(layer)`, its
     rows in words, `theta(context)`, and of proportions [..., K_l] of every layer
-    `context_from_layers`, for `step`.
+    `context_from_layers`, for `step`. Where theta moves `over_sentences`, also
+    `context_of_theta`, `weighted(proportions)`, its theta, and `moved(theta, seed)`.
     """
 
     sizes: tuple[int, ...]
+    over_sentences: bool
 
 
 class DocumentModel(Method):

@@ -182,11 +182,11 @@ class GBNRNN(TopicHierarchy, RecurrentLanguageModel):
 
     def context(self, batch: dict[str, tf.Tensor]) -> list[tf.Tensor]:
         """Return the mean theta for every LSTM, [..., K] of contexts [..., C]."""
-        return self._seen(self.theta(batch["context"]))
+        return self.context_of_theta(self.theta(batch["context"]))
 
     def sample_context(self, batch: dict[str, tf.Tensor]) -> list[tf.Tensor]:
         """Return a draw of theta for every LSTM."""
-        return self._seen(self._theta(batch["context"], self._draw))
+        return self.context_of_theta(self._theta(batch["context"], self._draw))
 
     def context_from_topics(self, topics: tf.Tensor) -> list[tf.Tensor]:
         """Return theta for every LSTM of proportions [..., K]; see the class."""
@@ -194,7 +194,7 @@ class GBNRNN(TopicHierarchy, RecurrentLanguageModel):
 
     def context_from_layers(self, proportions: list[tf.Tensor]) -> list[tf.Tensor]:
         """Return theta for every LSTM of the proportions of every layer [..., K_l]."""
-        return self._seen(self.weighted(proportions))
+        return self.context_of_theta(self.weighted(proportions))
 
     def spread(self, topics: tf.Tensor, layer: int = 1) -> list[tf.Tensor]:
         """Return the proportions of all layers [..., K_l] of those of one; the class.
@@ -226,7 +226,7 @@ class GBNRNN(TopicHierarchy, RecurrentLanguageModel):
         uniform = tf.random.stateless_uniform(tf.shape(scale), self.seed())
         return weibull(k, scale, uniform)
 
-    def _seen(self, theta: list[tf.Tensor]) -> list[tf.Tensor]:
+    def context_of_theta(self, theta: list[tf.Tensor]) -> list[tf.Tensor]:
         """Return theta as the LSTM of each layer, the lowest first, is to see it."""
         if self.config.theta_scale == "max":
             theta = [each / tf.reduce_max(each, -1, keepdims=True) for each in theta]
@@ -248,7 +248,9 @@ class GBNRNN(TopicHierarchy, RecurrentLanguageModel):
             (groups["inputs"], groups["targets"], groups["context"], q, shapes),
         )
         theta = [each.theta for each in q]
-        log_probs = self.log_probs(inputs, targets, self._seen(theta), training)
+        log_probs = self.log_probs(
+            inputs, targets, self.context_of_theta(theta), training
+        )
         language, nll = language_terms(log_probs, targets)
         rebuilt = poisson_log_likelihood(context, theta[0], self.network.Phi[0])
         reconstruction, kls = -tf.reduce_mean(rebuilt), self._divergences(q, shapes)

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from tcnlm.coherence.table import shown
 from tcnlm.evaluation.measures import MEASURES, missing
 from tcnlm.evaluation.nats import DocumentNats
+from tcnlm.report.bleu import bleu_section
 from tcnlm.report.documents import document_sections
 from tcnlm.report.figures import History
 from tcnlm.report.markup import image, note, table
@@ -55,6 +56,7 @@ def sections(run: Measured) -> str:
         _tiles(evaluation),
         _beside(run),
         _worth(evaluation),
+        bleu_section(evaluation, figures),
         document_sections(evaluation, figures),
         _learning(figures),
         _topics(evaluation, figures),

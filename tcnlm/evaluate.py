@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,6 +51,8 @@ def main(options: argparse.Namespace, command: str) -> None:
     chosen["ask"] = [name for name in ASKED if getattr(options, name)]
     if options.topic_worth or options.topic_recovery:
         _check_topics_write(options.run)
+    if options.bleu:
+        _check_writes(options.run)
     measured = []
     for run in options.run:
         measured.append(
@@ -107,15 +109,27 @@ def _write_asked(options: argparse.Namespace, measured: Sequence[Measured]) -> N
 
 def _check_topics_write(paths: Sequence[Path]) -> None:
     from tcnlm.evaluation.measures import both
+
+    asked = "--topic-worth and --topic-recovery are of models that write sentences "
+    _check_some(paths, both, asked + "from topics")
+
+
+def _check_writes(paths: Sequence[Path]) -> None:
+    from tcnlm.evaluation.measures import language
+
+    _check_some(paths, language, "--bleu is of models that write sentences")
+
+
+def _check_some(
+    paths: Sequence[Path], applies: Callable[[type], bool], said: str
+) -> None:
+    """Refuse, as said, where none of the RUNs is of a model that this applies to."""
     from tcnlm.models import model_class
     from tcnlm.training.runs import read_config
 
     names = [read_config(run)["model"] for run in paths]
-    if not any(both(model_class(name)) for name in names):
-        raise InputError(
-            "--topic-worth and --topic-recovery are of models that write sentences "
-            f"from topics; {', '.join(sorted(set(names)))} does not"
-        )
+    if not any(applies(model_class(name)) for name in names):
+        raise InputError(f"{said}; {', '.join(sorted(set(names)))} does not")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -134,6 +148,7 @@ def parser() -> argparse.ArgumentParser:
     recovery = "how many topics are inferred again from sentences written from them"
     beginning = "continued under different topics (default: the split's own)"
     baseline = "of the RUNs, what the others are compared with (default: the first)"
+    bleu = "test-BLEU and self-BLEU of sentences it writes, and of real ones"
     corpus = "the paper's name of the data, to show its figures beside these"
     context = "what topics are inferred from (default: as in training); see "
     context += "python -m preprocessing --help"
@@ -154,6 +169,7 @@ def parser() -> argparse.ArgumentParser:
     add("--batch-size", metavar="N", type=positive, default=64)
     add("--topic-worth", action="store_true", help=worth)
     add("--topic-recovery", action="store_true", help=recovery)
+    add("--bleu", action="store_true", help=bleu)
     add("--retrieval", action="store_true", help=retrieval)
     add("--classify", dest="classification", action="store_true", help=classify)
     add("--features", metavar="FILE", type=Path, help=features)

@@ -16,7 +16,7 @@ from preprocessing.parallel import chunks
 from tcnlm.evaluation.reading import Reader, Reading
 from tcnlm.generation.saved_model import Program
 from tcnlm.models.base import LanguageModel, TopicModel
-from tcnlm.training.runs import load, read_config
+from tcnlm.training.runs import load, read_config, text_settings
 
 BATCH = 256  # documents in memory at a time
 
@@ -36,9 +36,7 @@ class Run:
     @cached_property
     def settings(self) -> dict[str, Any]:
         """How the training made sequences and contexts of its data."""
-        rule = self.config.get("training", {}).get("context", "data")
-        own = {} if rule == "data" else {"context": rule}
-        return {**self.config["data"]["settings"], **own}
+        return text_settings(self.config)
 
     @cached_property
     def reader(self) -> Reader:
@@ -83,7 +81,7 @@ class Run:
 
     def generate(
         self,
-        topic: int | Mapping[int, float] | None = None,
+        topic: int | tuple[int, int] | Mapping[Any, float] | None = None,
         document: str = "",
         prompt: str = "",
         number: int = 1,
@@ -93,15 +91,18 @@ class Run:
         """Return `number` sentences, as generate.py writes them.
 
         From a topic, a mixture {3: 0.7, 5: 0.3} or a document's topics, which a model
-        with topics needs; lclm goes on with the document. seed: of sampling, another
-        each time; decoding: of `Decoding`.
+        with topics needs; lclm goes on with the document. Of topics in layers, (2, 17)
+        is one of layer 2, 17 one of layer 1. seed: of sampling, another each time;
+        decoding: of `Decoding`.
         """
         # Here, since nothing else needs the decoder and its package.
         from tcnlm.generation import requests
         from tcnlm.generation.decoding import Decoding
+        from tcnlm.generation.mixtures import as_request
 
         weights = topic if isinstance(topic, Mapping) else {topic: 1}
-        chosen = [f"{k}:{w}" for k, w in weights.items() if k is not None]
+        kept = {k: w for k, w in weights.items() if k is not None}
+        chosen = [as_request(self.model, k, w) for k, w in kept.items()]
         about = requests.Document(text.sentences(document)) if document else None
         if not (chosen or about) and isinstance(self.model, TopicModel):
             raise InputError("generate: give a topic or a document to write from")

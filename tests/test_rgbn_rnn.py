@@ -284,12 +284,12 @@ def test_the_whole_way_from_training_to_a_report_and_sentences(
     trained = toy.train_command(toy_data, run, model=name, settings=layers)
     features = tmp_path / "features.npz"
     evaluated = ["evaluate.py", run, "--samples", "2", "--features", features]
-    written = ["generate.py", run, "--topic", "2", "--number", "2"]
+    written = ["generate.py", run, "--topic", "2:1", "--number", "2"]
     for line in (trained, evaluated, written):
         program = line if line is trained else [sys.executable, *map(str, line)]
         done = subprocess.run(program, capture_output=True, text=True, cwd=toy.ROOT)
         assert done.returncode == 0, done.stderr
-    assert "topic 2" in done.stdout
+    assert "topic 2:1 (1.00)" in done.stdout
     found = json.loads((run / "evaluation.json").read_text())
     assert found["sequences"] == 60
     assert (run / "report.html").exists()

@@ -22,6 +22,7 @@ from tcnlm.coherence.table import line, shown
 from tcnlm.coherence.topic_lists import TopicList
 from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation import topics
+from tcnlm.evaluation.bleu import Protocol
 from tcnlm.evaluation.exploration import explore
 from tcnlm.evaluation.features import document_vectors, write_features
 from tcnlm.evaluation.measures import (
@@ -29,6 +30,7 @@ from tcnlm.evaluation.measures import (
     any_model,
     both,
     check_words,
+    language,
     missing,
     predicting,
 )
@@ -51,6 +53,7 @@ SECTIONS += ("document_perplexity", "units")
 ASKED = {  # sections that take their time, and the models that they apply to
     "topic_worth": both,
     "topic_recovery": both,
+    "bleu": language,
     "retrieval": any_model,
     "classification": any_model,
 }
@@ -243,6 +246,8 @@ def summary(result: Mapping[str, Any]) -> str:
     figures = {measure.title: measure.text(result) for measure in MEASURES}
     lines += [f"  {name:<40}{text}" for name, text in figures.items() if text]
     lines += [f"  {text}" for text in missing(result)]
+    if result.get("bleu"):
+        lines.append(f"  {Protocol.of(result['bleu'])}")
     for topic in result["topics"] or ():
         words = " ".join(topic["words"][:10])
         lines.append(line(topic["topic"], [shown(topic["npmi"], ".3f")], words))

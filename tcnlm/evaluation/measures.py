@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,6 +98,23 @@ def _by_use(subject: Subject) -> float | None:
         return None
     scores = [topic["npmi"] for topic in subject.coherence["topics"]]
     return float(np.average(scores, weights=subject.documents.shares))
+
+
+def _bleu(kind: str, order: int) -> Iterator[Measure]:
+    """Yield a BLEU of what is written, and of real sentences."""
+    better, at = {"test": "max", "self": "min"}[kind], str(order)
+    title, form = f"{kind}-BLEU-{order}", "{:.3f}"
+    yield Measure(
+        f"bleu.{kind}.{at}", title, form, language, lambda s: s.bleu[kind][at], better
+    )
+    yield Measure(
+        f"bleu.real.{kind}.{at}",
+        f"{title} of real sentences",
+        form,
+        language,
+        lambda s: s.bleu["real"][kind][at],
+        headline=False,
+    )
 
 
 MEASURES = (
@@ -266,6 +283,7 @@ MEASURES = (
         lambda s: s.topic_recovery["share"],
         "max",
     ),
+    *(row for kind in ("test", "self") for n in (2, 3, 4) for row in _bleu(kind, n)),
     Measure(
         "targets",
         "targets",

@@ -15,6 +15,7 @@ from tcnlm.coherence.topic_lists import TopicList
 from tcnlm.data.batching import Rows
 from tcnlm.data.dataset import Dataset, Split
 from tcnlm.evaluation import ablation, document_sections, topics
+from tcnlm.evaluation.bleu import measure_bleu
 from tcnlm.evaluation.features import document_vectors
 from tcnlm.evaluation.perplexity import Score, sampled_score, score
 from tcnlm.models.base import TopicModel
@@ -90,6 +91,11 @@ class Subject:
 
         context_words = self.dataset.meta["settings"]["context_words"]
         return topic_recovery(self.model, context_words)
+
+    @cached_property
+    def bleu(self) -> dict[str, Any]:
+        """Test-BLEU and self-BLEU of what it writes, and of real sentences."""
+        return measure_bleu(self.model, self.dataset, self.rows.split)
 
     @cached_property
     def document_perplexity(self) -> dict[str, Any]:

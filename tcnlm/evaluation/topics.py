@@ -13,12 +13,14 @@ from tqdm import tqdm
 from tcnlm.layers.neural_topics import topic_angles
 
 
-def top_words(model: Any, count: int = 20) -> list[list[str]]:
+def top_words(model: Any, count: int = 20, layer: int = 0) -> list[list[str]]:
     """Return the most probable words of every topic, best first, K x count.
 
-    The rows of beta are ranked as they are; ties go by frequency in the corpus.
+    The rows of beta are ranked as they are; ties go by frequency in the corpus. layer:
+    of a hierarchy; without one, its lowest.
     """
-    order = np.argsort(-np.asarray(model.topics()), axis=1, kind="stable")
+    topics = model.topics(layer) if layer else model.topics()
+    order = np.argsort(-np.asarray(topics), axis=1, kind="stable")
     words = model.vocabulary.topic_words
     return [[words[i] for i in row[:count]] for row in order]
 

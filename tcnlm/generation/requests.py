@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import secrets
 import sys
 from collections.abc import Mapping, Sequence
@@ -18,9 +17,16 @@ from preprocessing.errors import InputError
 from preprocessing.text import sentences, tokenize
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.data.contexts import NO_WORD
-from tcnlm.evaluation.topics import top_words
 from tcnlm.generation.decoding import Decoding, Sentence, SentenceDecoder
-from tcnlm.models.base import LanguageModel, TopicModel
+from tcnlm.generation.mixtures import (
+    context_of,
+    layered_mixture,
+    mixture,
+    named_topics,
+    of_lowest,
+    written_as,
+)
+from tcnlm.models.base import LanguageModel, TopicHierarchy, TopicModel
 
 SHOWN_TOPICS = 5  # of a mixture, the largest
 SHOWN_WORDS = 8
@@ -45,7 +51,8 @@ def requested_topics(
     """Return the topics [N, K] to write from; None for a model that has none.
 
     chosen: values of --topic, which make one mixture; without them and a document,
-    every topic by itself. A document that is to be gone on with instead is
+    every topic by itself, of layers those of the lowest. Topics in layers are the
+    columns of `mixtures`. A document that is to be gone on with instead is
     `document_before`'s.
     """
     if not isinstance(model, LanguageModel):
@@ -59,37 +66,14 @@ def requested_topics(
             )
         return None
     if document:
-        return document_topics(model, document, context_words)
-    number = len(model.topics())
-    return mixture(chosen, number)[None] if chosen else np.eye(number, dtype="float32")
-
-
-def mixture(chosen: Sequence[str], number: int) -> np.ndarray:
-    """Return the topics [K] that values like "3" or "3:0.7" stand for, weights summed.
-
-    A topic alone is one-hot (section 5.3), several are their weighted mean.
-    """
-    topics, weights = np.zeros(number), list(map(_topic_and_weight, chosen))
-    largest = max(weight for _, weight in weights)  # a sum of weights may be infinite
-    for value, (topic, weight) in zip(chosen, weights):
-        if topic >= number:
-            raise InputError(f"--topic {value}: the model has topics 0 to {number - 1}")
-        topics[topic] += weight / largest
-    return (topics / topics.sum()).astype("float32")
-
-
-def _topic_and_weight(value: str) -> tuple[int, float]:
-    topic, _, weight = value.partition(":")
-    try:
-        parsed = int(topic), float(weight or 1)
-    except ValueError:
-        parsed = -1, 0.0
-    if parsed[0] < 0 or not 0 < parsed[1] < math.inf:
-        raise InputError(
-            f"--topic {value}: give a topic's number, or number:weight with a weight "
-            "above 0, such as 3:0.7"
-        )
-    return parsed
+        topics = document_topics(model, document, context_words)
+    elif chosen and isinstance(model, TopicHierarchy):
+        return layered_mixture(chosen, model.sizes)[None]
+    elif chosen:
+        return mixture(chosen, len(model.topics()))[None]
+    else:
+        topics = np.eye(len(model.topics()), dtype="float32")
+    return of_lowest(model, topics)
 
 
 class DocumentReader:
@@ -200,7 +184,7 @@ def write_sentences(
     if topics is None:
         context = model.context({**model.batching.empty(1), **(before or {})})
     else:
-        context = model.context_from_topics(tf.constant(topics, tf.float32))
+        context = context_of(model, topics)
     rows = 1 if topics is None else len(topics)
     start = model.vocabulary.ids(tokenize(prompt))
     return SentenceDecoder(model, options)(context, rows, number, start, seed)
@@ -210,10 +194,10 @@ def largest_topics(model: Any, topics: np.ndarray | None) -> list[list[Topic]]:
     """Return, for each row of topics, its largest with their weights and words."""
     if topics is None:
         return [[]]
-    words, order = top_words(model, SHOWN_WORDS), np.argsort(-topics, kind="stable")
+    named, order = named_topics(model, SHOWN_WORDS), np.argsort(-topics, kind="stable")
     return [
         [
-            {"topic": int(k), "weight": float(row[k]), "words": words[k]}
+            {**named[k], "weight": float(row[k])}
             for k in best[:SHOWN_TOPICS]
             if row[k] > 0
         ]
@@ -223,17 +207,17 @@ def largest_topics(model: Any, topics: np.ndarray | None) -> list[list[Topic]]:
 
 def as_json(topics: list[Topic], written: list[Sentence]) -> str:
     """Return a line of JSON for every sentence."""
-    return "\n".join(
-        json.dumps(
-            {
-                "topics": topics,
-                "sentence": str(sentence),
-                "log_probability": sentence.log_probability,
-                "ended": sentence.ended,
-            }
-        )
-        for sentence in written
-    )
+    return "\n".join(json.dumps(record(topics, sentence)) for sentence in written)
+
+
+def record(topics: list[Topic], sentence: Sentence) -> dict[str, Any]:
+    """Return what JSON says of a sentence."""
+    return {
+        "topics": topics,
+        "sentence": str(sentence),
+        "log_probability": sentence.log_probability,
+        "ended": sentence.ended,
+    }
 
 
 def as_text(topics: list[Topic], written: list[Sentence]) -> str:
@@ -242,7 +226,7 @@ def as_text(topics: list[Topic], written: list[Sentence]) -> str:
     A sentence that the maximum length cut ends with three dots.
     """
     lines = [
-        f"topic {topic['topic']} ({topic['weight']:.2f}): {' '.join(topic['words'])}"
+        f"topic {written_as(topic)} ({topic['weight']:.2f}): {' '.join(topic['words'])}"
         for topic in topics
     ]
     indent = "    " if topics else ""

@@ -151,6 +151,19 @@ class TopicModel:
         return self.infer_context(content_words(batch))
 
 
+class TopicHierarchy(TopicModel):
+    """Topics in layers, numbered from 1, the lowest, up; those of each from 0.
+
+    A subclass offers `sizes`, the number of topics of each layer, `topics(layer)`, its
+    rows in words, `theta(context)`, and of proportions [..., K_l] of every layer
+    `context_from_layers`, for `step`. Where theta moves `over_sentences`, also
+    `context_of_theta`, `weighted(proportions)`, its theta, and `moved(theta, seed)`.
+    """
+
+    sizes: tuple[int, ...]
+    over_sentences: bool
+
+
 class DocumentModel(Method):
     """p(words of a document), and the document as a vector.
 

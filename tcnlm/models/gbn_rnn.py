@@ -20,13 +20,14 @@ from tcnlm.layers.gamma_encoder import (
     from_the_top,
     poisson_log_likelihood,
 )
-from tcnlm.models.base import Terms, TopicModel, language_terms, without
+from tcnlm.models.base import Terms, TopicHierarchy, language_terms, without
 from tcnlm.models.lstm import LSTM, EmbeddingConfig, SoftmaxConfig
 from tcnlm.models.recurrent import RecurrentLanguageModel
 from tcnlm.settings import setting
 from tcnlm.training.optimization import GroupedAdam
 
 MOMENTUM = 0.99  # of the moving means of topic weights
+NO_TOPIC = 1e-30  # beside any entry of Phi that is not 0
 Draw = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
 
 
@@ -68,7 +69,7 @@ class Config(SoftmaxConfig, EmbeddingConfig):
         return len(self.units)
 
 
-class GBNRNN(TopicModel, RecurrentLanguageModel):
+class GBNRNN(TopicHierarchy, RecurrentLanguageModel):
     """A gamma belief network of sentence contexts, coupled with a stacked LSTM.
 
     theta^L ~ Gamma(1, 1), theta^l ~ Gamma(Phi^(l+1) theta^(l+1), 1),
@@ -91,9 +92,9 @@ class GBNRNN(TopicModel, RecurrentLanguageModel):
     encoder and for the rest, as for all systems here.
 
     theta is no distribution: its proportions are those of theta^1, a topic is a column
-    of Phi^1. From proportions alone, theta^1 is given the moving mean of its sums in
-    training, and every layer above its own, shared out among topics as the columns of
-    Phi hold the layer below.
+    of Phi^1. From proportions alone, theta^l is given the moving mean of its sums in
+    training. From those of one layer, the layers above are shared out among topics as
+    the columns of Phi hold the layer below, those below are Phi theta.
     """
 
     over_sentences = False  # whether theta moves from sentence to sentence
@@ -108,6 +109,7 @@ class GBNRNN(TopicModel, RecurrentLanguageModel):
         _check_layers(config)
         super().__init__(config, vocabulary, seed)
         sizes, words = config.num_topics, len(vocabulary.topic_words)
+        self.sizes = sizes
         self.encoder = GammaEncoder(words, sizes, self.over_sentences)
         self.network = GammaBeliefNetwork(sizes, words, self.over_sentences)
         self.rows = tf.Variable(1.0, trainable=False, name="training_rows")
@@ -165,7 +167,11 @@ class GBNRNN(TopicModel, RecurrentLanguageModel):
 
     def infer_context(self, context: tf.Tensor) -> tf.Tensor:
         """Return the same of topic-word ids [B, C], -1 padding: each row a sentence."""
-        return _proportions(self._theta(context, weibull_mean)[0])
+        return _proportions(self.theta(context)[0])
+
+    def theta(self, context: tf.Tensor) -> list[tf.Tensor]:
+        """Return the mean theta of every layer [..., K_l] of contexts [..., C]."""
+        return self._theta(context, weibull_mean)
 
     def posterior(
         self, encoded: Sequence[tuple[tf.Tensor, tf.Tensor]], draw: Draw
@@ -176,19 +182,36 @@ class GBNRNN(TopicModel, RecurrentLanguageModel):
 
     def context(self, batch: dict[str, tf.Tensor]) -> list[tf.Tensor]:
         """Return the mean theta for every LSTM, [..., K] of contexts [..., C]."""
-        return self._seen(self._theta(batch["context"], weibull_mean))
+        return self.context_of_theta(self.theta(batch["context"]))
 
     def sample_context(self, batch: dict[str, tf.Tensor]) -> list[tf.Tensor]:
         """Return a draw of theta for every LSTM."""
-        return self._seen(self._theta(batch["context"], self._draw))
+        return self.context_of_theta(self._theta(batch["context"], self._draw))
 
     def context_from_topics(self, topics: tf.Tensor) -> list[tf.Tensor]:
         """Return theta for every LSTM of proportions [..., K]; see the class."""
+        return self.context_from_layers(self.spread(topics))
+
+    def context_from_layers(self, proportions: list[tf.Tensor]) -> list[tf.Tensor]:
+        """Return theta for every LSTM of the proportions of every layer [..., K_l]."""
+        return self.context_of_theta(self.weighted(proportions))
+
+    def spread(self, topics: tf.Tensor, layer: int = 1) -> list[tf.Tensor]:
+        """Return the proportions of all layers [..., K_l] of those of one; the class.
+
+        It is linear. A topic that no topic above has is shared out evenly.
+        """
         layers = [topics]
-        for Phi in self.network.Phi[1:]:
-            shares = tf.math.divide_no_nan(Phi, tf.reduce_sum(Phi, 1, keepdims=True))
-            layers.append(_proportions(tf.tensordot(layers[-1], shares, 1)))
-        return self._seen([self.sums[n] * each for n, each in enumerate(layers)])
+        for Phi in reversed(self.network.Phi[1:layer]):
+            layers.insert(0, tf.tensordot(layers[0], tf.transpose(Phi), 1))
+        for Phi in self.network.Phi[layer:]:
+            shares = _proportions(Phi + NO_TOPIC)
+            layers.append(tf.tensordot(layers[-1], shares, 1))
+        return layers
+
+    def weighted(self, proportions: list[tf.Tensor]) -> list[tf.Tensor]:
+        """Return theta [..., K_l], of the sums that are usual, of proportions."""
+        return [self.sums[n] * each for n, each in enumerate(proportions)]
 
     def _theta(self, context: tf.Tensor, draw: Draw) -> list[tf.Tensor]:
         """Return theta of every layer, [B, J, K] or [B, K], of contexts [..., C]."""
@@ -203,7 +226,7 @@ class GBNRNN(TopicModel, RecurrentLanguageModel):
         uniform = tf.random.stateless_uniform(tf.shape(scale), self.seed())
         return weibull(k, scale, uniform)
 
-    def _seen(self, theta: list[tf.Tensor]) -> list[tf.Tensor]:
+    def context_of_theta(self, theta: list[tf.Tensor]) -> list[tf.Tensor]:
         """Return theta as the LSTM of each layer, the lowest first, is to see it."""
         if self.config.theta_scale == "max":
             theta = [each / tf.reduce_max(each, -1, keepdims=True) for each in theta]
@@ -225,7 +248,9 @@ class GBNRNN(TopicModel, RecurrentLanguageModel):
             (groups["inputs"], groups["targets"], groups["context"], q, shapes),
         )
         theta = [each.theta for each in q]
-        log_probs = self.log_probs(inputs, targets, self._seen(theta), training)
+        log_probs = self.log_probs(
+            inputs, targets, self.context_of_theta(theta), training
+        )
         language, nll = language_terms(log_probs, targets)
         rebuilt = poisson_log_likelihood(context, theta[0], self.network.Phi[0])
         reconstruction, kls = -tf.reduce_mean(rebuilt), self._divergences(q, shapes)

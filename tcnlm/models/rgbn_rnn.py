@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from preprocessing.vocabulary import PAD, Vocabulary
 from tcnlm.data.groups import Groups
+from tcnlm.layers.gamma_belief import SMALLEST_SHAPE
 from tcnlm.models import gbn_rnn
 from tcnlm.settings import setting
+
+fold_in = tf.random.experimental.stateless_fold_in
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,10 @@ class RGBNRNN(gbn_rnn.GBNRNN):
     paper's in training, d_(j-1) holds sentence j, and the recurrence hands it on: only
     with "preceding", the paper's for testing, is the perplexity one of words unseen. We
     recommend it for both.
+
+    What is written goes on from a theta by `moved`: a draw of eq. 2, each layer given
+    the moving mean of its sums in training. By eq. 2 alone the sums of all layers but
+    the highest grow with every sentence, beyond what the LSTM has seen.
     """
 
     over_sentences = True
@@ -49,6 +58,24 @@ class RGBNRNN(gbn_rnn.GBNRNN):
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
         self.batching = Groups(config.sentences)
+
+    def moved(
+        self, theta: Sequence[tf.Tensor], seed: tf.Tensor | None = None
+    ) -> list[tf.Tensor]:
+        """Return theta of the next sentence, [B, K_l] of every layer; see the class.
+
+        It is drawn by the seed [2]; without one it is the mean of eq. 2.
+        """
+        after: list[tf.Tensor] = []
+        for n in reversed(range(len(theta))):
+            shape = tf.tensordot(theta[n], tf.transpose(self.network.Pi[n]), 1)
+            if after:
+                above = tf.transpose(self.network.Phi[n + 1])
+                shape += tf.tensordot(after[0], above, 1)
+            drawn = shape if seed is None else _gamma(shape, fold_in(seed, n))
+            total = tf.reduce_sum(drawn, axis=-1, keepdims=True)
+            after.insert(0, self.sums[n] * drawn / total)
+        return after
 
     def hidden(self, inputs: tf.Tensor, context: Any, training: bool) -> tf.Tensor:
         """Return [a^1; ...; a^L] [..., T, sum H] for word ids [..., T].
@@ -64,3 +91,9 @@ class RGBNRNN(gbn_rnn.GBNRNN):
         read = super().hidden(sentences, theta, training)
         shape = tf.concat([tf.shape(inputs), tf.shape(read)[-1:]], axis=0)
         return tf.scatter_nd(real, read, tf.cast(shape, real.dtype))
+
+
+def _gamma(shape: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    """Draw from Gamma(shape, 1); what a float32 cannot hold is next to nothing."""
+    drawn = tf.random.stateless_gamma(tf.shape(shape), seed, shape + SMALLEST_SHAPE)
+    return drawn + np.finfo("float32").tiny

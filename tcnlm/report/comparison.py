@@ -17,6 +17,7 @@ from tcnlm.evaluation.comparison import (
 )
 from tcnlm.evaluation.measures import BY_KEY, MEASURES, Measure
 from tcnlm.report import figures as draw
+from tcnlm.report.bleu import compared_bleu
 from tcnlm.report.markup import Best, image, note, table
 from tcnlm.report.published import layered, size
 from tcnlm.report.sections import Measured
@@ -67,7 +68,8 @@ def comparison(runs: Sequence[Measured]) -> str:
     titles, cells = zip(*columns(groups))
     kinds = ["", *["number"] * (len(titles) - 1)]
     parts = [table(titles, kinds, list(zip(*cells))), *map(note, _notes(groups))]
-    return "".join([*parts, *_curves(runs)])
+    bleu = compared_bleu({label(run): run.evaluation for run in runs})
+    return "".join([*parts, *_curves(runs), bleu])
 
 
 def columns(groups: Sequence[Group]) -> list[Column]:

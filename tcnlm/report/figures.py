@@ -19,6 +19,7 @@ INK, GREY, LIGHT = "#243b53", "#829ab1", "#d9e2ec"
 BLUE, RED = "#1f6f9f", "#c2452d"
 HIGHLIGHTS = ("#1f6f9f", "#d1812a", "#4d8b57")  # the first topics of a document
 DPI = 144
+REAL = "real sentences"
 
 History = dict[str, np.ndarray]  # column -> one value per evaluation
 
@@ -58,9 +59,17 @@ def all_figures(
     found = evaluation.get("classification")
     if found:
         yield "vectors", vectors(**found["picture"])
+    found = evaluation.get("bleu")
+    if found:
+        yield "bleu", bleu_planes({evaluation["model"]: found}, found["real"])
+    if evaluation["topics"] is not None:
+        yield from _of_topics(evaluation, angles)
+
+
+def _of_topics(
+    evaluation: Mapping[str, Any], angles: np.ndarray | None
+) -> Iterator[tuple[str, Figure]]:
     topics = evaluation["topics"]
-    if topics is None:
-        return
     names = ("documents", "proportion", "npmi")
     documents, shares, npmi = ([topic[name] for topic in topics] for name in names)
     if None not in shares:
@@ -187,6 +196,31 @@ def retrieval_curve(
     axes.set_ylim(bottom=0)
     axes.grid(axis="y", color=LIGHT, lw=0.8)
     axes.legend(fontsize=8, frameon=False, labelcolor=INK)
+    return figure
+
+
+def bleu_planes(
+    runs: Mapping[str, Mapping[str, Any]], real: Mapping[str, Any]
+) -> Figure:
+    """Draw self-BLEU against test-BLEU, a panel an order: better is down, to the right.
+
+    runs: by name, each with scores by order as "test" and "self"; real: those of text.
+    """
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    for axes, order in zip(figure.subplots(1, len(real["test"])), real["test"]):
+        _axes(axes, f"BLEU-{order}", "test-BLEU (right is better)", "self-BLEU")
+        for name, scores in runs.items():
+            axes.plot(scores["test"][order], scores["self"][order], "o", label=name)
+        axes.plot(
+            real["test"][order], real["self"][order], "*", color=INK, ms=10, label=REAL
+        )
+        axes.margins(0.2)
+        axes.grid(color=LIGHT, lw=0.8)
+    figure.axes[0].set_ylabel("self-BLEU (down is better)", fontsize=9, color=INK)
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=4, fontsize=8, frameon=False
+    )
     return figure
 
 

@@ -14,6 +14,7 @@ from tcnlm.coherence.table import shown
 from tcnlm.evaluation.measures import MEASURES, missing
 from tcnlm.evaluation.nats import DocumentNats
 from tcnlm.report import explore
+from tcnlm.report.bleu import bleu_section
 from tcnlm.report.documents import document_sections
 from tcnlm.report.figures import History
 from tcnlm.report.markup import image, local, note, table
@@ -60,6 +61,7 @@ def sections(run: Measured, prefix: str = "") -> str:
         _tiles(evaluation),
         _beside(run),
         _worth(evaluation),
+        bleu_section(evaluation, figures),
         document_sections(evaluation, figures),
         _learning(figures),
         _topics(run, prefix),

@@ -114,6 +114,13 @@ def read_config(run: str | Path) -> dict[str, Any]:
     return config
 
 
+def text_settings(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how a run's training made sequences and contexts of its data."""
+    rule = config.get("training", {}).get("context", "data")
+    own = {} if rule == "data" else {"context": rule}
+    return {**config["data"]["settings"], **own}
+
+
 def open_data(
     config: Mapping[str, Any], path: str | Path | None = None, context: str = ""
 ) -> Dataset:

@@ -1,0 +1,129 @@
+"""Mixtures of topics, as --topic asks for them, of one layer or of several.
+
+Topics in layers stand one layer after another, the lowest first: [K_1 + ... + K_L].
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from preprocessing.errors import InputError
+from tcnlm.evaluation.topics import top_words
+from tcnlm.models.base import TopicHierarchy
+
+FORM = "give a topic's number, or number:weight with a weight above 0, such as 3:0.7"
+LAYERED_FORM = (
+    "topics are in layers here: give layer:topic, or layer:topic:weight with a weight "
+    "above 0, such as 2:17 or 2:17:0.5; a number alone is a topic of layer 1"
+)
+
+
+def as_request(model: Any, topic: int | tuple[int, int], weight: float) -> str:
+    """Return a topic, or a layer's (2, 17), as --topic takes it."""
+    if isinstance(model, TopicHierarchy) and isinstance(topic, int):
+        topic = 1, topic
+    numbers = topic if isinstance(topic, tuple) else (topic,)
+    return ":".join(map(str, (*numbers, weight)))
+
+
+def mixture(chosen: Sequence[str], number: int) -> np.ndarray:
+    """Return the topics [K] that values like "3" or "3:0.7" stand for, weights summed.
+
+    A topic alone is one-hot (section 5.3), several are their weighted mean.
+    """
+    weights = []
+    for value in chosen:
+        topic, _, weight = value.partition(":")
+        topic, weight = _numbers(value, [topic], weight, FORM)
+        if topic >= number:
+            raise InputError(f"--topic {value}: the model has topics 0 to {number - 1}")
+        weights.append((topic, weight))
+    return _shares(weights, number)
+
+
+def layered_mixture(chosen: Sequence[str], sizes: Sequence[int]) -> np.ndarray:
+    """Return the topics [K_1 + ... + K_L] of values like "2:17" or "2:17:0.5".
+
+    sizes: K_1 to K_L. Layers are counted from 1, the lowest, their topics from 0.
+    """
+    weights = []
+    for value in chosen:
+        layer, topic, weight = _layer_topic_weight(value)
+        if not 1 <= layer <= len(sizes):
+            raise InputError(f"--topic {value}: the model has layers 1 to {len(sizes)}")
+        if topic >= sizes[layer - 1]:
+            raise InputError(
+                f"--topic {value}: layer {layer} has topics 0 to {sizes[layer - 1] - 1}"
+            )
+        weights.append((sum(sizes[: layer - 1]) + topic, weight))
+    return _shares(weights, sum(sizes))
+
+
+def _shares(weights: Sequence[tuple[int, float]], number: int) -> np.ndarray:
+    topics = np.zeros(number)
+    largest = max(weight for _, weight in weights)  # a sum of weights may be infinite
+    for topic, weight in weights:
+        topics[topic] += weight / largest
+    return (topics / topics.sum()).astype("float32")
+
+
+def _layer_topic_weight(value: str) -> tuple[int, int, float]:
+    layer, colon, rest = value.partition(":")
+    topic, _, weight = rest.partition(":")
+    if not colon:
+        layer, topic = "1", value
+    return _numbers(value, [layer, topic], weight, LAYERED_FORM)
+
+
+def _numbers(value: str, whole: Sequence[str], weight: str, form: str) -> tuple:
+    """Return whole numbers and a weight, 1 where there is none."""
+    try:
+        numbers, share = list(map(int, whole)), float(weight or 1)
+    except ValueError:
+        numbers, share = [-1], 0.0
+    if min(numbers) < 0 or not 0 < share < math.inf:
+        raise InputError(f"--topic {value}: {form}")
+    return (*numbers, share)
+
+
+def of_lowest(model: Any, topics: np.ndarray) -> np.ndarray:
+    """Return topics [N, K] as they stand among those of all layers, if there are."""
+    if not isinstance(model, TopicHierarchy):
+        return topics
+    return np.pad(topics, [(0, 0), (0, sum(model.sizes[1:]))])
+
+
+def layers_of(model: TopicHierarchy, topics: np.ndarray) -> list[tf.Tensor]:
+    """Return the proportions of every layer [N, K_l] of topics [N, K_1 + ... + K_L]."""
+    parts = tf.split(tf.constant(topics, tf.float32), list(model.sizes), axis=1)
+    spread = [model.spread(part, layer) for layer, part in enumerate(parts, 1)]
+    return [tf.add_n(each) for each in zip(*spread)]
+
+
+def context_of(model: Any, topics: np.ndarray) -> Any:
+    """Return the context for `step` of topics [N, K], one layer after another."""
+    if isinstance(model, TopicHierarchy):
+        return model.context_from_layers(layers_of(model, topics))
+    return model.context_from_topics(tf.constant(topics, tf.float32))
+
+
+def named_topics(model: Any, number: int) -> list[dict[str, Any]]:
+    """Return every topic's number, its layer if there are layers, and first words."""
+    if not isinstance(model, TopicHierarchy):
+        words = top_words(model, number)
+        return [{"topic": k, "words": each} for k, each in enumerate(words)]
+    return [
+        {"layer": layer, "topic": k, "words": words}
+        for layer, _ in enumerate(model.sizes, 1)
+        for k, words in enumerate(top_words(model, number, layer))
+    ]
+
+
+def written_as(topic: Mapping[str, Any]) -> str:
+    """Return a topic as --topic takes it: "17", or "2:17" in layers."""
+    return f"{topic['layer']}:{topic['topic']}" if "layer" in topic else topic["topic"]

@@ -1,0 +1,137 @@
+"""Paragraphs: sentences whose topics move on from one to the next (rgbn_rnn).
+
+Of topics, theta_1 is theirs and theta_j is drawn from theta_(j-1) through Pi. Of a
+document, theta_j is inferred from its sentences, as in training; past its end it is
+drawn. Every sentence starts from the zero state, as in training.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from textwrap import indent
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from preprocessing.errors import InputError
+from preprocessing.text import tokenize
+from preprocessing.vocabulary import PAD
+from tcnlm.data.texts import split_of
+from tcnlm.generation.decoding import Decoding, Sentence, SentenceDecoder
+from tcnlm.generation.mixtures import layers_of, of_lowest
+from tcnlm.generation.requests import (
+    Document,
+    Topic,
+    as_text,
+    largest_topics,
+    record,
+)
+from tcnlm.models.base import TopicHierarchy
+
+WHOLE_DOCUMENT = 0  # for a number of sentences: as many as the document has
+SEEDS = 2**31
+
+Theta = list[tf.Tensor]  # [N, K_l] of every layer, the lowest first
+
+
+class Paragraph(NamedTuple):
+    """Sentences, and the proportions of the lowest layer's topics that each is from."""
+
+    sentences: list[Sentence]
+    proportions: np.ndarray  # [J, K]
+
+
+def check(
+    model: Any, length: int, number: int, method: str, document: Document | None
+) -> None:
+    """Refuse by InputError what makes no paragraph."""
+    if not (isinstance(model, TopicHierarchy) and model.over_sentences):
+        raise InputError(
+            f"--paragraph: model {type(model).__name__} has no topics that move from "
+            "sentence to sentence; rgbn_rnn has"
+        )
+    if length == WHOLE_DOCUMENT and not document:
+        raise InputError(
+            "--paragraph: give a number of sentences, 1 or more; only a --document has "
+            "its own"
+        )
+    if number > 1 and method != "sample":
+        raise InputError(
+            f"number must be 1 for --paragraph with method {method}, not {number}"
+        )
+
+
+def starts(
+    model: TopicHierarchy,
+    topics: np.ndarray,
+    document: Document | None,
+    settings: Mapping[str, Any],
+) -> list[Theta]:
+    """Return theta of the first sentences: those of a document, or of topics one.
+
+    settings: sequence_length, context and context_words, those of the training.
+    """
+    if not document:
+        return [model.weighted(layers_of(model, topics))]
+    longest = max(map(len, document.sentences)) + 1  # with <eos>; none is cut up
+    made = {**settings, "sequence_length": longest}
+    split = split_of([document.sentences], model.vocabulary, made)
+    rows = model.batching.rows(split)
+    batch = rows.batch(np.arange(len(rows)))
+    real = batch["targets"][:, :, 0] != PAD
+    theta = [tf.boolean_mask(each, real) for each in model.theta(batch["context"])]
+    return [[each[j : j + 1] for each in theta] for j in range(int(real.sum()))]
+
+
+def write_paragraphs(
+    model: TopicHierarchy,
+    start: Sequence[Theta],
+    length: int,
+    options: Decoding,
+    number: int = 1,
+    prompt: str = "",
+    seed: int = 0,
+) -> list[list[Paragraph]]:
+    """Return `number` paragraphs of `length` sentences for each row of the start.
+
+    The prompt begins the first sentence. Where words are not sampled, theta is not
+    either: it moves on to the mean of what would be drawn.
+    """
+    length, rng = length or len(start), np.random.default_rng(seed)
+    rows, begun = start[0][0].shape[0] * number, model.vocabulary.ids(tokenize(prompt))
+    decoder, written, shares = SentenceDecoder(model, options), [], []
+    for j in range(length):
+        words, draws, moves = rng.integers(SEEDS), rng.integers(SEEDS, size=2), None
+        if j < len(start):
+            theta = [tf.repeat(each, number, axis=0) for each in start[j]]
+        else:
+            moves = tf.constant(draws) if options.method == "sample" else None
+            theta = model.moved(theta, moves)
+        context = model.context_of_theta(theta)
+        written.append(decoder(context, rows, 1, () if j else begun, int(words)))
+        shares.append(theta[0] / tf.reduce_sum(theta[0], axis=1, keepdims=True))
+    proportions = tf.stack(shares, axis=1).numpy()  # [N, J, K]
+    each = [
+        Paragraph([sentences[row][0] for sentences in written], proportions[row])
+        for row in range(rows)
+    ]
+    return [each[i : i + number] for i in range(0, rows, number)]
+
+
+def as_json(model: Any, topics: list[Topic], paragraphs: Sequence[Paragraph]) -> str:
+    """Return a line of JSON for every paragraph: each sentence with its topics."""
+    lines = []
+    for sentences, proportions in paragraphs:
+        each = largest_topics(model, of_lowest(model, proportions))
+        records = list(map(record, each, sentences))
+        lines.append(json.dumps({"topics": topics, "sentences": records}))
+    return "\n".join(lines)
+
+
+def as_paragraphs(topics: list[Topic], paragraphs: Sequence[Paragraph]) -> str:
+    """Return the topics and the paragraphs, a sentence a line, with gaps between."""
+    written = [[s for s in p.sentences if s.words] for p in paragraphs]
+    texts = [indent(as_text([], each), "    ") for each in written]
+    return as_text(topics, []) + "\n" + "\n\n".join(texts) + "\n"

@@ -1,0 +1,123 @@
+"""BLEU of what models write: nltk's own figures, and a protocol that is fixed."""
+
+import numpy as np
+import pytest
+import tiny
+from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
+
+from preprocessing.errors import InputError
+from tcnlm import evaluate
+from tcnlm.data.dataset import Dataset
+from tcnlm.evaluation import bleu
+from tcnlm.models import model_class
+from tcnlm.report.bleu import bleu_section, compared_planes
+
+WEIGHTS = {"2": (1 / 2,) * 2, "3": (1 / 3,) * 3, "4": (1 / 4,) * 4}
+
+
+def make_model(name, data):
+    kind = model_class(name)
+    model = kind(kind.Config(**kind.TINY), data.vocabulary, seed=1)
+    model.build_weights()
+    return model
+
+
+def random_sentences(rng, number):
+    """Sentences of few words, so that n-grams recur; one is empty, one is new."""
+    lengths = rng.integers(1, 12, number)
+    drawn = [list(rng.choice(list("abcd"), length)) for length in lengths]
+    return [*drawn, [], ["x"]]
+
+
+def nltk_bleu(sentence, references, order):
+    smooth = SmoothingFunction().method1
+    return sentence_bleu(references, sentence, WEIGHTS[order], smooth)
+
+
+def test_bleu_against_references_is_nltks(rng):
+    sentences, references = random_sentences(rng, 30), random_sentences(rng, 25)
+    against = bleu.References(references)
+    for sentence in sentences:
+        for order, value in against.bleu(sentence).items():
+            assert value == pytest.approx(nltk_bleu(sentence, references, order))
+    every = [nltk_bleu(sentence, references, "3") for sentence in sentences]
+    assert bleu.bleu(sentences, references)["3"] == pytest.approx(np.mean(every))
+
+
+def test_self_bleu_is_nltks_against_all_but_the_sentence_itself(rng):
+    sentences = random_sentences(rng, 30)
+    sentences.append(sentences[0])  # a copy does count
+    for order, value in bleu.self_bleu(sentences).items():
+        each = [
+            nltk_bleu(sentence, sentences[:i] + sentences[i + 1 :], order)
+            for i, sentence in enumerate(sentences)
+        ]
+        assert value == pytest.approx(np.mean(each))
+
+
+def test_copies_have_a_bleu_of_one_and_strangers_of_nothing():
+    copies, others = [list("abcde")] * 2, [list("fghij")] * 2
+    assert bleu.self_bleu(copies) == pytest.approx({"2": 1, "3": 1, "4": 1})
+    assert bleu.bleu(copies, others) == {"2": 0, "3": 0, "4": 0}
+
+
+@pytest.mark.parametrize("name", ["lstm", "rgbn_rnn"])
+def test_any_model_that_writes_is_measured_beside_real_sentences(name, toy_data):
+    data = Dataset(toy_data)
+    model, split = make_model(name, data), data.split("test")
+    found = bleu.measure_bleu(model, data, split)
+    assert (found["sentences"], found["temperature"]) == (30, 1.0)  # of 60
+    for scores in (found["test"], found["self"], *found["real"].values()):
+        assert list(scores) == ["2", "3", "4"]
+        assert all(0 <= score <= 1 for score in scores.values())
+    assert found == bleu.measure_bleu(model, data, split)
+    assert ("topics" in str(bleu.Protocol.of(found))) == (name == "rgbn_rnn")
+
+
+def test_no_real_sentence_is_its_own_reference(toy_data, monkeypatch):
+    data, seen = Dataset(toy_data), []
+    monkeypatch.setattr(bleu, "write", lambda *_: [["the"]] * 30)
+    monkeypatch.setattr(bleu, "bleu", lambda *pair: seen.append(pair))
+    split = data.split("test")
+    bleu.measure_bleu(make_model("lstm", data), data, split)
+    (_, references), (others, same) = seen
+    assert references == same
+    names = data.vocabulary.words
+    whole = [[names[i] for i in s] for d in range(12) for s in split.document(d)]
+    assert sorted(references + others) == sorted(whole)
+
+
+def test_a_model_that_writes_nothing_is_refused(toy_data, tmp_path):
+    run = tiny.make_run_on(toy_data, tmp_path / "RUN", "ntm")
+    options = evaluate.parser().parse_args([str(run), "--bleu"])
+    with pytest.raises(InputError, match="--bleu is of models that write sentences; "):
+        evaluate.main(options, "evaluate.py")
+
+
+def section(test, real=0.5):
+    scores = {"test": {"2": test, "3": test / 2}, "self": {"2": 0.4, "3": 0.2}}
+    ceiling = {"test": {"2": real, "3": real}, "self": {"2": 0.3, "3": 0.1}}
+    made = bleu.Protocol("test", 30)
+    return {**scores, "real": ceiling, **vars(made)}
+
+
+def test_runs_are_points_of_one_figure_beside_their_real_text():
+    runs = {"a": {"bleu": section(0.6)}, "b": {"bleu": section(0.7)}, "c": {}}
+    runs["elsewhere"] = {"bleu": section(0.6, real=0.9)}
+    first, second = compared_planes(runs)
+    panel, other = first.axes
+    points = {line.get_label(): line.get_xydata().tolist() for line in panel.lines}
+    assert points == {
+        "a": [[0.6, 0.4]],
+        "b": [[0.7, 0.4]],
+        "real sentences": [[0.5, 0.3]],
+    }
+    assert other.lines[1].get_xydata().tolist() == [[0.35, 0.2]]
+    assert [line.get_label() for line in second.axes[0].lines][0] == "elsewhere"
+
+
+def test_a_page_states_the_protocol():
+    page = bleu_section({"model": "lstm", "bleu": section(0.625)}, {})
+    assert "0.625" in page
+    assert "BLEU of 30 sentences sampled (temperature 1, seed 1, at most 40" in page
+    assert bleu_section({"model": "lstm"}, {}) == ""

@@ -35,12 +35,12 @@ def main(options: argparse.Namespace, command: str) -> None:
     )
 
     keep_memory()
-    if options.baseline:
-        options.run = _first(options.baseline, options.run)
     if options.record and len(options.run) > 1:
         raise InputError("--record takes one RUN, a file each")
     if options.features and len(options.run) > 1:
         raise InputError("--features takes one RUN, a file each")
+    if options.baseline:
+        options.run = _first(options.baseline, options.run)
     _check_outputs(options)
     files = tuple(options.reference)
     processes = os.cpu_count() or 1

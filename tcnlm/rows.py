@@ -29,12 +29,12 @@ def row_writer(path: Path) -> Iterator[Callable[[Row], None]]:
     The file is there as a whole, when all have been written, or not at all.
     """
     check_writable(path)
-    with (
-        files.writing(path),
-        files.replacing(path) as aside,
-        open(aside, "w", encoding="utf-8", newline="") as file,
-    ):
+    with files.writing(path), files.replacing(path) as aside, _open(aside) as file:
         yield WRITERS[path.suffix](file)
+
+
+def _open(path: Path) -> TextIO:
+    return path.open("w", encoding="utf-8", newline="")  # whose ends csv writes itself
 
 
 def _csv(file: TextIO) -> Callable[[Row], None]:

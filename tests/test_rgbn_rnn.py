@@ -292,7 +292,8 @@ def test_the_whole_way_from_training_to_a_report_and_sentences(
     assert "topic 2:1 (1.00)" in done.stdout
     found = json.loads((run / "evaluation.json").read_text())
     assert found["sequences"] == 60
-    assert (run / "report.html").exists()
+    assert "Topics in layers" in (run / "report.html").read_text()
+    assert (run / "figures" / "topic_tree.png").exists()
     with np.load(features) as arrays:
         np.testing.assert_allclose(arrays["vectors"].sum(axis=1), 1, rtol=1e-5)
         assert arrays["vectors"].shape == (12, 4)

@@ -25,6 +25,7 @@ from tcnlm.evaluation import topics
 from tcnlm.evaluation.bleu import Protocol
 from tcnlm.evaluation.exploration import explore
 from tcnlm.evaluation.features import document_vectors, write_features
+from tcnlm.evaluation.hierarchy import hierarchy
 from tcnlm.evaluation.measures import (
     MEASURES,
     any_model,
@@ -39,7 +40,7 @@ from tcnlm.evaluation.subject import Subject
 from tcnlm.evaluation.units import unit_words
 from tcnlm.files import write_arrays, write_json, writing
 from tcnlm.generation import specimens
-from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel
+from tcnlm.models.base import DocumentModel, LanguageModel, TopicHierarchy, TopicModel
 from tcnlm.report.page import draw_run, write_report
 from tcnlm.report.sections import Measured
 from tcnlm.training import runs
@@ -49,7 +50,7 @@ from tcnlm.training.progress import progress, stated
 SAMPLE_DOCUMENTS = 5
 EXCERPT = 90  # words of a sample document
 SECTIONS = ("coherence", "topics", "continuations", "documents")
-SECTIONS += ("document_perplexity", "units")
+SECTIONS += ("document_perplexity", "units", "hierarchy")
 ASKED = {  # sections that take their time, and the models that they apply to
     "topic_worth": both,
     "topic_recovery": both,
@@ -166,6 +167,8 @@ def evaluate(
     # Topics first, where a reference may turn out to be unfit.
     topical = isinstance(model, TopicModel)
     sections = _topics(subject, beginning) if topical else {}
+    if isinstance(model, TopicHierarchy):
+        sections["hierarchy"] = hierarchy(model, dataset, subject.rows.split)
     if isinstance(model, DocumentModel):
         sections["document_perplexity"] = subject.document_perplexity
         sections["units"] = unit_words(model)

@@ -17,8 +17,7 @@ import tensorflow as tf
 
 from preprocessing.errors import InputError
 from preprocessing.text import tokenize
-from preprocessing.vocabulary import PAD
-from tcnlm.data.texts import split_of
+from tcnlm.evaluation.sentence_topics import theta_of_sentences
 from tcnlm.generation.decoding import Decoding, Sentence, SentenceDecoder
 from tcnlm.generation.mixtures import layers_of, of_lowest
 from tcnlm.generation.requests import (
@@ -75,14 +74,8 @@ def starts(
     """
     if not document:
         return [model.weighted(layers_of(model, topics))]
-    longest = max(map(len, document.sentences)) + 1  # with <eos>; none is cut up
-    made = {**settings, "sequence_length": longest}
-    split = split_of([document.sentences], model.vocabulary, made)
-    rows = model.batching.rows(split)
-    batch = rows.batch(np.arange(len(rows)))
-    real = batch["targets"][:, :, 0] != PAD
-    theta = [tf.boolean_mask(each, real) for each in model.theta(batch["context"])]
-    return [[each[j : j + 1] for each in theta] for j in range(int(real.sum()))]
+    theta = theta_of_sentences(model, document.sentences, settings)
+    return [[each[j : j + 1] for each in theta] for j in range(len(theta[0]))]
 
 
 def write_paragraphs(

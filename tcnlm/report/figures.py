@@ -81,7 +81,7 @@ def _of_topics(
         yield f"document_{i}", topic_bars(np.array(document["proportions"]), words)
 
 
-def _axes(axes: Axes, title: str, x: str = "", y: str = "") -> Axes:
+def axes_of(axes: Axes, title: str, x: str = "", y: str = "") -> Axes:
     """Give axes their title, units and quiet looks."""
     axes.set_title(title, loc="left", fontsize=10, color=INK, fontweight="bold")
     axes.set_xlabel(x, fontsize=9, color=INK)
@@ -115,15 +115,17 @@ def learning_curves(history: History) -> Figure:
     grid = figure.add_gridspec(2 if curves else 1, max(len(curves), 1))
     axes = figure.add_subplot(grid[0, :])
     if "valid_perplexity" in history:
-        _axes(axes, "Perplexity (logarithmic scale)", "training step", "perplexity")
+        axes_of(axes, "Perplexity (logarithmic scale)", "training step", "perplexity")
         _judged_curves(axes, history, "perplexity")
         _logarithmic(axes)
     else:
-        _axes(axes, "Loss", "training step", "loss per content word")
+        axes_of(axes, "Loss", "training step", "loss per content word")
         _judged_curves(axes, history, "loss")
     for column, name in enumerate(curves):
         title, unit = TOPIC_CURVES[name]
-        axes = _axes(figure.add_subplot(grid[1, column]), title, "training step", unit)
+        axes = axes_of(
+            figure.add_subplot(grid[1, column]), title, "training step", unit
+        )
         axes.plot(history["step"], history[name], "o-", color=BLUE, ms=3, lw=1.5)
         axes.set_ylim(0, 1.08 * np.nanmax([1e-9, *history[name]]))
         axes.xaxis.set_major_locator(_whole_numbers(4))
@@ -161,7 +163,7 @@ def compared_curves(histories: Iterable[tuple[str, History]]) -> Figure:
     """Draw the validation perplexity of several runs by epoch."""
     figure = Figure(figsize=(9, 3.4), layout="constrained")
     title = "Validation perplexity (logarithmic scale)"
-    axes = _axes(figure.subplots(), title, "epoch", "perplexity")
+    axes = axes_of(figure.subplots(), title, "epoch", "perplexity")
     for name, history in histories:
         if len(history.get("valid_perplexity", ())):
             values = history["valid_perplexity"]
@@ -183,7 +185,7 @@ def retrieval_curve(
     figure = Figure(figsize=(9, 3.4), layout="constrained")
     x = "share of the training documents retrieved (logarithmic scale)"
     title = "Retrieved documents of the same label"
-    axes = _axes(figure.subplots(), title, x, "precision")
+    axes = axes_of(figure.subplots(), title, x, "precision")
     for name, curve in precisions.items():
         fractions = sorted(curve)
         values = [curve[fraction] for fraction in fractions]
@@ -208,7 +210,7 @@ def bleu_planes(
     """
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     for axes, order in zip(figure.subplots(1, len(real["test"])), real["test"]):
-        _axes(axes, f"BLEU-{order}", "test-BLEU (right is better)", "self-BLEU")
+        axes_of(axes, f"BLEU-{order}", "test-BLEU (right is better)", "self-BLEU")
         for name, scores in runs.items():
             axes.plot(scores["test"][order], scores["self"][order], "o", label=name)
         axes.plot(
@@ -230,7 +232,7 @@ def vectors(
     """Draw documents' vectors on their two main axes, their labels as colours."""
     figure = Figure(figsize=(9, 5), layout="constrained")
     title = f"Vectors of {len(labels):,} documents on their two main axes"
-    axes = _axes(figure.subplots(), title, "first axis", "second axis")
+    axes = axes_of(figure.subplots(), title, "first axis", "second axis")
     colours = colormaps["tab20" if len(names) > 10 else "tab10"].colors
     axes.scatter(x, y, s=3, alpha=0.4, lw=0, color=[colours[i % 20] for i in labels])
     for i, name in enumerate(names):
@@ -247,7 +249,7 @@ def topic_bars(proportions: np.ndarray, words: Sequence[Sequence[str]]) -> Figur
     """
     figure = Figure(figsize=(9, 2.1), layout="constrained")
     axes, beside = figure.subplots(1, 2, width_ratios=(2, 1))
-    _axes(axes, "", "topic", "proportion")
+    axes_of(axes, "", "topic", "proportion")
     axes.bar(range(len(proportions)), proportions, color=GREY, width=0.85)
     for colour, topic in zip(HIGHLIGHTS, np.argsort(-proportions, kind="stable")):
         label = f"{topic}: {' '.join(words[topic][:5])}"
@@ -272,10 +274,10 @@ def topic_use(documents: np.ndarray, proportions: np.ndarray) -> Figure:
     ranks = np.arange(1, len(order) + 1)
     figure = Figure(figsize=(9, 2.8), layout="constrained")
     left, right = figure.subplots(1, 2)
-    _axes(left, "Largest topic of how many documents", "topics by use", "documents")
+    axes_of(left, "Largest topic of how many documents", "topics by use", "documents")
     left.bar(ranks, documents[order], color=BLUE, width=0.85)
     left.yaxis.set_major_locator(_whole_numbers())
-    _axes(right, "Mean proportion", "topics by use", "share of a document")
+    axes_of(right, "Mean proportion", "topics by use", "share of a document")
     right.bar(ranks, proportions[order], color=BLUE, width=0.85)
     right.axhline(1 / len(ranks), color=RED, lw=1, label="all topics even")
     right.legend(fontsize=8, frameon=False, labelcolor=INK)
@@ -292,14 +294,14 @@ def topic_shape(npmi: Sequence[float], angles: np.ndarray) -> Figure:
     """
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(1, 1.15))
-    _axes(left, "Coherence", "NPMI", "topics")
+    axes_of(left, "Coherence", "NPMI", "topics")
     left.hist(npmi, bins=12, color=BLUE, rwidth=0.92)
     mean = float(np.mean(npmi))
     left.axvline(mean, color=RED, lw=1.2, label=f"mean {mean:.3f}")
     left.xaxis.set_major_locator(MaxNLocator(6))
     left.yaxis.set_major_locator(_whole_numbers())
     left.legend(fontsize=8, frameon=False, labelcolor=INK)
-    _axes(right, "Angles between topics", "topic", "topic")
+    axes_of(right, "Angles between topics", "topic", "topic")
     image = right.imshow(angles, cmap="viridis", vmin=0, vmax=90)
     right.xaxis.set_major_locator(_whole_numbers())
     right.yaxis.set_major_locator(_whole_numbers())

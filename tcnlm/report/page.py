@@ -14,6 +14,7 @@ from tcnlm.files import write_file
 from tcnlm.report import explore
 from tcnlm.report import figures as draw
 from tcnlm.report.comparison import comparison, label
+from tcnlm.report.hierarchy import hierarchy_figures
 from tcnlm.report.sections import Measured, sections
 from tcnlm.training.runs import read_history
 
@@ -35,6 +36,7 @@ def draw_run(
     """
     history, figures = read_history(run), {}
     drawn = dict(draw.all_figures(evaluation, history, angles))
+    drawn.update(hierarchy_figures(evaluation))
     for name, figure in drawn.items():
         path = folder / f"{name}.png"
         draw.save(figure, path)

@@ -17,6 +17,7 @@ from tcnlm.report import explore
 from tcnlm.report.bleu import bleu_section
 from tcnlm.report.documents import document_sections
 from tcnlm.report.figures import History
+from tcnlm.report.hierarchy import hierarchy_section
 from tcnlm.report.markup import image, local, note, table
 from tcnlm.report.published import PAPER, beside, other_data
 from tcnlm.training.progress import stated
@@ -65,6 +66,7 @@ def sections(run: Measured, prefix: str = "") -> str:
         document_sections(evaluation, figures),
         _learning(figures),
         _topics(run, prefix),
+        hierarchy_section(evaluation, figures),
         _continuations(evaluation),
         _documents(evaluation, figures),
         _settings(config),

@@ -1,0 +1,165 @@
+"""What is said of topics in layers: tree, sample document, norms of the LSTM."""
+
+import gbn_oracle
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tcnlm.data.dataset import Dataset
+from tcnlm.evaluation.hierarchy import hierarchy
+from tcnlm.evaluation.sentence_topics import theta_of_sentences
+from tcnlm.models import model_class
+from tcnlm.report.hierarchy import hierarchy_section, sentence_topics, state_norms
+from tcnlm.report.tree import chosen_topics, topic_tree
+
+WORDS = ["ship", "sea", "<sail>", "of", "storm", "wave"]
+
+
+def make_model(name, data, **settings):
+    kind = model_class(name)
+    model = kind(kind.Config(**{**kind.TINY, **settings}), data.vocabulary, seed=1)
+    model.build_weights()
+    return model
+
+
+@pytest.fixture(scope="module")
+def data(toy_data):
+    return Dataset(toy_data, "preceding")
+
+
+def settings_of(data):
+    return {**data.meta["settings"], "context": "preceding"}
+
+
+@pytest.mark.parametrize("name", ["rgbn_rnn", "gbn_rnn"])
+def test_topics_of_layers_are_linked_by_phi_and_pi(name, data):
+    model = make_model(name, data, units=(6, 5), num_topics=(4, 6))
+    layers = hierarchy(model, data, data.split("test"))["layers"]
+    Phi = [each.numpy() for each in model.network.Phi]
+    beta = [Phi[0], Phi[0] @ Phi[1]]
+    words = data.vocabulary.topic_words
+    for n, layer in enumerate(layers):
+        assert sum(topic["use"] for topic in layer) == pytest.approx(1, rel=1e-4)
+        for k, topic in enumerate(layer):
+            assert topic["topic"] == k
+            assert topic["words"][0] == words[beta[n][:, k].argmax()]
+            if name == "gbn_rnn":
+                assert (topic["next"], topic["stays"]) == ([], None)
+            else:
+                column = model.network.Pi[n].numpy()[:, k]
+                assert topic["stays"] == pytest.approx(column[k])
+                assert k not in [after for after, _ in topic["next"]]
+    assert all(topic["below"] == [] for topic in layers[0])
+    for k, topic in enumerate(layers[1]):
+        column = {i: Phi[1][i, k] for i in range(4)}
+        largest = sorted(column, key=lambda i: -column[i])
+        assert [below for below, _ in topic["below"]] == largest
+        assert topic["below"][0][1] == pytest.approx(max(column.values()))
+
+
+def test_what_follows_is_the_largest_of_pis_column(data):
+    model = make_model("rgbn_rnn", data)  # of 3 and 2 topics
+    model.network.Pi[0].assign([[0.2, 0.1, 0.3], [0.5, 0.9, 0.3], [0.3, 0.0, 0.4]])
+    low, _ = hierarchy(model, data, data.split("test"))["layers"]
+    assert [k for k, _ in low[0]["next"]] == [1, 2]
+    assert [k for k, _ in low[1]["next"]] == [0]  # nothing goes to 2
+    assert low[2]["stays"] == pytest.approx(0.4)
+
+
+def test_a_sample_document_has_the_proportions_of_its_sentences(data):
+    model, split = make_model("rgbn_rnn", data), data.split("test")
+    found = hierarchy(model, data, split)["document"]
+    names = data.vocabulary.words
+    sentences = [[names[i] for i in s] for s in split.document(found["document"])]
+    assert found["sentences"] == [" ".join(words) for words in sentences]
+    theta = theta_of_sentences(model, sentences, settings_of(data))
+    for shares, weights in zip(found["proportions"], theta):
+        total = tf.reduce_sum(weights, axis=1, keepdims=True)
+        assert len(shares) == 5
+        np.testing.assert_allclose(shares, weights / total, atol=1e-4)
+
+
+def norms_by_loops(outputs, layer):
+    """Return the norm of h of an LSTM after every word."""
+    kernel, recurrent, bias = (w.numpy() for w in layer.lstm.weights)  # i, f, c, o
+    h, c, found = np.zeros(layer.units), np.zeros(layer.units), []
+    for x in outputs:
+        i, f, new, o = np.split(x @ kernel + h @ recurrent + bias, 4)
+        c = gbn_oracle.sigmoid(f) * c + gbn_oracle.sigmoid(i) * np.tanh(new)
+        h = gbn_oracle.sigmoid(o) * np.tanh(c)
+        found.append(np.sqrt(sum(h**2)))
+    return found
+
+
+def test_norms_are_those_of_each_layers_own_state_after_each_word(data):
+    model, split = make_model("gbn_rnn", data), data.split("test")
+    found = hierarchy(model, data, split)
+    sentences = [s.split() for s in found["document"]["sentences"]]
+    chosen = sentences.index(found["norms"]["words"])
+    theta = theta_of_sentences(model, sentences, settings_of(data))
+    ids = [1, *data.vocabulary.ids(sentences[chosen])]  # after <go>
+    outputs = model.embedding.embeddings.numpy()[ids]
+    for layer, weights, norms in zip(model.recurrent, theta, found["norms"]["norms"]):
+        np.testing.assert_allclose(norms, norms_by_loops(outputs, layer)[1:], atol=1e-4)
+        outputs = gbn_oracle.coupled(outputs[None], weights.numpy()[[chosen]], layer)[0]
+
+
+def topic(number, use, below=(), following=()):
+    links = {"below": list(below), "next": list(following), "stays": 0.5}
+    return {"topic": number, "words": WORDS, "use": use, **links}
+
+
+LAYERS = [
+    [topic(k, 0.2, following=[[(k + 1) % 5, 0.4], [0, 0.05]]) for k in range(5)],
+    [
+        topic(0, 0.1, [[4, 0.9], [3, 0.1]]),
+        topic(1, 0.6, [[0, 0.7], [2, 0.2], [1, 0.1]]),
+        topic(2, 0.3, [[2, 0.5], [1, 0.4]]),
+    ],
+]
+
+
+def test_a_tree_has_the_most_used_topics_and_the_largest_below_them():
+    assert chosen_topics(LAYERS) == [[0, 2, 1, 4, 3], [1, 2, 0]]
+    assert chosen_topics(LAYERS[:1]) == [[0, 1, 2, 3, 4]]
+
+
+def test_a_tree_has_a_box_a_topic_and_an_arrow_a_link():
+    (axes,) = topic_tree(LAYERS).axes
+    boxes = [text.get_text() for text in axes.texts if ":" in text.get_text()]
+    assert len(boxes) == 8
+    assert "2:1  (60%)\nship, sea\n<sail>, of\nstorm" in boxes
+    assert len(axes.patches) == 7 + 5  # Phi; Pi without weights of .05
+
+
+def test_the_heat_map_has_a_panel_a_layer_and_a_row_a_topic():
+    proportions = [[[0.1, 0.2, 0.3, 0.25, 0.15]] * 4, [[0.5, 0.2, 0.3]] * 4]
+    found = {"layers": LAYERS, "document": {"proportions": proportions}}
+    high, low, _ = sentence_topics(found).axes
+    assert [text.get_text()[:3] for text in high.get_yticklabels()] == [
+        "2:0",
+        "2:2",
+        "2:1",
+    ]
+    shown = low.images[0].get_array()
+    np.testing.assert_allclose(shown[:, 0], [0.3, 0.25, 0.2, 0.15, 0.1])
+    assert shown.shape == (5, 4)
+
+
+def test_norms_have_a_panel_a_layer_the_highest_on_top():
+    panels = state_norms(["the", "sea"], [[1.0, 2.0], [3.0, 4.0]]).axes
+    assert [axes.lines[0].get_ydata().tolist() for axes in panels] == [[3, 4], [1, 2]]
+
+
+def test_the_page_folds_topics_below_those_above_them():
+    document = {"document": 3, "sentences": ["a <b>", "c"]}
+    found = {"layers": LAYERS, "document": document}
+    page = hierarchy_section({"hierarchy": found}, {})
+    assert (
+        page.index("<b>2:1</b>") < page.index("<b>2:2</b>") < page.index("<b>2:0</b>")
+    )
+    assert page.count("<details>") == 3 + 1  # the highest topics, the sentences
+    assert "Φ 0.70, 20.0%; Π: stays 0.50, 1:1 0.40" in page
+    assert "<sail>" not in page
+    assert "&lt;sail&gt;" in page
+    assert hierarchy_section({"hierarchy": None}, {}) == ""

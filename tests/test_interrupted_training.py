@@ -25,6 +25,26 @@ from tcnlm.training.interrupts import Interrupted, Interrupts, interrupts
 STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 
+KILLED = """
+import os, signal, sys, tcnlm.files
+from tcnlm.train import run
+from tcnlm.training.trainer import Trainer
+
+def kill_at(name, work):
+    def killed(*arguments):
+        if getattr(arguments[-1], "name", name) == name:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return work(*arguments)
+    return killed
+
+name = sys.argv.pop(1)
+tcnlm.files._put = kill_at(name, tcnlm.files._put)
+if name == "validation":
+    Trainer._validate = kill_at(name, Trainer._validate)
+run()
+"""
+
+
 @contextmanager
 def training(command, until):
     """Give a running command as soon as there is a file."""
@@ -114,6 +134,22 @@ def test_a_run_has_one_training_and_after_a_kill_any_other(toy_data, tmp_path):
     assert other.returncode == 0, other.stderr
     assert (run / "saved_model").exists()
     assert list(tmp_path.iterdir()) == [run]
+
+
+def test_kills_in_the_first_write_the_validation_and_the_export_change_no_weight(
+    toy_data, tmp_path, whole_run
+):
+    run = tmp_path / "RUN"
+    command = toy.train_command(toy_data, run, settings=["checkpoint_steps=3"])
+    for place in ("config.json", "validation", "saved_model", "going on"):
+        killed = [command[0], "-c", KILLED, place, *command[2:]]
+        ended = subprocess.run(killed, capture_output=True, env=ENVIRONMENT)
+        assert ended.returncode == (0 if place == "going on" else -signal.SIGKILL)
+    assert_same_weights(run, whole_run)
+    assert list(tmp_path.iterdir()) == [run]
+    assert {path.name for path in run.iterdir()} == {
+        p.name for p in whole_run.iterdir()
+    }
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from tcnlm.data.contexts import RULES
 from tcnlm.files import check_folder, check_writable
 from tcnlm.process import command_line, keep_memory
 from tcnlm.report.published import corpora
+from tcnlm.seeds import runs_of
 
 if TYPE_CHECKING:
     from tcnlm.report.sections import Measured
@@ -35,6 +36,7 @@ def main(options: argparse.Namespace, command: str) -> None:
     )
 
     keep_memory()
+    options.run = [run for path in options.run for run in runs_of(path)]
     if options.record and len(options.run) > 1:
         raise InputError("--record takes one RUN, a file each")
     if options.features and len(options.run) > 1:
@@ -65,11 +67,12 @@ def main(options: argparse.Namespace, command: str) -> None:
 
 
 def _first(baseline: Path, paths: Sequence[Path]) -> list[Path]:
-    """Return the runs with the baseline before the others."""
-    if baseline not in paths:
+    """Return the runs with the baseline, or its seeds, before the others."""
+    chosen = runs_of(baseline)
+    if not set(chosen) <= set(paths):
         names = ", ".join(map(str, paths))
         raise InputError(f"--baseline {baseline}: is none of the RUNs {names}")
-    return [baseline, *(path for path in paths if path != baseline)]
+    return [*chosen, *(path for path in paths if path not in chosen)]
 
 
 def _check_outputs(options: argparse.Namespace) -> None:
@@ -147,6 +150,7 @@ def parser() -> argparse.ArgumentParser:
     worth = "perplexity with the mean topics and with another document's, too"
     recovery = "how many topics are inferred again from sentences written from them"
     beginning = "continued under different topics (default: the split's own)"
+    of_seeds = "folder written by train.py; of several --seeds, all of them"
     baseline = "of the RUNs, what the others are compared with (default: the first)"
     bleu = "test-BLEU and self-BLEU of sentences it writes, and of real ones"
     corpus = "the paper's name of the data, to show its figures beside these"
@@ -154,7 +158,7 @@ def parser() -> argparse.ArgumentParser:
     context += "python -m preprocessing --help"
     parsed = argparse.ArgumentParser(description=__doc__)
     add = parsed.add_argument
-    add("run", metavar="RUN", nargs="+", type=Path, help="folder written by train.py")
+    add("run", metavar="RUN", nargs="+", type=Path, help=of_seeds)
     add("--split", choices=("test", "valid"), default="test")
     add("--data", metavar="DATA", type=Path, help="the run's data, if it was moved")
     text = parsed.add_mutually_exclusive_group()

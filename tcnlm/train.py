@@ -22,6 +22,7 @@ from tcnlm.process import (
     make_reproducible,
     program,
 )
+from tcnlm.seeds import seed_folder
 from tcnlm.settings import Settings, describe, names, override
 from tcnlm.training.checkpoints import saved
 from tcnlm.training.differences import FREE, resume_command
@@ -201,7 +202,7 @@ def seed_command(options: argparse.Namespace, seed: int) -> list[str]:
     named = [[f"--{n}", str(v)] for n, v in given.items() if v is not None]
     chosen = ["--debug"] if options.debug else []
     chosen += ["--set", *options.set] if options.set else []
-    out = Path(options.out) / f"seed-{seed}"
+    out = seed_folder(Path(options.out), seed)
     return [options.data, "--out", str(out), *sum(named, []), *chosen]
 
 

@@ -113,3 +113,10 @@ def test_runs_of_seeds_are_told_apart_by_two_folders():
         "lstm/seed-1: lstm on A",
         "tcnlm: tcnlm on A",
     ]
+
+
+def test_seeds_of_one_folder_are_named_by_it():
+    names = ["runs/lstm/seed-1", "runs/lstm/seed-2"]
+    runs = [shown("lstm", seed, name=name) for seed, name in enumerate(names, 1)]
+    cells, _, _ = table([*runs, shown("tcnlm", name="a/tcnlm")])
+    assert [row["run"] for row in cells] == ["lstm: lstm on A", "tcnlm: tcnlm on A"]

@@ -4,10 +4,14 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import toy
 
+from preprocessing.errors import InputError
+from tcnlm.evaluate import _first
+from tcnlm.seeds import runs_of
 from tcnlm.train import options_of, seed_command
 from tcnlm.training.one_by_one import one_by_one
 
@@ -82,3 +86,25 @@ def test_a_signal_ends_the_run_that_is_on_and_those_that_wait(program):
         process.send_signal(signal.SIGINT)
         said, _ = process.communicate(timeout=60)
     assert (said, process.returncode) == ("ended well\n", 130)
+
+
+def test_a_folder_of_seeds_stands_for_its_runs_by_number(tmp_path):
+    for name in ("seed-10", "seed-2", "seed-x", "other"):
+        (tmp_path / name).mkdir()
+    assert runs_of(tmp_path) == [tmp_path / "seed-2", tmp_path / "seed-10"]
+    (tmp_path / "config.json").touch()
+    assert runs_of(tmp_path) == [tmp_path]
+
+
+def test_the_seeds_of_a_baseline_come_before_all_others():
+    paths = [Path("a"), Path("b/seed-1"), Path("b/seed-2")]
+    assert _first(Path("b/seed-2"), paths) == [paths[2], paths[0], paths[1]]
+    with pytest.raises(InputError, match="--baseline c: is none of the RUNs a"):
+        _first(Path("c"), paths)
+
+
+def test_all_seeds_of_a_folder_are_a_baseline(tmp_path):
+    seeds = [tmp_path / "b" / f"seed-{seed}" for seed in (1, 2)]
+    for seed in seeds:
+        seed.mkdir(parents=True)
+    assert _first(tmp_path / "b", [Path("a"), *seeds]) == [*seeds, Path("a")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -21,8 +20,8 @@ from tcnlm.report.bleu import compared_bleu
 from tcnlm.report.markup import Best, image, note, table
 from tcnlm.report.published import layered, size
 from tcnlm.report.sections import Measured
+from tcnlm.seeds import is_seed_folder
 
-SEEDED = re.compile("seed-[0-9]+")  # by train.py --seeds
 OTHER_DATA = " ≠"  # marks a published figure
 
 
@@ -48,8 +47,8 @@ def _epochs(run: Measured) -> str | None:
 
 def run_name(run: Measured) -> str:
     """Return a run's folder, by which it is told from others; of seeds two."""
-    path = Path(run.evaluation["run"])
-    return str(Path(*path.parts[-2:])) if SEEDED.fullmatch(path.name) else path.name
+    path = Path(run.evaluation["run"]).absolute()
+    return str(Path(*path.parts[-2:])) if is_seed_folder(path) else path.name
 
 
 def label(run: Measured) -> str:
@@ -57,9 +56,18 @@ def label(run: Measured) -> str:
     return f"{run_name(run)}: {run.name}"
 
 
+def group_name(group: Group) -> str:
+    """Return the runs' folders, or the one that holds the seeds."""
+    paths = [Path(run.evaluation["run"]) for run in group.runs]
+    if len(paths) > 1 and all(map(is_seed_folder, paths)):
+        paths = [path.parent for path in paths]
+        return ", ".join(dict.fromkeys(path.name for path in paths))
+    return ", ".join(map(run_name, group.runs))
+
+
 def group_label(group: Group) -> str:
     """Return the runs' folders, and what they are runs of."""
-    return f"{', '.join(map(run_name, group.runs))}: {group.first.name}"
+    return f"{group_name(group)}: {group.first.name}"
 
 
 def comparison(runs: Sequence[Measured]) -> str:

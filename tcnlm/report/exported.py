@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,7 @@ from tcnlm.coherence.table import shown
 from tcnlm.evaluation.comparison import Group, Ratio, groups_of, ratios
 from tcnlm.evaluation.measures import BY_KEY, MEASURES, Measure
 from tcnlm.files import write_file
-from tcnlm.report.comparison import mean_text, run_name
+from tcnlm.report.comparison import group_name, mean_text, run_name
 from tcnlm.report.figures import save
 from tcnlm.report.published import size
 from tcnlm.report.sections import Measured
@@ -58,7 +59,7 @@ def export(runs: Sequence[Measured], folder: Path) -> None:
 
 def _names(runs: Sequence[Measured]) -> list[str]:
     """Return the folders' names; of those that are the same, with a number."""
-    names = [Path(run.evaluation["run"]).resolve().name for run in runs]
+    names = [run_name(run).replace(os.sep, "-") for run in runs]
     times = Counter(names)
     return [
         f"{name}-{number}" if times[name] > 1 else name
@@ -97,8 +98,7 @@ def _filled(rows: Sequence[Row]) -> list[Row]:
 def _grouped(group: Group, ratio: Ratio | None) -> Row:
     """Return a group of seeds: means, deviations, and its ratio to the first."""
     run = group.first
-    names = ", ".join(map(run_name, group.runs))
-    row = {**_described(run, names), "seeds": _plain(len(group.runs))}
+    row = {**_described(run, group_name(group)), "seeds": _plain(len(group.runs))}
     for measure in (m for m in MEASURES if m.headline and m.better):
         deviation = group.deviation(measure)
         text = mean_text(group, measure).replace("±", r"$\pm$")

@@ -209,6 +209,20 @@ def test_the_kl_rises_to_its_weights(rng):
     assert float(whole["loss"]) == pytest.approx(float(expected), rel=1e-5)
 
 
+def test_the_steps_of_all_chains_are_those_of_the_settings(rng):
+    """With next to no step a matrix hardly moves, whatever the counts."""
+    moved = {}
+    for step in (1.0, 1e-6):
+        model = make_model(rng=rng, chain_step=step, chain_delay=1000.0)
+        before = [each.numpy() for each in model.network.matrices]
+        model.train_step(make_groups(rng), GroupedAdam(model.parameter_groups(), 5.0))
+        pairs = zip(model.network.matrices, before)
+        moved[step] = [abs(new.numpy() - old).max() for new, old in pairs]
+        chains = [*model.network.topics, *model.network.transitions]
+        assert all(chain.delay == 1000 for chain in chains)
+    assert max(moved[1e-6]) < 0.01 < min(moved[1.0][:2])
+
+
 @both
 def test_proportions_alone_give_every_layer_its_usual_weight(name, rng):
     model = make_model(name, rng=rng)

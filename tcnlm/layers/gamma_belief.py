@@ -8,6 +8,7 @@ Pi^l is [K_l, K_l]; lists of them start with l = 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -35,18 +36,26 @@ class GammaBeliefNetwork(tf.keras.layers.Layer):
     and d_j ~ Poisson(Phi^1 theta_j^1) for the sentences j of a document. Before the
     first there is no theta, and theta_1^L ~ Gamma(1, 1). Without recurrence there is
     no Pi, and every sentence is a first one (eq. 10, with r = 1).
+
+    step, delay: of the chains of all matrices, see `TopicMatrix`.
     """
 
     def __init__(
-        self, sizes: Sequence[int], vocabulary: int, recurrent: bool, **kwargs: Any
+        self,
+        sizes: Sequence[int],
+        vocabulary: int,
+        recurrent: bool,
+        step: float = 1.0,
+        delay: float = 20.0,
     ):
-        super().__init__(**kwargs)
+        super().__init__()
         layers = enumerate(zip([vocabulary, *sizes], sizes), 1)
-        self.topics = [TopicMatrix(*shape, name=f"Phi_{n}") for n, shape in layers]
+        chain = partial(TopicMatrix, step=step, delay=delay)
+        self.topics = [chain(*shape, name=f"Phi_{n}") for n, shape in layers]
         self.transitions = []
         if recurrent:
             self.transitions = [
-                TopicMatrix(size, size, TRANSITION_PRIOR, "identity", name=f"Pi_{n}")
+                chain(size, size, TRANSITION_PRIOR, "identity", name=f"Pi_{n}")
                 for n, size in enumerate(sizes, 1)
             ]
 

@@ -63,6 +63,18 @@ class Config(SoftmaxConfig, EmbeddingConfig):
         0, "steps in which the KL's weight rises to its own; paper: none", least=0
     )
 
+    chain_step: float = setting(
+        1.0,
+        "first step of the chains of Phi and Pi; released code. From batches of eight "
+        "documents topics come with .008 and chain_delay=1024",
+        above=0,
+    )
+    chain_delay: float = setting(
+        20.0,
+        "steps before they fall: the i-th is chain_step ((delay + i)/(delay + 1))^-.7",
+        least=0,
+    )
+
     @property
     def layers(self) -> int:
         """The number of layers."""
@@ -111,7 +123,8 @@ class GBNRNN(TopicHierarchy, RecurrentLanguageModel):
         sizes, words = config.num_topics, len(vocabulary.topic_words)
         self.sizes = sizes
         self.encoder = GammaEncoder(words, sizes, self.over_sentences)
-        self.network = GammaBeliefNetwork(sizes, words, self.over_sentences)
+        schedule = {"step": config.chain_step, "delay": config.chain_delay}
+        self.network = GammaBeliefNetwork(sizes, words, self.over_sentences, **schedule)
         self.rows = tf.Variable(1.0, trainable=False, name="training_rows")
         self.sums = tf.Variable(
             tf.ones([config.layers]), trainable=False, name="sums_of_theta"

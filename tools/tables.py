@@ -7,7 +7,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from tcnlm.evaluation.measures import BY_KEY
-from tcnlm.report.published import beside, figures
+from tcnlm.report.published import beside, figures, layered
 
 RESULTS = Path(__file__).parents[1] / "results"
 RATES = "rates.csv"  # written by python -m benchmarks.rates
@@ -19,6 +19,15 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-controls/tcnlm-one-topic": "TCNLM with one topic",
     "imdb-tcnlm": "TCNLM",
     "imdb-held/tcnlm-held": "TCNLM, spread of μ held",
+    "imdb-fifth-decay/lstm": "LSTM, rate .002",
+    "imdb-fifth-decay/lstm-4e-3": "LSTM, .004",
+    "imdb-fifth-decay/lstm-1e-3": "LSTM, .001",
+    "imdb-fifth-decay/lstm-5e-4": "LSTM, .0005",
+    "imdb-fifth-decay/lstm-multiplied-out": "LSTM, TCNLM's start and half of the rate",
+    "imdb-fifth-decay/lstm-carried": "LSTM, state carried",
+    "imdb-fifth-decay/tcnlm-half": "TCNLM, factors at half of the rate",
+    "imdb-fifth-decay/tcnlm-quarter": "TCNLM, factors at a quarter",
+    "imdb-fifth-decay/rgbn": "rGBN-RNN, one layer",
     "ptb/topic-rnn-100": "the document's words before the window (`read`)",
     "ptb/topic-rnn-100-others": "the sentences outside it, later ones too (`others`)",
     "ptb/topic-rnn-100-all": "the whole document, the window too (`all`)",
@@ -47,7 +56,7 @@ def measured(key: str, title: str = "") -> tuple[str, str, Callable]:
 
 
 COLUMNS = (  # title, form, value of a record
-    ("topics", "{}", lambda r: r["run"]["settings"].get("num_topics")),
+    ("topics", "{}", lambda r: _topics(r["run"]["settings"])),
     measured("parameters"),
     ("epochs", "{:.0f}", lambda r: r["history"][-1]["epoch"]),
     ("best epoch", "{:.0f}", lambda r: _best(r).get("epoch")),
@@ -59,6 +68,10 @@ COLUMNS = (  # title, form, value of a record
     measured("diversity"),
     measured("topics_in_use"),
 )
+
+
+def _topics(settings: dict) -> str | None:
+    return layered(settings.get("num_topics", "")) or None
 
 
 def _best(record: dict) -> dict:
@@ -227,6 +240,17 @@ def cells_table(chosen: list[tuple[str, dict]]) -> str:
     return _markdown(rows)
 
 
+def bleu_table(chosen: list[tuple[str, dict]]) -> str:
+    """Return test-BLEU and self-BLEU of what runs write, and of real sentences."""
+    found = {title: record["evaluation"]["bleu"] for title, record in chosen}
+    *_, last = found.values()
+    kinds = [(kind, n) for kind in ("test", "self") for n in last["test"]]
+    rows = [["sentences of", *(f"{kind}-BLEU-{n}" for kind, n in kinds)]]
+    for title, bleu in {**found, "real text": last["real"]}.items():
+        rows.append([title, *(f"{bleu[kind][n]:.3f}" for kind, n in kinds)])
+    return _markdown(rows)
+
+
 def words_table(file: str, *numbers: str) -> str:
     """Return the words of a run's topics, all or these, the most used first."""
     rows = [["topic", "documents that it leads", "NPMI", "ten most probable words"]]
@@ -264,6 +288,7 @@ TABLES: dict[str, Callable[[str], str]] = {
     "ratios": lambda files: ratios_table(named(files.split())),
     "documents": lambda files: named_table(named(files.split()), DOCUMENTS),
     "cells": lambda files: cells_table(named(files.split())),
+    "bleu": lambda files: bleu_table(named(files.split())),
     "named": lambda files: named_table(named(files.split())),
     "beside": lambda files: history_table(named(files.split())),
     "coherence": lambda files: named_table(named(files.split()), COHERENCE),

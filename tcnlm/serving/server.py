@@ -73,6 +73,9 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     timeout = 60  # seconds for the next bytes of a request
+    # An answer in two packets would wait 40 ms for the first one's acknowledgement.
+    wbufsize = 2**16
+    disable_nagle_algorithm = True
     server: Server
 
     def do_GET(self) -> None:

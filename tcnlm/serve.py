@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from preprocessing.errors import add_debug, errors_reported
 from preprocessing.numbers import whole_number
 from tcnlm.process import keep_memory
-from tcnlm.serving.model import Served, find
-from tcnlm.serving.server import Server
+from tcnlm.training.interrupts import end_at_once
 
 LOOPBACK, PORT = "127.0.0.1", 8501  # the port is that of TensorFlow Serving's REST
 
@@ -22,9 +20,13 @@ LOOPBACK, PORT = "127.0.0.1", 8501  # the port is that of TensorFlow Serving's R
 def main(arguments: Sequence[str] | None = None) -> None:
     """Serve until interrupted."""
     options = parser().parse_args(arguments)
+    # Here, since TensorFlow takes seconds in which Ctrl-C would show a traceback.
+    from tcnlm.serving.model import Served, find
+    from tcnlm.serving.server import Server
+
     keep_memory()
     folder = find(options.run)
-    with suppress(KeyboardInterrupt), Server(options.host, options.port) as server:
+    with Server(options.host, options.port) as server:
         server.served = Served(folder)
         print(f"{folder}: {server.address} (end with Ctrl-C)", flush=True)
         server.serve_forever()
@@ -45,5 +47,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
+    end_at_once()
     with errors_reported():
         main()

@@ -17,6 +17,7 @@ from preprocessing.errors import errors_reported
 from tcnlm import embeddings, evaluate, export, gains, generate, infer, serve, train
 from tcnlm.coherence import __main__ as coherence
 from tcnlm.evaluation import evaluate as evaluation
+from tcnlm.serving import server
 
 HUGE = "9" * 60
 VALUES = ["", " ", "0", "-1", "nan", "inf", "-inf", "1e999", "1e300", "0.5", "x", HUGE]
@@ -65,7 +66,7 @@ PROGRAMS = {  # parser, line without options, start, where work begins
         lambda line: gains.main(gains.parser().parse_args(line)),
         (gains, "_nats"),
     ),
-    "serve": (serve.parser, ["OLD"], serve.main, (serve, "Server")),
+    "serve": (serve.parser, ["OLD"], serve.main, (server, "Server")),
     "export": (export.parser, ["OLD"], export.main, (export, "load")),
     "embeddings": (
         embeddings.parser,

@@ -98,17 +98,22 @@ def test_request_and_response_come_through_their_bytes(name, signatures, apis):
         np.testing.assert_array_equal(found, value.numpy())
 
 
-@pytest.mark.parametrize("name", ["infer_topics", "score"])
 def test_what_reads_texts_has_one_batch_dimension_of_inputs_and_outputs(
-    name, signatures
+    folder, signatures
 ):
-    call = signatures[name]
-    specs = [*call.structured_input_signature[1].values()]
-    specs += call.structured_outputs.values()
-    assert {spec.shape[0] for spec in specs} == {None}
-    texts = {key: tf.constant(value) for key, value in INPUTS[name].items()}
-    together = call(**texts)
-    for row in range(2):
-        alone = call(**{key: value[row : row + 1] for key, value in texts.items()})
-        for key, value in alone.items():
-            np.testing.assert_allclose(together[key][row], value[0], rtol=1e-5)
+    tiny.make_run(folder / "docnade", "docnade")
+    export.main([str(folder / "docnade")])
+    of_documents = tf.saved_model.load(str(folder / "docnade" / "saved_model"))
+    offered = {**signatures, **of_documents.signatures}
+    batched = {"infer_topics", "score", "features", "score_document"}
+    assert set(offered) == {*batched, "generate", "topic_words"}
+    for name in batched:
+        inputs = offered[name].structured_input_signature[1]
+        specs = [*inputs.values(), *offered[name].structured_outputs.values()]
+        assert {spec.shape[0] for spec in specs} == {None}
+        texts = {key: tf.constant(["The ship", "bread of a cook"]) for key in inputs}
+        together = offered[name](**texts)
+        for row in range(2):
+            one = {key: value[row : row + 1] for key, value in texts.items()}
+            for key, value in offered[name](**one).items():
+                np.testing.assert_allclose(together[key][row], value[0], rtol=1e-5)

@@ -244,7 +244,7 @@ def test_what_is_no_http_gets_json_too(request_text, status, address):
 
 
 def test_requests_at_once_get_each_its_own_answer(address):
-    lengths = list(range(1, 17))
+    lengths = list(range(1, 5))
     inputs = [{"sentences": ["sea " * n], "contexts": [""]} for n in lengths]
     with ThreadPoolExecutor(len(lengths)) as pool:
         found = pool.map(lambda each: outputs(address, "score", **each), inputs)

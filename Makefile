@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/installed
 
-.PHONY: demo test lint results environment
+.PHONY: demo test lint results environment compatibility
 
 environment: $(INSTALLED)
 
@@ -23,6 +23,17 @@ demo: $(INSTALLED)
 
 test: $(INSTALLED)
 	$(RUN) -m pytest -n auto --maxprocesses 4
+
+# What the demo's SavedModel answers here, and under the newest TensorFlow.
+NEWER := .venv-newer
+SAVED_MODEL ?= runs/demo/saved_model
+
+compatibility: $(INSTALLED)
+	$(PYTHON) -m venv $(NEWER)
+	$(NEWER)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade tensorflow
+	$(RUN) tools/compatibility.py ask $(SAVED_MODEL) $(NEWER)/pinned.json
+	$(NEWER)/bin/python tools/compatibility.py ask $(SAVED_MODEL) $(NEWER)/newer.json
+	$(RUN) tools/compatibility.py compare $(NEWER)/pinned.json $(NEWER)/newer.json
 
 # The tables of README.md and results/README.md, from results/*.json and published.csv.
 results: $(INSTALLED)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from preprocessing.errors import add_debug, errors_reported
 from tcnlm.generation.saved_model import check_free, export
+from tcnlm.generation.warm_up import PACKAGE, check_package
 from tcnlm.training.ownership import owned
 from tcnlm.training.runs import TRAINED, load, read_config
 from tcnlm.training.weights import WEIGHTS, digest_of
@@ -21,11 +22,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     own = options.run / "saved_model"
     folder = options.out or own
     check_free(folder)
+    if options.warm_up:
+        check_package()
     inside = folder.resolve() == own.resolve()
     with owned(options.run, TRAINED) if inside else nullcontext():
         model = load(options.run)
         sizes = settings["sequence_length"], settings["context_words"]
-        export(model, folder, *sizes, source=digest_of(options.run / WEIGHTS))
+        source = digest_of(options.run / WEIGHTS)
+        export(model, folder, *sizes, source, options.warm_up)
     print(f"{folder}: written")
 
 
@@ -35,6 +39,8 @@ def parser() -> argparse.ArgumentParser:
     add = parsed.add_argument
     add("run", metavar="RUN", type=Path, help="folder made by train.py")
     add("--out", metavar="FOLDER", type=Path, help="default: RUN/saved_model")
+    requests = f"with requests for TensorFlow Serving to warm up by; needs {PACKAGE}"
+    add("--warm-up", action="store_true", help=requests)
     add_debug(parsed)
     return parsed
 

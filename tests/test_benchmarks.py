@@ -7,15 +7,18 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow.python.framework import op_callbacks
-from tiny import make_model
+from tiny import WORDS, make_model, make_run
 
-from benchmarks import bench, documents, floor, hierarchy, rates, train_step
+from benchmarks import bench, documents, floor, hierarchy, rates, serving, train_step
 from benchmarks.memory import Peak
 from benchmarks.synthetic import Corpus, write_data
 from benchmarks.systems import Products, fastest
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import Sequences
+from tcnlm.generation.saved_model import Program
 from tcnlm.models import model_class
+from tcnlm.run import Run
+from tcnlm.serving.tensors import json_of, tensors_of
 from tcnlm.training import runs
 from tcnlm.training.optimization import GroupedAdam
 from tcnlm.training.settings import Training
@@ -217,3 +220,20 @@ def test_products_of_a_hierarchy_by_hand(data):
     tail = int(11 / 4)
     softmax = 5 * 11 * 21 + 11 * tail + tail * (len(model.vocabulary) - 20)
     assert floor.total(products) == 3 * 2 * (below + above + softmax)
+
+
+def test_what_is_served_is_compared_with_the_same_answers_from_python(tmp_path):
+    make_run(tmp_path / "RUN")
+    run = Run(tmp_path / "RUN")
+    signatures = Program(run.model, 30, 300).signatures()
+    requests = serving.requests_of(run, serving.Texts(WORDS[-9:]), size=2)
+    assert {request.signature for request in requests} == set(signatures)
+    for request in requests:
+        call, python = signatures[request.signature], request.python()
+        given = tensors_of(request.inputs, {s.name: s for s in call.input_signature})
+        found = json_of(call(**given))
+        if request.signature in ("topic_words", "generate"):
+            assert python in found.values()
+        else:
+            name = {"score": "perplexity", "infer_topics": "topics"}[request.signature]
+            np.testing.assert_allclose(found[name], python, rtol=1e-4)

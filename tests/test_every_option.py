@@ -14,9 +14,10 @@ from test_full_disk import contents
 import preprocessing.__main__ as preprocess
 from preprocessing import arguments
 from preprocessing.errors import errors_reported
-from tcnlm import embeddings, evaluate, export, gains, generate, infer, train
+from tcnlm import embeddings, evaluate, export, gains, generate, infer, serve, train
 from tcnlm.coherence import __main__ as coherence
 from tcnlm.evaluation import evaluate as evaluation
+from tcnlm.serving import server
 
 HUGE = "9" * 60
 VALUES = ["", " ", "0", "-1", "nan", "inf", "-inf", "1e999", "1e300", "0.5", "x", HUGE]
@@ -65,6 +66,7 @@ PROGRAMS = {  # parser, line without options, start, where work begins
         lambda line: gains.main(gains.parser().parse_args(line)),
         (gains, "_nats"),
     ),
+    "serve": (serve.parser, ["OLD"], serve.main, (server, "Server")),
     "export": (export.parser, ["OLD"], export.main, (export, "load")),
     "embeddings": (
         embeddings.parser,
@@ -103,6 +105,8 @@ def is_number(action):
 def place(toy_data, tmp_path_factory):
     place = tmp_path_factory.mktemp("options")
     tiny.make_run_on(toy_data, place / "OLD")
+    (place / "OLD" / "saved_model").mkdir()
+    (place / "OLD" / "saved_model" / "saved_model.pb").touch()
     (place / "folder").mkdir()
     (place / "DATA").symlink_to(toy_data)
     (place / "file").write_text("ship sea\n")

@@ -37,6 +37,7 @@ def test_no_module_imports_itself_in_a_circle():
     [
         ("tcnlm.load('{run}')", ("gensim", "tensorflow_addons", "matplotlib")),
         ("import tcnlm.coherence", ("tensorflow", "gensim")),
+        ("import tcnlm.serve", ("tensorflow", "gensim")),
         ("import preprocessing.__main__", ("tensorflow", "gensim")),
         ("import tcnlm.evaluation.documents", ("tensorflow", "gensim")),
         ("import tcnlm.evaluation.classification", ("tensorflow", "sklearn")),

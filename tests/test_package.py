@@ -10,7 +10,7 @@ import toy
 from trained import ENVIRONMENT
 
 PACKAGES = ("preprocessing", "tcnlm")
-DATA = {".bib", ".css", ".csv", ".js", ".txt"}
+DATA = {".bib", ".css", ".csv", ".html", ".js", ".txt"}
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 import toy
 
 from preprocessing.arguments import parser as preprocessing_parser
-from tcnlm import evaluate, gains, generate, infer, train
+from tcnlm import evaluate, export, gains, generate, infer, serve, train
 from tcnlm.coherence.__main__ import parser as coherence_parser
 from tcnlm.models import MODELS, model_class
 from tcnlm.settings import override
@@ -31,6 +31,8 @@ STEPS = {
 PARSERS = {**STEPS, "-m tcnlm.coherence": coherence_parser}
 PARSERS["-m tcnlm.infer"] = infer.parser
 PARSERS["-m tcnlm.gains"] = gains.parser
+PARSERS["-m tcnlm.export"] = export.parser
+PARSERS["-m tcnlm.serve"] = serve.parser
 
 
 BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.DOTALL | re.MULTILINE)

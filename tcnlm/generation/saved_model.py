@@ -37,6 +37,7 @@ from preprocessing.vocabulary import EOS, GO, PAD, SPECIALS, UNK, Vocabulary
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.files import check_folder, replacing, writing
 from tcnlm.generation import asserted, pieces
+from tcnlm.generation import warm_up as warm_ups
 from tcnlm.generation.pieces import in_pieces
 from tcnlm.generation.sampling import MAX_LENGTH, draw, forbid, step_seed
 from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel
@@ -61,11 +62,13 @@ def export(
     sequence_length: int = 30,
     context_words: int = 300,
     source: str = "",
+    warm_up: bool = False,
 ) -> None:
     """Write a model as a SavedModel; one that is there already is replaced.
 
     sequence_length, context_words: those of the data that the model was trained on;
-    source: a name of its weights, see `is_export_of`.
+    source: a name of its weights, see `is_export_of`; warm_up: with requests for
+    TensorFlow Serving to warm up by.
     """
     folder = Path(folder)
     check_free(folder)
@@ -74,7 +77,10 @@ def export(
     # The weights and not the model, or Keras would save every layer of it besides.
     module.weights, module.table = model.variables, program.texts.table
     with writing(folder, tf.errors.OpError), replacing(folder) as aside:
-        tf.saved_model.save(module, str(aside), program.signatures())
+        signatures = program.signatures()
+        tf.saved_model.save(module, str(aside), signatures)
+        if warm_up:
+            warm_ups.write(aside, signatures)
         (aside / SOURCE).write_text(f"{source}\n", encoding="utf-8")
 
 

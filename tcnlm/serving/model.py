@@ -1,0 +1,135 @@
+"""A SavedModel found, loaded and asked as TensorFlow Serving's REST asks it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import DecodeError
+from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
+
+from preprocessing.errors import InputError
+from tcnlm.serving.tensors import Refused, columns_of, json_of, tensors_of
+
+PROGRAM = "saved_model.pb"
+PREDICT = "tensorflow/serving/predict"
+MOST_WORDS, MOST_SENTENCES = 50_000, 1_000  # of a request: some seconds of work
+
+
+def find(path: Path) -> Path:
+    """Return the SavedModel that a RUN, a folder of versions or an export is or has."""
+    versions = [p for p in path.glob("*") if p.name.isdecimal()]
+    newest = sorted(versions, key=lambda p: int(p.name))[-1:]
+    for folder in (path, path / "saved_model", *newest):
+        if (folder / PROGRAM).is_file():
+            return folder
+    if (path / "config.json").is_file():
+        export = f"python -m tcnlm.export {shlex.quote(str(path))}"
+        raise InputError(f"{path}: has no saved_model; write one: {export}")
+    raise InputError(f"{path}: is neither a RUN nor a SavedModel")
+
+
+class Served:
+    """A SavedModel by its name and version.
+
+    RUN/saved_model is version 1 of RUN, served/3 is version 3 of `served`.
+    """
+
+    def __init__(self, folder: Path):
+        whole = folder.resolve()
+        numbered = whole.name.isdecimal()
+        inside = numbered or whole.name == "saved_model"
+        self.name = whole.parent.name if inside else whole.name
+        self.version = str(int(whole.name)) if numbered else "1"
+        try:
+            self.loaded = tf.saved_model.load(str(folder))
+            self.definitions = _definitions(folder)
+        except (tf.errors.OpError, DecodeError, OSError, ValueError) as error:
+            reason = str(error).partition("\n")[0]
+            raise InputError(f"{folder}: cannot be loaded: {reason}") from None
+
+    def status(self) -> dict[str, Any]:
+        """Return what is served, and that it is ready."""
+        ready = {"error_code": "OK", "error_message": ""}
+        version = {"version": self.version, "state": "AVAILABLE", "status": ready}
+        return {"model_version_status": [version]}
+
+    def metadata(self) -> dict[str, Any]:
+        """Return the signatures: name, type and shape of every input and output."""
+        kind = "type.googleapis.com/tensorflow.serving.SignatureDefMap"
+        spec = {"name": self.name, "signature_name": "", "version": self.version}
+        signatures = {"@type": kind, "signature_def": self.definitions}
+        return {"model_spec": spec, "metadata": {"signature_def": signatures}}
+
+    def predict(self, request: Any) -> dict[str, Any]:
+        """Answer a request, the JSON object of :predict.
+
+        Raises Refused for one that makes no sense.
+        """
+        if not isinstance(request, dict):
+            raise Refused("the request must be a JSON object")
+        if ("inputs" in request) == ("instances" in request):
+            raise Refused('give either "inputs" or "instances"')
+        call = self._signature(request.get("signature_name", "serving_default"))
+        specs = call.structured_input_signature[1]
+        if "inputs" in request:
+            found = _called(call, tensors_of(request["inputs"], specs))
+            return {"outputs": next(iter(found.values())) if len(found) == 1 else found}
+        columns = columns_of(request["instances"], specs)
+        found = _called(call, tensors_of(columns, specs))
+        return {"predictions": _rows(found, len(request["instances"]))}
+
+    def _signature(self, name: Any) -> Any:
+        if not isinstance(name, str) or name not in self.definitions:
+            known = ", ".join(sorted(self.definitions))
+            raise Refused(f'signature_name: {str(name)[:99]!r} is none of "{known}"')
+        return self.loaded.signatures[name]
+
+
+def _definitions(folder: Path) -> dict[str, Any]:
+    saved = SavedModel.FromString((folder / PROGRAM).read_bytes())
+    every = saved.meta_graphs[0].signature_def.items()
+    return {
+        name: MessageToDict(
+            signature,
+            preserving_proto_field_name=True,
+            including_default_value_fields=True,
+        )
+        for name, signature in every
+        if signature.method_name == PREDICT
+    }
+
+
+def _called(call: Any, tensors: Mapping[str, tf.Tensor]) -> dict[str, Any]:
+    """Return the outputs of a signature, or what the graph has against the inputs."""
+    for name, tensor in tensors.items():
+        _check_size(name, tensor)
+    try:
+        return json_of(call(**tensors))
+    except tf.errors.InvalidArgumentError as error:
+        found = re.search(r"assertion failed: \[(.*?)\]", str(error))
+        raise Refused(found[1] if found else str(error).split("\n")[0]) from None
+
+
+def _check_size(name: str, tensor: tf.Tensor) -> None:
+    if tensor.dtype == tf.string:
+        words = sum(len(text.split()) for text in tensor.numpy())
+        if words > MOST_WORDS:
+            raise Refused(f"{name}: {words:,} words; give at most {MOST_WORDS:,}")
+    asked = int(tensor) if name == "number" else sum(tensor.shape[:1])
+    if asked > MOST_SENTENCES:
+        raise Refused(f"{name}: {asked:,} are asked for; at most {MOST_SENTENCES:,}")
+
+
+def _rows(outputs: Mapping[str, list], number: int) -> list:
+    for name, values in outputs.items():
+        if len(values) != number:
+            raise Refused(f'{name}: is no row of each instance; ask by "inputs"')
+    if len(outputs) == 1:
+        return next(iter(outputs.values()))
+    return [dict(zip(outputs, row)) for row in zip(*outputs.values())]

@@ -1,0 +1,173 @@
+"""TensorFlow Serving's REST paths, and a page at /, over the standard library.
+
+    GET  /v1/models/NAME            the state of the model
+    GET  /v1/models/NAME/metadata   its signatures
+    POST /v1/models/NAME:predict    an answer; errors are {"error": "..."}
+
+NAME may be followed by /versions/N.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import socket
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from socketserver import TCPServer
+from typing import Any
+from urllib.parse import unquote
+
+from preprocessing.errors import InputError
+from tcnlm.serving.model import Served
+from tcnlm.serving.tensors import Refused
+
+MOST_BYTES = 2**20  # of a request that is answered
+MOST_READ = 2**26  # of one that is too large, so that its sender hears of it
+PATH = re.compile(r"/v1/models/([^/:]+)(?:/versions/(\d+))?(/metadata|:\w+)?")
+POLICY = (
+    "default-src 'none'; connect-src 'self'; img-src data:; "
+    "style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+)
+
+
+class Server(ThreadingHTTPServer):
+    """Listens at once; answers when it has a model and `serve_forever` runs."""
+
+    served: Served
+
+    def __init__(self, host: str, port: int):
+        try:
+            super().__init__((host, port), Handler)
+        except (OSError, UnicodeError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            problem = f"{host[:99]!r}, port {port}: cannot be served at: {reason}"
+            raise InputError(problem) from None
+        text = (files("tcnlm.serving") / "page.html").read_text(encoding="utf-8")
+        self.template = text
+
+    def server_bind(self) -> None:
+        """Bind, without asking the network for the name of this machine."""
+        TCPServer.server_bind(self)
+
+    @property
+    def address(self) -> str:
+        """Where a browser finds the page."""
+        host, port = self.server_address[:2]
+        return f"http://{host}:{port}/"
+
+    def page(self) -> str:
+        """Return the page, which asks for all but the model's name by REST."""
+        return self.template.replace("MODEL_NAME", html.escape(self.served.name))
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a client that has gone."""
+        if not isinstance(sys.exc_info()[1], (ConnectionError, socket.timeout)):
+            super().handle_error(request, client_address)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers one connection, in a thread of its own."""
+
+    protocol_version = "HTTP/1.1"
+    timeout = 60  # seconds for the next bytes of a request
+    # An answer in two packets would wait 40 ms for the first one's acknowledgement.
+    wbufsize = 2**16
+    disable_nagle_algorithm = True
+    server: Server
+
+    def do_GET(self) -> None:
+        """Answer with the page, the state or the signatures."""
+        self._answer(self._get)
+
+    def do_POST(self) -> None:
+        """Answer a :predict."""
+        self._answer(self._post)
+
+    def log_message(self, *_: Any) -> None:
+        """Keep no log."""
+
+    def send_error(
+        self, code: int, message: str | None = None, explain: str | None = None
+    ) -> None:
+        """Answer what is no HTTP that is known here."""
+        self.close_connection = True
+        self._send(code, {"error": message or "not understood"})
+
+    def _answer(self, work: Any) -> None:
+        try:
+            status, content = 200, work()
+        except Refused as refused:
+            status, content = refused.status, {"error": str(refused)}
+        except (ConnectionError, socket.timeout):
+            raise
+        except Exception as error:  # whatever it is, the server goes on
+            status, content = 500, {"error": f"{type(error).__name__}: {error}"}
+        self._send(status, content)
+
+    def _get(self) -> Any:
+        if self.path.partition("?")[0] == "/":
+            return self.server.page()
+        answers = {None: self.server.served.status}
+        answers["/metadata"] = self.server.served.metadata
+        action = self._action()
+        if action not in answers:
+            raise Refused(f"{action}: is asked by POST", 405)
+        return answers[action]()
+
+    def _post(self) -> Any:
+        content = self._body()
+        if self._action() != ":predict":
+            raise Refused("POST answers :predict alone", 405)
+        try:
+            request = json.loads(content.decode("utf-8"))
+        except UnicodeDecodeError:
+            raise Refused("the request is no UTF-8") from None
+        except (ValueError, RecursionError) as error:
+            raise Refused(f"the request is no JSON: {error}") from None
+        return self.server.served.predict(request)
+
+    def _action(self) -> str | None:
+        """Return what the path asks of the model that is served."""
+        found, served = PATH.fullmatch(self.path), self.server.served
+        if not found:
+            raise Refused("no such path; models are at /v1/models/NAME", 404)
+        name, version, action = found.groups()
+        if unquote(name) != served.name or version not in (None, served.version):
+            known = f"{served.name}, version {served.version}"
+            raise Refused(f"no such model; there is {known}", 404)
+        return action
+
+    def _body(self) -> bytes:
+        length = self.headers.get("Content-Length", "")
+        if not re.fullmatch("[0-9]{1,18}", length):
+            self.close_connection = True
+            raise Refused("Content-Length: must say how long the request is", 411)
+        if int(length) > MOST_BYTES:
+            self.close_connection = True
+            self._pass_over(min(int(length), MOST_READ))
+            wanted = f"give at most {MOST_BYTES:,}"
+            raise Refused(f"the request has {int(length):,} bytes; {wanted}", 413)
+        content = self.rfile.read(int(length))
+        if len(content) < int(length):
+            raise ConnectionAbortedError
+        return content
+
+    def _pass_over(self, left: int) -> None:
+        while left > 0 and (read := len(self.rfile.read(min(left, 2**16)))):
+            left -= read
+
+    def _send(self, status: int, content: Any) -> None:
+        kind = "text/html" if isinstance(content, str) else "application/json"
+        text = content if isinstance(content, str) else json.dumps(content)
+        body = text.encode("utf-8")
+        self.send_response(status)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Security-Policy", POLICY)
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(body)

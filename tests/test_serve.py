@@ -1,0 +1,401 @@
+"""python -m tcnlm.serve over real HTTP: answers, errors, and the page in a browser."""
+
+import contextlib
+import html
+import http.client
+import json
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import tiny
+import toy
+from trained import ENVIRONMENT
+
+from preprocessing.errors import InputError
+from tcnlm import export, serve
+from tcnlm.generation.saved_model import Program
+from tcnlm.serving import model as serving_model
+from tcnlm.serving.model import Served, find
+from tcnlm.serving.server import MOST_BYTES, Server
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+TEXTS = ["the ship of the sea", "A judge!"]
+
+
+@contextlib.contextmanager
+def serving(folder, change=lambda page: page):
+    with Server("127.0.0.1", 0) as server:
+        server.served = Served(find(folder))
+        server.template = change(server.template)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield server.address
+        server.shutdown()
+        thread.join()
+
+
+def run_of(folder, name):
+    tiny.make_run(folder, name)
+    export.main([str(folder)])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return run_of(tmp_path_factory.mktemp("runs") / "my run", "tcnlm")
+
+
+@pytest.fixture(scope="module")
+def lstm_run(tmp_path_factory):
+    return run_of(tmp_path_factory.mktemp("runs") / "lstm", "lstm")
+
+
+@pytest.fixture(scope="module")
+def address(run):
+    with serving(run) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def program():
+    return Program(tiny.make_model(), 30, 300)
+
+
+def call(url, content=None):
+    """Return the status and the JSON of an answer."""
+    try:
+        with urllib.request.urlopen(url, content, timeout=30) as reply:
+            return reply.status, json.load(reply)
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error)
+
+
+def predict(address, path="my%20run", **request):
+    content = json.dumps(request).encode()
+    return call(f"{address}v1/models/{path}:predict", content)
+
+
+def outputs(address, signature, path="my%20run", **inputs):
+    request = {"signature_name": signature, "inputs": inputs}
+    status, answer = predict(address, path, **request)
+    assert status == 200, answer
+    return answer["outputs"]
+
+
+def test_the_state_and_the_signatures_are_told_as_tensorflow_serving_does(address):
+    status, state = call(f"{address}v1/models/my%20run/versions/1")
+    assert status == 200
+    assert state["model_version_status"][0]["state"] == "AVAILABLE"
+    status, found = call(f"{address}v1/models/my%20run/metadata")
+    assert found["model_spec"]["version"] == "1"
+    signatures = found["metadata"]["signature_def"]["signature_def"]
+    assert set(signatures) == {"infer_topics", "topic_words", "score", "generate"}
+    topics = signatures["generate"]["inputs"]["topics"]
+    assert topics["dtype"] == "DT_FLOAT"
+    assert [dim["size"] for dim in topics["tensor_shape"]["dim"]] == ["-1", "4"]
+
+
+def test_every_signature_answers_with_the_models_figures(address, program):
+    text = tf.constant(TEXTS)
+    topics = np.eye(4, dtype=np.float32)[:2]
+    drawn = {"seed": tf.constant(2**40, tf.int64), "temperature": tf.constant(1.5)}
+    asked = {"topics": topics.tolist(), "seed": 2**40, "temperature": 1.5}
+    found = outputs(address, "generate", **asked)
+    expected = program.generate_from_topics(tf.constant(topics), **drawn)
+    assert found["sentences"] == [s.decode() for s in expected["sentences"].numpy()]
+    found = outputs(address, "score", sentences=TEXTS, contexts=TEXTS[::-1])
+    expected = program.score(text, text[::-1])
+    assert found["targets"] == expected["targets"].numpy().tolist()
+    np.testing.assert_allclose(found["perplexity"], expected["perplexity"], rtol=1e-5)
+    expected = program.infer_topics(text)["topics"]
+    for path in ("my%20run", "my%20run/versions/1"):  # the only output stands alone
+        found = outputs(address, "infer_topics", path, documents=TEXTS)
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+    words = program.topic_words(tf.constant(2))["words"].numpy()
+    found = outputs(address, "topic_words", number=2)
+    assert found == [[word.decode() for word in row] for row in words]
+
+
+def test_rows_are_answered_in_rows(address):
+    columns = outputs(address, "score", sentences=TEXTS, contexts=["", "a sea"])
+    rows = [{"sentences": s, "contexts": c} for s, c in zip(TEXTS, ["", "a sea"])]
+    _, answer = predict(address, signature_name="score", instances=rows)
+    for name, values in columns.items():
+        assert [row[name] for row in answer["predictions"]] == values
+    alone = predict(address, signature_name="infer_topics", instances=TEXTS)
+    named = [{"documents": text} for text in TEXTS]
+    assert alone == predict(address, signature_name="infer_topics", instances=named)
+    [first, _] = alone[1]["predictions"]
+    np.testing.assert_allclose(sum(first), 1, atol=1e-5)
+
+
+def score(**more):
+    return {"signature_name": "score", "inputs": {"sentences": ["a"], **more}}
+
+
+def generate(**more):
+    inputs = {"topics": [[1, 0, 0, 0]], "seed": 1, "temperature": 1.0, **more}
+    return {"signature_name": "generate", "inputs": inputs}
+
+
+def infer(documents):
+    return {"signature_name": "infer_topics", "inputs": {"documents": documents}}
+
+
+GARBAGE = {
+    b"": "no JSON",
+    b"{": "no JSON",
+    b"[" * 100_000: "no JSON",
+    b'{"inputs": "\xff\xfe"}': "no UTF-8",
+    b"[]": "must be a JSON object",
+    b"{}": 'either "inputs" or "instances"',
+    b'{"inputs": {}, "instances": []}': 'either "inputs" or "instances"',
+    b'{"inputs": {}}': "'serving_default' is none of",
+    b'{"inputs": {}, "signature_name": ["score"]}': "is none of",
+    b'{"inputs": 3, "signature_name": "score"}': "contexts: is missing",
+    b'{"instances": [], "signature_name": "score"}': "one row or more",
+    b'{"instances": [1], "signature_name": "score"}': "every row must be an object",
+    b'{"instances": [3], "signature_name": "topic_words"}': "number: must have the",
+    **{
+        json.dumps(request).encode(): message
+        for request, message in [
+            (score(), "contexts: is missing; the inputs are contexts, sentences"),
+            (score(contexts=[""], x=[""]), "x: is no input"),
+            (score(contexts=[]), "contexts: give as many as sentences"),
+            (score(contexts=""), "contexts: must have the shape [any]"),
+            (score(contexts=[[""]]), "contexts: must have the shape [any]"),
+            (score(contexts=[1]), "contexts: must be strings"),
+            (score(contexts=["\udc80"]), "contexts: a text is no UTF-8"),
+            (infer([{"b64": "/w=="}]), "documents: a text is no UTF-8"),
+            (infer([{"b64": "?"}]), "documents: a text is no UTF-8"),
+            (infer(["word " * 100_000]), "documents: 100,000 words; give at most"),
+            (generate(topics=[[1, 0]]), "topics: must have the shape [any, 4]"),
+            (generate(topics=[[1, 0, 0, 0], [1]]), "topics: must have the shape"),
+            (generate(topics=[[1, 1, 0, 0]]), "topics: every row must be shares"),
+            (generate(topics=[["1", 0, 0, 0]]), "topics: must be numbers"),
+            (generate(topics=[[1, 0, 0, 0]] * 1001), "topics: 1,001 are asked for"),
+            (generate(seed=1.5), "seed: must be whole numbers"),
+            (generate(seed=2**63), "seed: must be whole numbers that int64 holds"),
+            (generate(seed=True), "seed: must be whole numbers"),
+            (generate(temperature=0), "temperature: must be a finite number above 0"),
+            (generate(temperature=10**400), "temperature: must be numbers"),
+            (generate(temperature=float("nan")), "temperature: must be"),
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize("content", GARBAGE, ids=lambda content: str(content[:70]))
+def test_garbage_gets_an_error_of_its_own_and_the_next_request_an_answer(
+    content, address
+):
+    status, answer = call(f"{address}v1/models/my%20run:predict", content)
+    assert (status, list(answer)) == (400, ["error"])
+    assert GARBAGE[content] in answer["error"]
+    assert len(outputs(address, "topic_words", number=1)) == 4
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "status"),
+    [
+        ("v1/models/other", None, 404),
+        ("v1/models/my%20run/versions/2", None, 404),
+        ("v1/models/other:predict", b"{}", 404),
+        ("v1/models", None, 404),
+        ("favicon.ico", None, 404),
+        ("v1/models/my%20run:predict", None, 405),
+        ("v1/models/my%20run:classify", b"{}", 405),
+        ("v1/models/my%20run:predict", b" " * (MOST_BYTES + 1), 413),
+    ],
+)
+def test_what_is_not_there_gets_the_status_that_says_so(path, content, status, address):
+    found, answer = call(address + path, content)
+    assert (found, list(answer)) == (status, ["error"])
+
+
+@pytest.mark.parametrize(
+    ("request_text", "status"),
+    [
+        (b"POST /v1/models/my%20run:predict HTTP/1.1\r\n\r\n", 411),
+        (b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 411),
+        (b"\xff\x00 / HTTP/1.1\r\n\r\n", 501),
+        (b"DELETE / HTTP/1.1\r\n\r\n", 501),
+    ],
+)
+def test_what_is_no_http_gets_json_too(request_text, status, address):
+    host, port = re.fullmatch(r"http://(.*):(\d+)/", address).groups()
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
+        connection.sendall(request_text)
+        reply = http.client.HTTPResponse(connection)
+        reply.begin()
+        assert reply.status == status
+        assert list(json.load(reply)) == ["error"]
+
+
+def test_requests_at_once_get_each_its_own_answer(address):
+    lengths = list(range(1, 5))
+    inputs = [{"sentences": ["sea " * n], "contexts": [""]} for n in lengths]
+    with ThreadPoolExecutor(len(lengths)) as pool:
+        found = pool.map(lambda each: outputs(address, "score", **each), inputs)
+        assert [answer["targets"] for answer in found] == [[n + 1] for n in lengths]
+
+
+def test_what_nothing_foresaw_is_answered_and_the_server_goes_on(address, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(serving_model, "json_of", lambda _: 1 / 0)
+        status, answer = predict(address, **infer(TEXTS))
+    assert (status, answer) == (500, {"error": "ZeroDivisionError: division by zero"})
+    assert len(outputs(address, "infer_topics", documents=TEXTS)) == 2
+
+
+def test_so_many_sentences_that_it_would_never_end_are_refused(lstm_run):
+    asked = {"number": 2**31 - 1, "seed": 1, "temperature": 1.0}
+    with serving(lstm_run) as address:
+        request = {"signature_name": "generate", "inputs": asked}
+        status, answer = predict(address, "lstm", **request)
+        assert (status, answer["error"][:7]) == (400, "number:")
+        found = outputs(address, "generate", "lstm", **{**asked, "number": 3})
+    assert len(found["sentences"]) == 3
+
+
+def test_a_run_its_saved_model_and_a_folder_of_versions_are_found(run, tmp_path):
+    assert find(run) == find(run / "saved_model") == run / "saved_model"
+    for version in ("1", "10", "9"):
+        (tmp_path / "served" / version).mkdir(parents=True)
+        (tmp_path / "served" / version / "saved_model.pb").touch()
+    assert find(tmp_path / "served").name == "10"
+
+
+def test_a_version_is_served_as_such(run, tmp_path):
+    shutil.copytree(run / "saved_model", tmp_path / "served" / "12")
+    served = Served(find(tmp_path / "served"))
+    assert (served.name, served.version) == ("served", "12")
+
+
+def test_what_cannot_be_served_is_said_with_what_to_do(tmp_path):
+    with pytest.raises(InputError, match="neither a RUN nor a SavedModel"):
+        serve.main([str(tmp_path)])
+    (tmp_path / "config.json").touch()
+    with pytest.raises(InputError, match=r"write one: python -m tcnlm\.export "):
+        serve.main([str(tmp_path)])
+    (tmp_path / "saved_model.pb").write_text("broken")
+    with pytest.raises(InputError, match="cannot be loaded"):
+        serve.main([str(tmp_path), "--port", "0"])
+
+
+def test_a_port_that_is_taken_and_a_host_that_is_none_are_refused(run):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(InputError, match=f"port {port}: cannot be served at"):
+            serve.main([str(run), "--port", str(port)])
+    with pytest.raises(InputError, match="'300.0.0.1', port 0"):
+        serve.main([str(run), "--port", "0", "--host", "300.0.0.1"])
+
+
+def test_the_command_serves_this_machine_until_ctrl_c(run):
+    command = [sys.executable, "-m", "tcnlm.serve", str(run), "--port", "0"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=toy.ROOT, env=ENVIRONMENT, **pipes) as process:
+        told = process.stdout.readline()
+        address = re.search(r"http://127\.0\.0\.1:\d+/", told)[0]
+        assert len(outputs(address, "topic_words", number=1)) == 4
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=30) == ("", "interrupted\n")
+    assert process.returncode == 130
+
+
+CLICKS = """<script>
+const until = async (found) => {
+  while (!found()) await new Promise((again) => setTimeout(again, 20));
+};
+(async () => {
+  const all = (query) => [...document.querySelectorAll(query)];
+  const texts = (query) => all(query).map((e) => e.textContent);
+  const said = {};
+  await until(() => !document.querySelector("#reading").hidden);
+  said.topics = texts("#topics li");
+  document.querySelector('#topics [data-topic="2"]')?.click();
+  said.shares = texts("#mixture output");
+  for (const slider of all("#mixture input").slice(1)) {
+    slider.value = 0;
+    slider.dispatchEvent(new Event("input"));
+  }
+  said.moved = texts("#mixture output");
+  if (!document.querySelector("#mixing").hidden) {
+    document.querySelector("#write button").click();
+    await until(() => document.querySelector("#sentences li"));
+  }
+  said.sentences = all("#sentences li").map((e) => e.firstChild.textContent.trim());
+  document.querySelector("#text").value = "A ship. The sea, the sail!";
+  document.querySelector("#read button").click();
+  await until(() => document.querySelector("#scores li, #proportions .bar"));
+  await until(() => !document.querySelector("#read button").disabled);
+  said.bars = texts("#proportions .bar span");
+  said.perplexity = Number(document.querySelector("#perplexity b").textContent);
+  document.querySelector("#text").value = "";
+  document.querySelector("#read button").click();
+  await until(() => !document.querySelector("#wrong").hidden);
+  said.wrong = texts("#wrong");
+  const place = Object.assign(document.createElement("pre"), { id: "said" });
+  place.textContent = JSON.stringify(said);
+  document.body.append(place);
+})();
+</script></body>"""
+
+
+def clicked(run):
+    """Return what a browser shows of a run's page when it is used."""
+    command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu"]
+    command += ["--virtual-time-budget=20000", "--dump-dom"]
+    with serving(run, lambda page: page.replace("</body>", CLICKS)) as address:
+        done = subprocess.run(
+            [*command, address], capture_output=True, text=True, timeout=120
+        )
+    found = re.search(r'<pre id="said">(.*?)</pre>', done.stdout)
+    assert found, done.stderr
+    return json.loads(html.unescape(found[1]))
+
+
+@pytest.mark.skipif(not BROWSER, reason="needs chromium")
+def test_a_browser_mixes_topics_writes_sentences_and_reads_a_text(run, program):
+    said = clicked(run)
+    assert [text[0] for text in said["topics"]] == list("0123")
+    assert (said["shares"], said["moved"]) == (["50 %", "50 %"], ["100 %", "0.0 %"])
+    topics = tf.one_hot([0] * 5, 4)
+    drawn = {"seed": tf.constant(1, tf.int64), "temperature": tf.constant(0.7)}
+    expected = program.generate_from_topics(topics, **drawn)["sentences"].numpy()
+    assert said["sentences"] == [sentence.decode() for sentence in expected]
+    text, scored = "A ship. The sea, the sail!", ["A ship.", "The sea, the sail!"]
+    proportions = program.infer_topics(tf.constant([text]))["topics"].numpy()[0]
+    assert [int(bar[0]) for bar in said["bars"]] == list(np.argsort(-proportions))
+    found = program.score(tf.constant(scored), tf.constant(["", scored[0]]))
+    nats, targets = (sum(found[k].numpy()) for k in ("log_probability", "targets"))
+    assert said["perplexity"] == pytest.approx(np.exp(-nats / targets), rel=1e-3)
+    assert said["wrong"] == ["Give a text."]
+
+
+@pytest.mark.skipif(not BROWSER, reason="needs chromium")
+def test_a_model_without_topics_has_a_page_without_sliders(lstm_run):
+    said = clicked(lstm_run)
+    assert said["topics"] == said["shares"] == said["bars"] == []
+    assert len(said["sentences"]) == 5
+    assert said["perplexity"] > 1
+
+
+@pytest.mark.skipif(not BROWSER, reason="needs chromium")
+def test_a_model_that_writes_nothing_has_a_page_of_topics(tmp_path):
+    said = clicked(run_of(tmp_path / "lda", "lda"))
+    assert (len(said["topics"]), len(said["bars"])) == (4, 4)
+    assert said["shares"] == said["sentences"] == []
+    assert said["perplexity"] == 0

@@ -10,7 +10,7 @@ from preprocessing.errors import add_debug, errors_reported
 from preprocessing.numbers import LARGEST, whole_number
 from tcnlm.generation import paragraphs
 from tcnlm.generation import requests as generation
-from tcnlm.generation.decoding import METHODS
+from tcnlm.generation.decoding import METHODS, SentenceDecoder
 from tcnlm.process import keep_memory
 from tcnlm.training.runs import load, read_config, text_settings
 
@@ -30,13 +30,14 @@ def main(options: argparse.Namespace) -> None:
         paragraphs.check(model, *asked)
     topics = generation.requested_topics(model, options.topic, document, size)
     seed = generation.new_seed() if options.seed is None else options.seed
-    asked = decoding, options.number, options.prompt, seed
+    asked = options.number, options.prompt, seed
+    write = SentenceDecoder(model, decoding)
     if options.paragraph is None:
         before = generation.document_before(model, document, size)
-        written = generation.write_sentences(model, topics, *asked, before)
+        written = generation.write_sentences(write, topics, *asked, before)
     else:
         start = paragraphs.starts(model, topics, document, settings)
-        written = paragraphs.write_paragraphs(model, start, options.paragraph, *asked)
+        written = paragraphs.write_paragraphs(write, start, options.paragraph, *asked)
     _say_how(options, model, seed)
     for row in zip(generation.largest_topics(model, topics), written):
         print(_shown(options, model, *row))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ class Run:
         self.path = Path(path)
         self.config = read_config(path)
         self.model: Any = load(path)
+        self._decoders: dict[Any, Any] = {}  # each keeps its graph
 
     @cached_property
     def settings(self) -> dict[str, Any]:
@@ -71,10 +72,14 @@ class Run:
             raise InputError(f"{self.path}: a {self.config['model']} takes no contexts")
         if len(texts) != len(contexts):
             raise InputError(f"{len(texts)} texts, but {len(contexts)} contexts")
-        sizes = self.settings["sequence_length"], self.settings["context_words"]
-        program = Program(self.model, *sizes)
         strings = tf.constant(texts, tf.string), tf.constant(contexts, tf.string)
-        return program.score(*strings)["perplexity"].numpy()
+        return self._score(*strings)["perplexity"].numpy()
+
+    @cached_property
+    def _score(self) -> Callable[[tf.Tensor, tf.Tensor], dict[str, tf.Tensor]]:
+        """The signature `score` of a SavedModel."""
+        sizes = self.settings["sequence_length"], self.settings["context_words"]
+        return Program(self.model, *sizes).signatures()["score"]
 
     def _read(self, texts: Iterable[str]) -> Iterator[Reading]:
         return map(self.reader, chunks(map(text.sentences, texts), BATCH))
@@ -97,7 +102,7 @@ class Run:
         """
         # Here, since nothing else needs the decoder and its package.
         from tcnlm.generation import requests
-        from tcnlm.generation.decoding import Decoding
+        from tcnlm.generation.decoding import Decoding, SentenceDecoder
         from tcnlm.generation.mixtures import as_request
 
         weights = topic if isinstance(topic, Mapping) else {topic: 1}
@@ -110,6 +115,9 @@ class Run:
         topics = requests.requested_topics(self.model, chosen, about, size)
         before = requests.document_before(self.model, about, size)
         seed = requests.new_seed() if seed is None else seed
-        asked = Decoding(**decoding), number, prompt, seed, before
-        (written,) = requests.write_sentences(self.model, topics, *asked)
+        options = Decoding(**decoding)
+        if options not in self._decoders:
+            self._decoders[options] = SentenceDecoder(self.model, options)
+        asked = topics, number, prompt, seed, before
+        (written,) = requests.write_sentences(self._decoders[options], *asked)
         return list(map(str, written))

@@ -133,7 +133,8 @@ def test_a_real_models_sentences_have_its_log_probabilities(name, method):
     topics = np.float32([[0.7, 0.1, 0.2, 0], [0, 0, 0, 1]]) if name != "lstm" else None
     options = Decoding(method=method, beam_width=4, max_length=12, allow_unknown=False)
     number = 1 if method == "greedy" else 4
-    written = generation.write_sentences(model, topics, options, number, "The sea of")
+    write = SentenceDecoder(model, options)
+    written = generation.write_sentences(write, topics, number, "The sea of")
     for row, group in enumerate(written):
         context = () if topics is None else topics[row : row + 1]
         for sentence in group:
@@ -156,8 +157,8 @@ def log_allowed(model, ids, context, forbidden, after):
 
 
 def test_greedy_sentences_from_topics_do_not_depend_on_the_other_topics(model):
-    every = generation.write_sentences(model, np.eye(4), Decoding(method="greedy"))
     write = SentenceDecoder(model, Decoding(method="greedy"))
+    every = generation.write_sentences(write, np.eye(4))
     for k, [sentence] in enumerate(every):
         alone = write(tf.one_hot([k], 4), 1)[0][0]
         assert alone.words == sentence.words

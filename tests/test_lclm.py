@@ -339,7 +339,7 @@ def test_sentences_are_written_without_a_document(method):
     model = tiny.make_model("lclm")
     assert generation.requested_topics(model, [], None, 300) is None
     options = Decoding(method=method, max_length=12)
-    [written] = generation.write_sentences(model, None, options)
+    [written] = generation.write_sentences(SentenceDecoder(model, options), None)
     ids = [*map(tiny.WORDS.index, written[0].words), *[2] * written[0].ended]
     empty = model.context({"preceding": padded([[]], model.batching.preceding)})
     expected = tiny.log_prob(model, ids, empty)
@@ -357,8 +357,8 @@ def test_sentences_go_on_with_a_document(tmp_path, text):
     expected = padded([[model.vocabulary.ids(s) for s in split][-n:]], n)
     context = model.context({"preceding": expected})
     assert before["preceding"].shape[:2] == (1, n)
-    greedy = Decoding(method="greedy", max_length=12)
-    [[written]] = generation.write_sentences(model, None, greedy, before=before)
+    greedy = SentenceDecoder(model, Decoding(method="greedy", max_length=12))
+    [[written]] = generation.write_sentences(greedy, None, before=before)
     ids = [*map(tiny.WORDS.index, written.words), *[2] * written.ended]
     log_prob = tiny.log_prob(model, ids, context)
     assert written.log_probability == pytest.approx(log_prob, abs=1e-4)

@@ -14,7 +14,7 @@ from preprocessing.errors import InputError
 from preprocessing.vocabulary import EOS, GO
 from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation.perplexity import score
-from tcnlm.generation.decoding import Decoding
+from tcnlm.generation.decoding import SentenceDecoder
 from tcnlm.generation.requests import write_sentences
 from tcnlm.generation.saved_model import export
 from tcnlm.layers.topic_lstm import TopicCompositionalLSTM
@@ -198,7 +198,7 @@ def test_a_run_that_carries_is_loaded_exported_and_written_from(data, rng, tmp_p
             sentences=tf.constant(texts), contexts=tf.fill([len(texts)], "")
         )
         assert found["log_probability"].numpy()[-1] == pytest.approx(expected, rel=1e-5)
-    written = write_sentences(other, None, Decoding(method="greedy"))
+    written = write_sentences(SentenceDecoder(other), None)
     assert written[0][0].words is not None
 
 

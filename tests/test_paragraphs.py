@@ -13,7 +13,7 @@ from preprocessing.text import sentences
 from preprocessing.vocabulary import EOS
 from tcnlm import generate
 from tcnlm.generation import paragraphs
-from tcnlm.generation.decoding import Decoding
+from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.generation.requests import Document
 
 TEXT = "The ship of the sea. A judge, a court. The bread doesn't cook of the oven."
@@ -103,8 +103,8 @@ def test_of_a_document_theta_is_inferred_sentence_by_sentence(model):
 def test_sentence_j_is_written_from_theta_j_and_past_the_end_from_pi(model, method):
     document = Document(sentences(TEXT))
     start = paragraphs.starts(model, None, document, SETTINGS)
-    options = Decoding(method=method, max_length=9)
-    asked = model, start, 4, options, 1, "The sea"
+    write = SentenceDecoder(model, Decoding(method=method, max_length=9))
+    asked = write, start, 4, 1, "The sea"
     (((written, shares),),) = paragraphs.write_paragraphs(*asked, seed=3)
     assert [s.words[:2] == ["the", "sea"] for s in written] == [True, *[False] * 3]
     if method == "greedy":
@@ -117,9 +117,10 @@ def test_sentence_j_is_written_from_theta_j_and_past_the_end_from_pi(model, meth
 
 
 def test_a_seed_repeats_a_paragraph(model):
-    options, theta = Decoding(max_length=5), [tf.constant([each]) for each in THETA]
+    write = SentenceDecoder(model, Decoding(max_length=5))
+    theta = [tf.constant([each]) for each in THETA]
     written = [
-        paragraphs.write_paragraphs(model, [theta], 3, options, seed=seed)[0][0]
+        paragraphs.write_paragraphs(write, [theta], 3, seed=seed)[0][0]
         for seed in (3, 3, 4)
     ]
     assert written[0].sentences == written[1].sentences != written[2].sentences

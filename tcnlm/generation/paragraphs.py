@@ -18,7 +18,7 @@ import tensorflow as tf
 from preprocessing.errors import InputError
 from preprocessing.text import tokenize
 from tcnlm.evaluation.sentence_topics import theta_of_sentences
-from tcnlm.generation.decoding import Decoding, Sentence, SentenceDecoder
+from tcnlm.generation.decoding import Sentence, SentenceDecoder
 from tcnlm.generation.mixtures import layers_of, of_lowest
 from tcnlm.generation.requests import (
     Document,
@@ -79,10 +79,9 @@ def starts(
 
 
 def write_paragraphs(
-    model: TopicHierarchy,
+    write: SentenceDecoder,
     start: Sequence[Theta],
     length: int,
-    options: Decoding,
     number: int = 1,
     prompt: str = "",
     seed: int = 0,
@@ -92,18 +91,19 @@ def write_paragraphs(
     The prompt begins the first sentence. Where words are not sampled, theta is not
     either: it moves on to the mean of what would be drawn.
     """
+    model: TopicHierarchy = write.model
     length, rng = length or len(start), np.random.default_rng(seed)
     rows, begun = start[0][0].shape[0] * number, model.vocabulary.ids(tokenize(prompt))
-    decoder, written, shares = SentenceDecoder(model, options), [], []
+    written, shares, sampled = [], [], write.options.method == "sample"
     for j in range(length):
         words, draws, moves = rng.integers(SEEDS), rng.integers(SEEDS, size=2), None
         if j < len(start):
             theta = [tf.repeat(each, number, axis=0) for each in start[j]]
         else:
-            moves = tf.constant(draws) if options.method == "sample" else None
+            moves = tf.constant(draws) if sampled else None
             theta = model.moved(theta, moves)
         context = model.context_of_theta(theta)
-        written.append(decoder(context, rows, 1, () if j else begun, int(words)))
+        written.append(write(context, rows, 1, () if j else begun, int(words)))
         shares.append(theta[0] / tf.reduce_sum(theta[0], axis=1, keepdims=True))
     proportions = tf.stack(shares, axis=1).numpy()  # [N, J, K]
     each = [

@@ -169,9 +169,8 @@ def unknown_words(model: Any, prompt: str) -> list[str]:
 
 
 def write_sentences(
-    model: Any,
+    write: SentenceDecoder,
     topics: np.ndarray | None,
-    options: Decoding,
     number: int = 1,
     prompt: str = "",
     seed: int = 0,
@@ -181,13 +180,14 @@ def write_sentences(
 
     before: what `document_before` made of a document to go on with.
     """
+    model = write.model
     if topics is None:
         context = model.context({**model.batching.empty(1), **(before or {})})
     else:
         context = context_of(model, topics)
     rows = 1 if topics is None else len(topics)
     start = model.vocabulary.ids(tokenize(prompt))
-    return SentenceDecoder(model, options)(context, rows, number, start, seed)
+    return write(context, rows, number, start, seed)
 
 
 def largest_topics(model: Any, topics: np.ndarray | None) -> list[list[Topic]]:

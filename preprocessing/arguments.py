@@ -11,6 +11,8 @@ from pathlib import Path
 from preprocessing import corpora
 from preprocessing.encode import CONTEXTS
 from preprocessing.errors import InputError, add_debug
+from preprocessing.fetching import CACHE, MIRROR
+from preprocessing.known_corpora import KNOWN, known_corpus
 from preprocessing.numbers import LARGEST, whole_number
 from preprocessing.pipeline import Settings
 from preprocessing.sources import FORMATS, Fields
@@ -38,6 +40,8 @@ _PLACES = ("input", "train", "heldout", "valid", "valid_from_train", "test")
 def corpus_of(options: argparse.Namespace) -> corpora.Corpus:
     """The corpus that the options name; InputError where they do not fit together."""
     given = {name for name in _PLACES if getattr(options, name)}
+    if options.corpus:
+        return _known_corpus(options, given)
     _require(
         options.format == "jsonl" or not (options.label or options.id),
         "--label and --id name fields of --format jsonl",
@@ -72,6 +76,28 @@ def corpus_of(options: argparse.Namespace) -> corpora.Corpus:
         "give --input, or --train and --heldout, or --train, --valid (or "
         "--valid-from-train) and --test"
     )
+
+
+def _known_corpus(options: argparse.Namespace, given: set[str]) -> corpora.Corpus:
+    name, known = options.corpus, KNOWN[options.corpus]
+    _require(
+        not options.format, f"--corpus {name} has its own --format: leave that out"
+    )
+    cut = {"valid_from_train"} if known.cuts_valid else set()
+    needed = "needs --valid-from-train and" if cut else "is divided already: it"
+    _require(given == cut, f"--corpus {name} {needed} takes no files")
+    _require(not options.split, f"--corpus {name} is divided already: no --split")
+    _require(
+        not (options.label or options.id),
+        "--label and --id name fields of --format jsonl",
+    )
+    drop = options.headers == "drop"
+    _require(known.has_headers or not drop, f"--corpus {name} has no headers to drop")
+    _require(
+        known.has_lines or not options.group,
+        f"--group makes documents of lines; --corpus {name} has documents",
+    )
+    return known_corpus(name, drop, options.group)
 
 
 def _file_corpus(
@@ -144,7 +170,10 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     """The options of a command line, which has either --verify or what making takes."""
     known = parser()
     options = known.parse_args(arguments)
-    making = {f"--{name}": getattr(options, name) for name in ("format", "out")}
+    making = {
+        "--format or --corpus": options.format or options.corpus,
+        "--out": options.out,
+    }
     missing = [name for name, value in making.items() if value is None]
     if options.verify and len(missing) < len(making):
         known.error("--verify DATA makes nothing: give it without other options")
@@ -178,6 +207,13 @@ def _add_source(group: argparse._ArgumentGroup) -> None:
         "jsonl: a JSON object a line. Files may be plain, .gz or .xz, in UTF-8"
     )
     add("--format", choices=corpora.NAMES, help=kinds)
+    purpose = (
+        "fetched once, in place of --format and files: imdb (aclimdb), 20news (by "
+        "date; needs --valid-from-train), ptb (Penn Treebank as language models take "
+        f"it; with --group), wikitext103. Environment: {CACHE}, the folder they are "
+        f"kept in; {MIRROR}, an address to fetch them from"
+    )
+    add("--corpus", choices=KNOWN, help=purpose)
     purpose = "jsonl: the field that holds the document (default: %(default)s)"
     add("--field", default=Fields().text, metavar="NAME", help=purpose)
     purpose = (

@@ -42,6 +42,7 @@ from tcnlm.training.runs import (
 from tcnlm.training.settings import Training
 from tcnlm.training.trainer import Trainer
 from tcnlm.training.weights import WEIGHTS, digest_of, load_weights
+from tcnlm.training.workers import named_workers
 
 MODEL, SEED = "tcnlm", 1
 PRESETS = {
@@ -58,6 +59,7 @@ def main(options: argparse.Namespace, command: str) -> None:
     run = run_of(options)
     config, dataset = (resumed if options.resume else begun)(options, command)
     make_reproducible(config["seed"], config["threads"])
+    workers = named_workers()
     loop = settings_of(config)[1]
     judged = judge(model_class(config["model"]), loop.judge)
     model = make_model(config, dataset.vocabulary)
@@ -65,13 +67,22 @@ def main(options: argparse.Namespace, command: str) -> None:
     check_words(model, dataset, "valid", judged)
     if not saved(run / "checkpoints"):
         model.check()
-    with owned(run, TRAINED):
-        open_run(run, config, dataset.vocabulary)
-        trainer = Trainer(model, dataset, run, loop, config["seed"])
+    workers.check(model, same_for_all(config))
+    with workers.place(run) as place, owned(place, TRAINED):
+        open_run(place, config, dataset.vocabulary)
+        trainer = Trainer(model, dataset, place, loop, config["seed"], workers)
         state = trainer.train()
-        write_saved_model(model, run, dataset)
-    best = f"validation {judged.title} {judged.form.format(state.best)}"
-    print(f"{run}: {best} after {state.epoch} epochs")
+        if workers.chief:
+            write_saved_model(model, run, dataset)
+    if workers.chief:
+        best = f"validation {judged.title} {judged.form.format(state.best)}"
+        print(f"{run}: {best} after {state.epoch} epochs")
+
+
+def same_for_all(config: dict) -> dict:
+    """Return what all workers of one training must have been asked alike."""
+    names = ("model", "settings", "training", "seed")
+    return {**{n: config[n] for n in names}, "data": config["data"]["fingerprint"]}
 
 
 def write_saved_model(model: Method, run: Path, dataset: Dataset) -> None:

@@ -35,6 +35,8 @@ class Method(tf.keras.Model):
     TINY: dict[str, Any] = {}  # settings with which tests sweep over all methods
     per_word: str
     batching: Batching = Sequences()  # what a row of its batches is
+    takes_parts = True  # whether a batch's rows may be learned from apart, and summed
+    part: Any = None  # the rows of a global batch that this process has, if not all
 
     def count_words(self, batch: dict[str, np.ndarray]) -> int:
         """Return the number of words that the term `per_word` is a mean of."""
@@ -90,11 +92,18 @@ class Method(tf.keras.Model):
         """Drop a share of values, by a generator that checkpoints restore."""
         if not training or not rate:
             return values
-        return tf.nn.experimental.stateless_dropout(values, rate, self.seed())
+        seed, drop = self.seed(), tf.nn.experimental.stateless_dropout
+        if self.part is None:
+            return drop(values, rate, seed)
+        return values * self.part.of_all(values, lambda n: drop(tf.ones(n), rate, seed))
 
     def draw(self, mean: tf.Tensor, log_variance: tf.Tensor) -> tf.Tensor:
         """Draw from Gaussians, a dimension each, by that generator."""
-        noise = tf.random.stateless_normal(tf.shape(mean), self.seed())
+        seed, normal = self.seed(), tf.random.stateless_normal
+        if self.part is None:
+            noise = normal(tf.shape(mean), seed)
+        else:
+            noise = self.part.of_all(mean, lambda shape: normal(shape, seed))
         return mean + tf.exp(0.5 * log_variance) * noise
 
 

@@ -109,6 +109,7 @@ class GBNRNN(TopicHierarchy, RecurrentLanguageModel):
     the columns of Phi hold the layer below, those below are Phi theta.
     """
 
+    takes_parts = False  # its chains draw from the counts of whole batches
     over_sentences = False  # whether theta moves from sentence to sentence
     Config = Config
     TINY = {

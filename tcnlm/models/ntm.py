@@ -78,6 +78,7 @@ class NTM(TopicsAlone):
 
     Config = Config
     TINY = {"num_topics": 3, "embedding_size": 5}
+    takes_parts = False  # a row's negative example is another row of the batch
     batching = Documents()
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):

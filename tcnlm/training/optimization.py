@@ -33,6 +33,7 @@ class GroupedAdam(tf.Module):
         super().__init__()
         self.clip_norm = clip_norm
         self.lazy = lazy
+        self.total = None  # sums gradients over workers, where there are several
         self.weights = [weights for weights, _ in groups]
         adam = _lazy_adam() if lazy else tf.keras.optimizers.legacy.Adam
         # The legacy class updates each weight by one fused kernel (five times faster
@@ -49,7 +50,8 @@ class GroupedAdam(tf.Module):
         norms = {}
         gradients = tape.gradient(loss, self.weights)
         for i, (adam, weights) in enumerate(zip(self.adams, self.weights)):
-            summed = [_sum_rows(gradient) for gradient in gradients[i]]
+            found = self.total(gradients[i]) if self.total else gradients[i]
+            summed = [_sum_rows(gradient) for gradient in found]
             clipped, norm = tf.clip_by_global_norm(summed, self.clip_norm)
             if not self.lazy:  # one dense, fused update is cheaper than three sparse
                 clipped = [tf.convert_to_tensor(gradient) for gradient in clipped]

@@ -30,9 +30,9 @@ from tcnlm.training.optimization import GroupedAdam, decay
 from tcnlm.training.settings import Training
 from tcnlm.training.state import State
 from tcnlm.training.weights import recover_weights, save_weights
+from tcnlm.training.workers import Workers
 
-CALL_STEPS = 20  # steps at most between two returns from the graph to Python
-CALL_SECONDS = 0.5  # that they may take, by those before
+CALL_SECONDS = 0.5  # between two returns from the graph to Python, by those before
 COLLAPSE = 0.1  # share of topics in use at which the topic model has collapsed
 EVEN = 1.5  # largest proportion, in units of 1/K, below which topics say nothing
 
@@ -41,8 +41,15 @@ class Trainer:
     """Trains a model on a dataset into a RUN folder."""
 
     def __init__(
-        self, model: Method, dataset: Dataset, run: Path, settings: Training, seed: int
+        self,
+        model: Method,
+        dataset: Dataset,
+        run: Path,
+        settings: Training,
+        seed: int,
+        workers: Workers | None = None,
     ):
+        self.workers = workers or Workers()
         self.model, self.run, self.settings, self.seed = model, run, settings, seed
         self.measure = judge(type(model)).key
         self.judge = judge(type(model), settings.judge)
@@ -59,8 +66,8 @@ class Trainer:
         )
         self.checkpoints = Checkpoints(run, model=model, optimizer=self.optimizer)
         self.step = tf.function(
-            lambda batch: model.train_step(batch, self.optimizer),
-            input_signature=[model.batching.signature()],
+            lambda batch: self.workers.step(model, batch, self.optimizer),
+            input_signature=[self.workers.signature(model.batching.signature())],
         )
         self.state = State(best=self.judge.worst)
         self.pace = CALL_SECONDS  # seconds a step, lately
@@ -79,7 +86,9 @@ class Trainer:
 
         Saves a checkpoint when it is interrupted.
         """
+        self.workers.follow(self.run)
         self._start()
+        self.workers.lead()
         try:
             while not self.finished:
                 if self.model.trainable_variables:
@@ -142,9 +151,10 @@ class Trainer:
     def _until_due(self, end: int) -> int:
         """Return how many steps to take until Python has something to do."""
         position, every = self.state.position, self.settings.checkpoint_steps
-        due = every - position % every if every else CALL_STEPS
+        most = self.workers.call_steps
+        due = every - position % every if every else most
         soon = max(1, int(CALL_SECONDS / self.pace))
-        return min(CALL_STEPS, soon, due, end - position)
+        return min(most, soon, due, end - position)
 
     def take(self, batches: Any, number: int) -> pd.DataFrame:
         """Take steps in one call; return their terms and "targets", a row each."""
@@ -171,9 +181,11 @@ class Trainer:
         def generate():
             size, epoch, skip = self.settings.batch_size, state.epoch, state.position
             for batch in rows.batches(size, self.seed, epoch, skip):
-                yield batch, self.model.count_words(batch)
+                own = self.workers.own(batch, self.model)
+                yield own, self.model.count_words(batch)
 
-        kinds = (self.model.batching.signature(), tf.TensorSpec([], tf.int64))
+        signature = self.workers.signature(self.model.batching.signature())
+        kinds = (signature, tf.TensorSpec([], tf.int64))
         data = tf.data.Dataset.from_generator(generate, output_signature=kinds)
         return data.prefetch(8)
 
@@ -219,7 +231,8 @@ class Trainer:
             self._turn(row)
 
     def _turn(self, row: dict[str, Any]) -> None:
-        state, value = self.state, row[f"valid_{self.judge.key}"]
+        state = self.state
+        value = self.workers.of_chief(row[f"valid_{self.judge.key}"])
         state.history.append(row)
         state.waited += 1
         if self.judge.improves(value, state.best):

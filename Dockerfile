@@ -1,4 +1,4 @@
-# For training; docs/installing.md says how. docs/serving.md serves a SavedModel.
+# For training; docs/installing.md says how. Dockerfile.serving serves a SavedModel.
 FROM python:3.11-slim
 COPY . /source
 RUN pip install --no-cache-dir /source

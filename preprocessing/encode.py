@@ -17,7 +17,8 @@ from preprocessing.vocabulary import FILES, UNK
 FORMAT_VERSION = 1
 
 # All that a DATA directory can hold, and so all that --force removes.
-_OF_A_SPLIT = [*(f"{name}.npy" for name in Arrays._fields), "labels.npy", "ids.txt"]
+_OF_A_SPLIT = [f"{name}.npy" for name in Arrays._fields]
+_OF_A_SPLIT += ["labels.npy", "ids.txt", "texts.jsonl"]
 CONTENTS = frozenset(
     ["meta.json", *FILES, *SPLITS]
     + [f"{split}/{name}" for split in SPLITS for name in _OF_A_SPLIT]

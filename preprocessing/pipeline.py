@@ -28,6 +28,7 @@ from preprocessing.folders import new_folder
 from preprocessing.marks import Marks, save_marks
 from preprocessing.sources import Document, split_tdlm
 from preprocessing.splits import DEFAULT_FRACTIONS, assign
+from preprocessing.texts import held_out, save_texts
 from preprocessing.thresholds import choose
 from preprocessing.vocabulary import Rules, Vocabulary, build_vocabulary
 
@@ -75,6 +76,8 @@ def preprocess(
         (folder / "tokens.tmp").unlink()
         meta = _meta(folder, corpus, settings, vocabulary, command)
         classes = save_marks(folder, splits, marks)
+        wanted = held_out(splits)
+        save_texts(folder, splits, _pick(_documents(corpus), wanted))
         write_meta(folder, {**meta, **classes, "splits": counts})
     return read_meta(out)
 
@@ -96,13 +99,16 @@ def _tokenize(
 ) -> tuple[list[str], Arrays, dict[str, np.ndarray]]:
     """Types, arrays of the documents of any split, and the rows of each split."""
     wanted = np.sort(np.concatenate(list(splits.values())))
-    documents = chain.from_iterable(read() for read in corpus.parts.values())
-    texts = (document.text for document in _pick(documents, wanted))
+    texts = (document.text for document in _pick(_documents(corpus), wanted))
     texts = _progress(texts, "tokenizing", len(wanted))
     processes = min(processes, -(-len(wanted) // CHUNK))
     types, arrays = tokenize_all(texts, corpus.sentences, file, processes)
     rows = {name: np.searchsorted(wanted, numbers) for name, numbers in splits.items()}
     return types, arrays, rows
+
+
+def _documents(corpus: Corpus) -> Iterator[Document]:
+    return chain.from_iterable(read() for read in corpus.parts.values())
 
 
 def _pick(items: Iterable[Document], wanted: np.ndarray) -> Iterator[Document]:

@@ -356,7 +356,7 @@ def test_verify_is_asked_for_alone(sound, other, capsys):
 def test_without_verify_what_making_takes_is_required(capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["--seed", "3"])
-    assert "are required: --format, --out" in capsys.readouterr().err
+    assert "are required: --format or --corpus, --out" in capsys.readouterr().err
 
 
 # Any byte

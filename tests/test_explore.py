@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from html import escape
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
@@ -26,6 +27,16 @@ BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 def measured(toy_data, tmp_path_factory):
     run = make_run(toy_data, tmp_path_factory.mktemp("runs") / "tcnlm", "tcnlm")
     return evaluate_run(run, beginning="the Ship")
+
+
+def test_the_page_has_the_typical_documents_as_they_came(measured, toy_data):
+    found = measured.exploration["documents"]
+    lines = (toy_data / "test" / "texts.jsonl").read_text().splitlines()
+    text = page.render([measured])
+    for document in found:
+        came = json.loads(lines[document["document"]])
+        assert document["text"] == came
+        assert f"<b>As it came:</b> {escape(came)}" in text
 
 
 def test_places_keep_the_distances_between_topics_that_lie_in_a_plane(rng):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from preprocessing.texts import read_texts
 from tcnlm.data.dataset import Dataset, Split
 from tcnlm.evaluation.topics import DocumentTopics, infer_documents
 
@@ -26,9 +27,12 @@ def explore(model: Any, dataset: Dataset, split: Split) -> dict[str, Any]:
 
     "topics": place (x, y), share, and words [word, p(w | t), lift]; "documents", the
     typical ones of the most used topics first: number, id and label if there are any,
-    words, the likeliest topic of each or -1, and proportions {topic: share}.
+    words, the likeliest topic of each or -1, proportions {topic: share}, and how the
+    text begins as it came, None where DATA has not kept it.
     """
     inferred, beta = infer_documents(model, split), np.asarray(model.topics(), float)
+    rows = typical_documents(inferred)
+    texts = read_texts(dataset.path / split.name, rows) or [None] * len(rows)
     shares, places = inferred.shares, topic_places(beta)
     words = relevant_words(beta, shares, model.vocabulary.topic_words)
     return {
@@ -39,7 +43,8 @@ def explore(model: Any, dataset: Dataset, split: Split) -> dict[str, Any]:
         ],
         "documents": [
             _document(row, inferred.proportions[row], beta, dataset, split)
-            for row in typical_documents(inferred)
+            | {"text": text}
+            for row, text in zip(rows, texts)
         ],
     }
 

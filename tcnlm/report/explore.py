@@ -155,8 +155,15 @@ def _document(document: Mapping[str, Any], prefix: str) -> str:
     return (
         f'<details id="{prefix}document-{number}" data-document="{number}">'
         f"<summary><b>{escape(_name(document))}</b>{escape(label)}: {shares}</summary>"
-        f"<p>{words}</p></details>"
+        f"<p>{words}</p>{_original(document.get('text'))}</details>"
     )
+
+
+def _original(text: str | None) -> str:
+    """Return how a document began before it was tokenized, if that was kept."""
+    if text is None:
+        return ""
+    return f'<p class="original"><b>As it came:</b> {escape(text)}</p>'
 
 
 def _word(word: str, topic: int) -> str:

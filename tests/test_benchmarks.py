@@ -10,6 +10,7 @@ from tensorflow.python.framework import op_callbacks
 from tiny import WORDS, make_model, make_run
 
 from benchmarks import bench, documents, floor, hierarchy, rates, serving, train_step
+from benchmarks import workers as several
 from benchmarks.memory import Peak
 from benchmarks.synthetic import Corpus, write_data
 from benchmarks.systems import Products, fastest
@@ -237,3 +238,16 @@ def test_what_is_served_is_compared_with_the_same_answers_from_python(tmp_path):
         else:
             name = {"score": "perplexity", "infer_topics": "topics"}[request.signature]
             np.testing.assert_allclose(found[name], python, rtol=1e-4)
+
+
+def test_two_workers_are_set_beside_one_round_by_round(capsys):
+    rates = {1: [100.0, 110.0, 50.0], 2: [180.0, 165.0, 90.0]}
+    several.report(
+        {n: [{"tokens_per_second": r, "bytes": 2e6} for r in rates[n]] for n in rates}
+    )
+    assert capsys.readouterr().out.splitlines() == [
+        "1 worker(s): 100 tokens/s, 3 rounds",
+        "2 worker(s): 165 tokens/s, 3 rounds",
+        "ratio 1.80 (1.50 to 1.80)",
+        "gradients sent whole: 2.0 MB a step",
+    ]

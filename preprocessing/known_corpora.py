@@ -163,8 +163,7 @@ KNOWN = {
         (
             Remote(
                 "wikitext-103-v1.zip",
-                "https://s3.amazonaws.com/research.metamind.io/wikitext/"
-                "wikitext-103-v1.zip",
+                "https://wikitext.smerity.com/wikitext-103-v1.zip",
                 "md5:9ddaacaf6af0710eda8c456decff7832",
             ),
         ),

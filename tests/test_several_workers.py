@@ -179,7 +179,7 @@ def start_two(command):
 def test_two_workers_end_with_the_weights_of_one_though_one_is_killed(
     toy_data, tmp_path
 ):
-    """Losses agree to 1e-5 over 60 steps with dropout, drawn topics, lazy Adam."""
+    """Epoch means agree to 1e-5 over 60 steps with dropout and lazy Adam."""
     run, alone = tmp_path / "RUN", tmp_path / "ALONE"
     one = toy.train_command(toy_data, alone, settings=LOOP)
     apart = subprocess.Popen(one, env=ENVIRONMENT, stdout=subprocess.DEVNULL)

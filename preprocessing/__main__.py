@@ -11,6 +11,7 @@ import sys
 
 from preprocessing.arguments import (
     corpus_of,
+    map_of,
     parse,
     refuse_own_input,
     settings_of,
@@ -18,13 +19,14 @@ from preprocessing.arguments import (
 from preprocessing.checks import verify
 from preprocessing.errors import InputError, errors_reported
 from preprocessing.pipeline import preprocess
+from preprocessing.runners import without_runner
 from preprocessing.table import table
 
 
 def main(arguments: list[str]) -> int:
     """Run the command; the exit status is 2 for bad input, 130 if interrupted."""
     options = parse(arguments)
-    command = shlex.join(["python", "-m", "preprocessing", *arguments])
+    command = ["python", "-m", "preprocessing", *without_runner(arguments)]
     try:
         if options.verify:
             print(f"{options.verify}: as it was made, {verify(options.verify)}")
@@ -34,9 +36,9 @@ def main(arguments: list[str]) -> int:
             corpus_of(options),
             settings_of(options),
             options.out,
-            command,
+            shlex.join(command),
             options.force,
-            options.processes,
+            map_of(options),
         )
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)

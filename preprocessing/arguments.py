@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable
+from functools import partial
 from math import isclose
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from preprocessing.errors import InputError, add_debug
 from preprocessing.fetching import CACHE, MIRROR
 from preprocessing.known_corpora import KNOWN, known_corpus
 from preprocessing.numbers import LARGEST, whole_number
+from preprocessing.parallel import Map, ordered_map
 from preprocessing.pipeline import Settings
+from preprocessing.runners import add_runner, on_runner
 from preprocessing.sources import FORMATS, Fields
 from preprocessing.splits import DEFAULT_FRACTIONS
 from preprocessing.thresholds import ENOUGH_TOPIC_WORDS, LEAST, MOST_UNKNOWN
@@ -133,6 +136,13 @@ def settings_of(options: argparse.Namespace) -> Settings:
         context=options.context,
         context_words=options.context_words,
     )
+
+
+def map_of(options: argparse.Namespace) -> Map:
+    """Where the options say that the corpus is tokenized."""
+    if options.runner is not None:
+        return on_runner(options.runner)
+    return partial(ordered_map, processes=options.processes)
 
 
 def refuse_own_input(options: argparse.Namespace) -> None:
@@ -338,3 +348,4 @@ def _add_run(group: argparse._ArgumentGroup) -> None:
     )
     most = whole_number(1, MOST_PROCESSES)
     add("--processes", type=most, default=cores, metavar="N", help=purpose)
+    add_runner(group)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from preprocessing.parallel import chunks, ordered_map
+from preprocessing.parallel import Map, chunks
 
 CHUNK = (
     64  # documents that a process tokenizes at a time; the result is always the same
@@ -33,41 +33,44 @@ class Arrays(NamedTuple):
 
 
 class _Chunk(NamedTuple):
-    types: list[str]
+    types: np.ndarray  # uint8: UTF-8, a type a line
     tokens: np.ndarray  # indices of types
-    sentence_lengths: list[int]
-    document_lengths: list[int]  # in sentences
+    sentence_lengths: np.ndarray
+    document_lengths: np.ndarray  # in sentences
 
 
 def tokenize_all(
     documents: Iterable[str],
     sentences: Callable[[str], list[list[str]]],
     file: Path,
-    processes: int,
+    mapped: Map,
 ) -> tuple[list[str], Arrays]:
     """Types in the order in which they turn up, and arrays of their indices.
 
     The tokens stay in `file`, mapped into memory.
     """
     index: dict[str, int] = {}
-    sentence_lengths, document_lengths = [0], [0]
-    work = partial(_tokenize_chunk, sentences)
+    sentence_lengths, document_lengths = [[0]], [[0]]
+    work = partial(tokenize_chunk, sentences)
     with file.open("wb") as output:
-        for chunk in ordered_map(work, chunks(documents, CHUNK), processes):
-            ids = [index.setdefault(word, len(index)) for word in chunk.types]
+        for arrays in mapped(work, chunks(documents, CHUNK)):
+            chunk = _Chunk(**arrays)
+            types = bytes(chunk.types).decode().split("\n")[:-1]
+            ids = [index.setdefault(word, len(index)) for word in types]
             np.array(ids, dtype=np.int32)[chunk.tokens].tofile(output)
-            sentence_lengths += chunk.sentence_lengths
-            document_lengths += chunk.document_lengths
+            sentence_lengths.append(chunk.sentence_lengths)
+            document_lengths.append(chunk.document_lengths)
     offsets = (
-        np.cumsum(lengths, dtype=np.int64)
+        np.cumsum(np.concatenate(lengths), dtype=np.int64)
         for lengths in (sentence_lengths, document_lengths)
     )
     return list(index), Arrays(_map(file), *offsets)
 
 
-def _tokenize_chunk(
+def tokenize_chunk(
     sentences: Callable[[str], list[list[str]]], documents: list[str]
-) -> _Chunk:
+) -> dict[str, np.ndarray]:
+    """Some documents as the arrays of a `_Chunk`."""
     index: dict[str, int] = {}
     tokens, sentence_lengths, document_lengths = [], [], []
     for document in documents:
@@ -76,8 +79,10 @@ def _tokenize_chunk(
         for sentence in tokenized:
             sentence_lengths.append(len(sentence))
             tokens.extend(index.setdefault(word, len(index)) for word in sentence)
-    tokens = np.array(tokens, dtype=np.int32)
-    return _Chunk(list(index), tokens, sentence_lengths, document_lengths)
+    types = "".join(f"{word}\n" for word in index).encode()  # a word has no white space
+    numbers = (tokens, sentence_lengths, document_lengths)
+    numbers = (np.array(values, dtype=np.int32) for values in numbers)
+    return _Chunk(np.frombuffer(types, np.uint8), *numbers)._asdict()
 
 
 def _map(file: Path) -> np.ndarray:

@@ -1,4 +1,7 @@
-"""A map over processes: ordered, and never far ahead of whoever takes the results."""
+"""A map over processes: ordered, and never far ahead of whoever takes the results.
+
+`preprocessing.beam` has one over machines.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,14 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from itertools import islice
+from itertools import chain, islice
 from multiprocessing import get_context, parent_process
 from typing import TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+# `map` over items in order; what it is given must be importable.
+Map = Callable[[Callable[[Item], Result], Iterable[Item]], Iterator[Result]]
 
 
 def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
@@ -26,7 +31,10 @@ def ordered_map(
     function: Callable[[Item], Result], items: Iterable[Item], processes: int
 ) -> Iterator[Result]:
     """`map`, on several processes; `function` and `items` must be importable."""
-    if processes == 1:
+    items = iter(items)
+    first = list(islice(items, processes))
+    processes, items = len(first), chain(first, items)
+    if processes <= 1:
         yield from map(function, items)
         return
     context = get_context("spawn")

@@ -14,7 +14,7 @@ import numpy as np
 from tqdm import tqdm
 
 from preprocessing.advice import refuse_no_topics, warnings, without_tabs
-from preprocessing.collect import CHUNK, Arrays, select, tokenize_all
+from preprocessing.collect import Arrays, select, tokenize_all
 from preprocessing.corpora import Corpus
 from preprocessing.encode import (
     counted,
@@ -26,6 +26,7 @@ from preprocessing.encode import (
 )
 from preprocessing.folders import new_folder
 from preprocessing.marks import Marks, save_marks
+from preprocessing.parallel import Map
 from preprocessing.sources import Document, split_tdlm
 from preprocessing.splits import DEFAULT_FRACTIONS, assign
 from preprocessing.texts import held_out, save_texts
@@ -53,9 +54,12 @@ def preprocess(
     out: Path,
     command: str = "",
     force: bool = False,
-    processes: int = 1,
+    mapped: Map = map,
 ) -> dict:
-    """Write the DATA directory `out` and return its meta.json; InputError if bad."""
+    """Write the DATA directory `out` and return its meta.json; InputError if bad.
+
+    mapped: what tokenizes parts of the corpus; the result does not depend on it.
+    """
     with new_folder(out, force) as folder:
         sizes, marks = _survey(corpus)
         splits = assign(
@@ -65,9 +69,7 @@ def preprocess(
             settings.seed,
             settings.valid_from_train,
         )
-        types, arrays, rows = _tokenize(
-            corpus, splits, folder / "tokens.tmp", processes
-        )
+        types, arrays, rows = _tokenize(corpus, splits, folder / "tokens.tmp", mapped)
         train = select(arrays, rows["train"])
         vocabulary, settings = _vocabulary(corpus, types, train, settings)
         vocabulary.save(folder)
@@ -95,14 +97,13 @@ def _survey(corpus: Corpus) -> tuple[dict[str, int], Marks]:
 
 
 def _tokenize(
-    corpus: Corpus, splits: dict[str, np.ndarray], file: Path, processes: int
+    corpus: Corpus, splits: dict[str, np.ndarray], file: Path, mapped: Map
 ) -> tuple[list[str], Arrays, dict[str, np.ndarray]]:
     """Types, arrays of the documents of any split, and the rows of each split."""
     wanted = np.sort(np.concatenate(list(splits.values())))
     texts = (document.text for document in _pick(_documents(corpus), wanted))
     texts = _progress(texts, "tokenizing", len(wanted))
-    processes = min(processes, -(-len(wanted) // CHUNK))
-    types, arrays = tokenize_all(texts, corpus.sentences, file, processes)
+    types, arrays = tokenize_all(texts, corpus.sentences, file, mapped)
     rows = {name: np.searchsorted(wanted, numbers) for name, numbers in splits.items()}
     return types, arrays, rows
 

@@ -21,17 +21,20 @@ def read_reference(
     document in `field`; any other file is a document a line. Raises InputError for a
     file that is missing or damaged.
     """
-    parts = (_documents(Path(path), field) for path in paths)
-    documents = itertools.chain.from_iterable(parts)
-    for tokenized in ordered_map(_tokenize, chunks(documents, CHUNK), processes):
+    documents = chunks(reference_texts(paths, field), CHUNK)
+    for tokenized in ordered_map(tokens_of, documents, processes):
         yield from tokenized
 
 
-def _documents(path: Path, field: str) -> Iterator[str]:
-    kind = "jsonl" if ".jsonl" in path.suffixes else "text"
-    return (document.text for document in FORMATS[kind].read(path, Fields(field)))
+def reference_texts(paths: Iterable[str | Path], field: str = "text") -> Iterator[str]:
+    """Yield the documents of such files as they are."""
+    for path in map(Path, paths):
+        kind = "jsonl" if ".jsonl" in path.suffixes else "text"
+        for document in FORMATS[kind].read(path, Fields(field)):
+            yield document.text
 
 
-def _tokenize(documents: list[str]) -> list[list[str]]:
+def tokens_of(documents: list[str]) -> list[list[str]]:
+    """Return each document's tokens, its sentences joined."""
     sentences = FORMATS["text"].sentences
     return [list(itertools.chain(*sentences(text))) for text in documents]

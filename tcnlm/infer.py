@@ -9,7 +9,9 @@ keeps its row; its proportions are empty, for there is nothing to infer them fro
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from tqdm import tqdm
@@ -17,8 +19,10 @@ from tqdm import tqdm
 from preprocessing.corpora import read_files
 from preprocessing.errors import InputError, add_debug, errors_reported
 from preprocessing.parallel import chunks
+from preprocessing.runners import add_runner, on_runner
 from preprocessing.sources import FORMATS, Document, Fields
 from tcnlm.evaluation.inferred import Table
+from tcnlm.evaluation.reading import Reading, read_texts
 from tcnlm.process import keep_memory
 from tcnlm.rows import check_writable, row_writer
 from tcnlm.run import BATCH, Run
@@ -28,11 +32,10 @@ def main(options: argparse.Namespace) -> None:
     """Infer as the options say, write the tables and print a summary."""
     keep_memory()
     check(options)
-    run, format_ = Run(options.run), FORMATS[format_of(options)]
+    run = Run(options.run)
     table = Table(run.reader.vectors_of, bool(options.id), bool(options.label))
     with row_writer(options.out) as write:
-        for documents in chunks(documents_of(options), BATCH):
-            reading = run.reader([format_.sentences(d.text) for d in documents])
+        for documents, reading in readings(options, run):
             for row in table.rows(documents, reading):
                 write(row)
         if not table.every.documents:
@@ -44,6 +47,33 @@ def main(options: argparse.Namespace) -> None:
             for row in table.label_rows():
                 write(row)
         print(f"written to {options.by_label}")
+
+
+def readings(
+    options: argparse.Namespace, run: Run
+) -> Iterator[tuple[list[Document], Reading]]:
+    """Yield documents, their texts gone, and what the model makes of them."""
+    waiting: deque[list[Document]] = deque()
+
+    def texts() -> Iterator[list[str]]:
+        for documents in chunks(documents_of(options), BATCH):
+            waiting.append([document._replace(text="") for document in documents])
+            yield [document.text for document in documents]
+
+    for reading in _read(options, run, texts()):
+        yield waiting.popleft(), reading
+
+
+def _read(
+    options: argparse.Namespace, run: Run, texts: Iterable[list[str]]
+) -> Iterator[Reading]:
+    sentences = FORMATS[format_of(options)].sentences
+    if options.runner is None:
+        return map(partial(read_texts, run.reader, sentences), texts)
+    # Here, since it is an option.
+    from tcnlm.evaluation.on_beam import read_on
+
+    return read_on(on_runner(options.runner), options.run, sentences, texts)
 
 
 def check(options: argparse.Namespace) -> None:
@@ -97,6 +127,7 @@ def parser() -> argparse.ArgumentParser:
     add("--id", metavar="NAME", help="jsonl: the field of a document's name")
     add("--headers", choices=("keep", "drop"), default="keep", help=headers)
     add("--by-label", metavar="FILE", type=Path, help=by_label)
+    add_runner(parsed)
     add_debug(parsed)
     return parsed
 

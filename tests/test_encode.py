@@ -134,7 +134,7 @@ def test_no_document_selected_is_no_token():
 
 def test_types_are_numbered_as_they_turn_up(tmp_path):
     lines = ["b a\tb", "", "c a"]
-    types, arrays = tokenize_all(lines, split_tdlm, tmp_path / "tokens", 1)
+    types, arrays = tokenize_all(lines, split_tdlm, tmp_path / "tokens", map)
     assert types == ["b", "a", "c"]
     assert [a.tolist() for a in arrays] == [
         [0, 1, 0, 2, 1],

@@ -10,6 +10,7 @@ from typing import Any
 
 from preprocessing.errors import InputError, add_debug, errors_reported
 from preprocessing.numbers import LARGEST, whole_number
+from preprocessing.runners import add_runner, on_runner
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.coherence import NEVER, TOPS, WINDOW, measure, protocol, save_counts
 from tcnlm.coherence.reference import Reference
@@ -26,7 +27,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser().parse_args(arguments)
     _check_together(options)
     reference = Reference(
-        tuple(options.reference), options.field, os.cpu_count() or 1, options.counts
+        tuple(options.reference),
+        options.field,
+        os.cpu_count() or 1,
+        options.counts,
+        runner=None if options.runner is None else on_runner(options.runner),
     )
     lists = [_topics(path, max(options.top)) for path in options.topics]
     words = scored_words(lists, options.top)
@@ -77,6 +82,7 @@ def parser() -> argparse.ArgumentParser:
     vocabulary = "with --save-counts: count the topic words of this DATA folder too"
     add("--vocabulary", metavar="DATA", type=Path, help=vocabulary)
     add("--json", metavar="FILE", type=Path, help="write all figures here")
+    add_runner(parsed)
     add_debug(parsed)
     return parsed
 
@@ -85,6 +91,8 @@ def _check_together(options: argparse.Namespace) -> None:
     """Refuse what cannot be done before hours of counting."""
     if options.counts and (options.c_npmi or options.save_counts):
         raise InputError("--c-npmi and --save-counts need the text: give --reference")
+    if options.runner is not None and (options.counts or options.c_npmi):
+        raise InputError("--runner counts --reference, and not for --c-npmi")
     if options.vocabulary and not options.save_counts:
         raise InputError("--vocabulary says what to keep: give --save-counts too")
     for path in filter(None, (options.save_counts, options.json)):

@@ -6,6 +6,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -22,8 +23,13 @@ _NOT_COUNTS += (MemoryError, zipfile.BadZipFile, zlib.error)
 
 def save_counts(path: Path, counts: WindowCounts) -> None:
     """Write window counts of words (strings) as arrays that NumPy can open."""
+    write_arrays(path, as_arrays(counts))
+
+
+def as_arrays(counts: WindowCounts) -> dict[str, Any]:
+    """Return what is written of window counts."""
     pairs = counts.pairs
-    arrays = {
+    return {
         "format_version": FORMAT_VERSION,
         "reference": counts.reference,
         "words": np.array(counts.words, dtype=np.str_),
@@ -32,7 +38,6 @@ def save_counts(path: Path, counts: WindowCounts) -> None:
         "indices": _narrow(pairs.indices),
         "data": _narrow(pairs.data),
     }
-    write_arrays(path, arrays)
 
 
 def load_counts(
@@ -65,7 +70,7 @@ def _read(path: Path) -> WindowCounts:
         with path.open("rb") as file:
             arrays = np.load(file, allow_pickle=False)
             _check_version(path, int(arrays["format_version"]))
-            return _window_counts(arrays)
+            return from_arrays(arrays)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except InputError:
@@ -85,7 +90,7 @@ def _check_version(path: Path, version: int) -> None:
         )
 
 
-def _window_counts(arrays: Mapping[str, np.ndarray]) -> WindowCounts:
+def from_arrays(arrays: Mapping[str, np.ndarray]) -> WindowCounts:
     """Return the counts; ValueError where no text can have them."""
     words = tuple(arrays["words"].tolist())
     parts = [_whole(arrays[name]) for name in ("data", "indices", "indptr")]

@@ -6,13 +6,16 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
 from preprocessing.errors import InputError
-from preprocessing.reference_text import read_reference
+from preprocessing.reference_text import read_reference, reference_texts
 from tcnlm.coherence import WINDOW, WindowCounts, count_windows, load_counts
+
+if TYPE_CHECKING:
+    from preprocessing.beam import Beam
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,7 @@ class Reference:
     processes: int = 1
     counts: Path | None = None  # window counts made earlier, in place of any text
     counted: WindowCounts | None = None  # the same in memory
+    runner: Beam | None = None  # that files are counted on, in place of processes
 
     def __post_init__(self):
         for path in (*self.files, *filter(None, [self.counts])):
@@ -41,8 +45,15 @@ class Reference:
             return self.counted
         if self.counts:
             return load_counts(self.counts, words, window)
+        described = self.description(dataset)
+        if self.runner:
+            # Here, since it is an option.
+            from tcnlm.coherence.on_beam import count_on
+
+            texts = reference_texts(self.files, self.field)
+            return count_on(self.runner, texts, words, window, described)
         documents = self.documents_with_progress("counting windows", dataset)
-        return count_windows(documents, words, window, self.description(dataset))
+        return count_windows(documents, words, window, described)
 
     def counted_for(self, words: Iterable[str]) -> Reference:
         """Return a reference whose files, if it has any, have been counted already.

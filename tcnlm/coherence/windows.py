@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -28,6 +28,14 @@ class WindowCounts:
     documents: int
     tokens: int
     reference: str = ""  # what was counted
+
+    def __add__(self, other: WindowCounts) -> WindowCounts:
+        """Return the counts of both texts; the same words and window are counted."""
+        sums = {
+            name: getattr(self, name) + getattr(other, name)
+            for name in ("pairs", "windows", "documents", "tokens")
+        }
+        return replace(self, **sums)
 
     @cached_property
     def index(self) -> dict[Hashable, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,3 +81,10 @@ class Reader:
         for chosen in rows.order(BATCH, None, 0):
             units[rows.documents_of(chosen)] = features(rows.batch(chosen))
         return units
+
+
+def read_texts(
+    reader: Reader, sentences: Callable[[str], Tokens], texts: Sequence[str]
+) -> Reading:
+    """Read raw documents, of which `sentences` makes tokens."""
+    return reader([sentences(text) for text in texts])

@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/installed
+OPTIONAL := $(VENV)/optional
 
 .PHONY: demo test lint results environment compatibility
 
@@ -21,7 +22,11 @@ demo: $(INSTALLED)
 	$(RUN) generate.py runs/demo --temperature 0.7 --no-unk
 	@echo "Open runs/demo/report.html in a browser."
 
-test: $(INSTALLED)
+$(OPTIONAL): $(INSTALLED) requirements-optional.txt
+	-$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements-optional.txt
+	@touch $@
+
+test: $(OPTIONAL)
 	$(RUN) -m pytest -n auto --maxprocesses 4
 
 # What the demo's SavedModel answers here, and under the newest TensorFlow.

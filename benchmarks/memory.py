@@ -18,7 +18,7 @@ from tcnlm.process import keep_memory, make_reproducible
 from tcnlm.training.settings import Training
 from tcnlm.training.trainer import Trainer
 
-STATUS = Path("/proc/self/status")
+PROCESSES = Path("/proc")
 
 
 class Peak(NamedTuple):
@@ -44,7 +44,7 @@ def peak_memory(
 def _train(
     data: Path, name: str, settings: dict[str, Any], steps: int, batch_size: int
 ) -> Peak:
-    before, loop = _peak(), Training(batch_size=batch_size)
+    before, loop = peak(), Training(batch_size=batch_size)
     keep_memory()
     make_reproducible(seed=1)
     dataset = Dataset(data)
@@ -56,9 +56,10 @@ def _train(
             trainer.step(batch)
         trainer.checkpoints.save(steps, asdict(trainer.state))
         score(model, trainer.rows["valid"], loop.batch_size)
-    return Peak(before, _peak())
+    return Peak(before, peak())
 
 
-def _peak() -> float:
-    """Return this program's peak; getrusage's may be that of what started it."""
-    return int(re.search(r"VmHWM:\s+(\d+) kB", STATUS.read_text())[1]) / 1024
+def peak(process: int | str = "self") -> float:
+    """Return a process's peak in MB; getrusage's may be that of what started it."""
+    status = (PROCESSES / str(process) / "status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1024

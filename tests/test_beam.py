@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ import pytest
 import tiny
 import toy
 
+from benchmarks import beam as benchmark
 from preprocessing import __main__ as preprocessing
 from preprocessing import collect, runners
 from preprocessing.errors import InputError
@@ -146,6 +148,17 @@ def test_an_error_of_a_worker_reaches_the_caller_and_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_benchmark_tells_the_peaks_of_launcher_and_workers(
+    corpus, monkeypatch, capsys
+):
+    work = {"preprocessing": benchmark.WORK["preprocessing"] + " --topic-min-count 2"}
+    monkeypatch.setattr(benchmark, "WORK", work)
+    benchmark.main(benchmark.parser().parse_args([str(corpus), "--copies", "3"]))
+    said = capsys.readouterr()[0]
+    peaks = r"launcher ([1-9]\d+) MB, a worker at most ([1-9]\d+) MB"
+    assert re.search(rf"preprocessing, 270 documents: \d+ s; {peaks}", said)
+
+
 # What is refused
 
 
@@ -190,6 +203,6 @@ def test_without_beam_one_line_says_what_to_install_and_all_else_works(tmp_path)
 
 
 def test_the_package_that_is_named_is_the_one_tried_here():
-    for file in "pyproject.toml", "requirements-dev.txt":
+    for file in "pyproject.toml", "requirements-optional.txt":
         assert PACKAGE in (toy.ROOT / file).read_text()
     assert f"apache-beam=={beam.__version__}" == runners.PACKAGE

@@ -13,6 +13,7 @@ import pytest
 import tensorflow as tf
 import toy
 from helpers import read_history
+from tensorflow.core.util import event_pb2
 from trained import ENVIRONMENT, last_checkpoint, weights_of
 
 from preprocessing.errors import InputError
@@ -176,23 +177,43 @@ def start_two(command):
     return processes
 
 
-def test_two_workers_end_with_the_weights_of_one_though_one_is_killed(
+def kill_when_at(step, run, victim, survivor):
+    """Kill a worker once there is a checkpoint; return what the other says of it."""
+    while survivor.poll() is None and not list(run.glob(f"checkpoints/{step:08}*")):
+        time.sleep(0.005)
+    os.kill(victim.pid, signal.SIGKILL)
+    _, error = survivor.communicate(timeout=200)
+    victim.communicate()
+    assert survivor.returncode == 2
+    assert "Traceback" not in error
+    return error
+
+
+def step_losses(run):
+    """Return the steps and losses that TensorBoard has of a training, as they came."""
+    losses = []
+    for file in sorted(map(str, (run / "tensorboard").iterdir())):
+        for record in tf.data.TFRecordDataset(file):
+            event = event_pb2.Event.FromString(record.numpy())
+            for value in event.summary.value:
+                if value.tag == "train/loss":
+                    losses.append((event.step, float(tf.make_ndarray(value.tensor))))
+    return losses
+
+
+def test_two_workers_take_the_steps_of_one_though_both_are_killed_in_turn(
     toy_data, tmp_path
 ):
-    """Epoch means agree to 1e-5 over 60 steps with dropout and lazy Adam."""
+    """Losses of single steps agree to 1e-5, with dropout and lazy Adam."""
     run, alone = tmp_path / "RUN", tmp_path / "ALONE"
-    one = toy.train_command(toy_data, alone, settings=LOOP)
+    every_step = (*LOOP[:-1], "checkpoint_steps=1")  # so that it reports each
+    one = toy.train_command(toy_data, alone, settings=every_step)
     apart = subprocess.Popen(one, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
     command = toy.train_command(toy_data, run, settings=LOOP)
     chief, other = start_two(command)
-    while chief.poll() is None and not (run / "checkpoints/00000006").exists():
-        time.sleep(0.005)
-    os.kill(other.pid, signal.SIGKILL)
-    _, error = chief.communicate(timeout=200)
-    assert chief.returncode == 2
-    assert "another worker has ended" in error
-    assert "Traceback" not in error
-    other.communicate()
+    assert "another worker has ended" in kill_when_at(6, run, other, chief)
+    chief, other = start_two(command)
+    assert "another worker has ended" in kill_when_at(12, run, chief, other)
     step = int(last_checkpoint(run).name)
     chief, other = start_two(command)
     said, error = chief.communicate(timeout=200)
@@ -200,6 +221,10 @@ def test_two_workers_end_with_the_weights_of_one_though_one_is_killed(
     assert f"going on from step {step}" in said
     assert other.communicate()[0] == ""
     assert apart.wait() == 0
+    expected, losses = dict(step_losses(alone)), step_losses(run)
+    assert len({step for step, _ in losses}) >= 50
+    for step, loss in losses:
+        assert loss == pytest.approx(expected[step], rel=1e-5), step
     ours, theirs = (read_history(each).drop(columns="seconds") for each in (run, alone))
     pd.testing.assert_frame_equal(ours, theirs, rtol=1e-5)
     for name, value in weights_of(run).items():

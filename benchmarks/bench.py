@@ -25,6 +25,7 @@ from benchmarks.systems import (
     configure,
     make_model,
 )
+from benchmarks.torch_lstm import Torch
 from tcnlm.data.batching import Batch
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import Sequences
@@ -102,6 +103,11 @@ class Bench:
         size = config.units, config.embedding_size
         return Keras(len(self.vocabulary), *size, batches)
 
+    def torch(self, settings: dict[str, Any]) -> Torch:
+        """Return PyTorch's LSTM of our LSTM's sizes."""
+        config, clip_norm = configure("lstm", settings), Training().clip_norm
+        return Torch(len(self.vocabulary), config, clip_norm, self.batches)
+
     @cached_property
     def sizes(self) -> floor.Sizes:
         """Those of TCNLM small."""
@@ -150,6 +156,7 @@ SYSTEMS: dict[str, Callable[[Bench], Any]] = {
     "tcnlm": lambda b: b.ours("tcnlm", b.scale.small),
     "tcnlm, full softmax": lambda b: b.ours("tcnlm", {**b.scale.small, "cutoffs": ()}),
     "lstm": lambda b: b.ours("lstm", b.scale.small),
+    "torch": lambda b: b.torch(b.scale.small),
     "keras": lambda b: b.keras(b.scale.small, b.plain_batches),
     "keras, our batches": lambda b: b.keras(b.scale.small, b.batches),
     "products": lambda b: Products(floor.products(b.training)),

@@ -29,6 +29,7 @@ from benchmarks import floor
 from benchmarks.bench import QUARTERS, SEED, Bench, Scale
 from benchmarks.synthetic import write_data
 from benchmarks.systems import Products, count_targets, sweep_rate
+from benchmarks.torch_lstm import INSTALLED
 from tcnlm.process import keep_memory, make_reproducible
 
 
@@ -104,6 +105,13 @@ ROWS = {
         "at most 2 x",
         partial(time_ratio, a="tcnlm", b="lstm"),
         ("tcnlm", "lstm"),
+    ),
+    "torch": Row(
+        "our LSTM small against PyTorch's, the same adaptive softmax, tokens/s",
+        "at least 1.25 x",
+        lambda b: f"{b.faster('lstm', 'torch'):.2f} x "
+        f"({b.tokens('lstm'):,.0f} and {b.tokens('torch'):,.0f} tokens/s)",
+        ("lstm", "torch"),
     ),
     "keras-100": Row(
         "TCNLM of Table 6 against a plain Keras LSTM of that size, tokens/s",
@@ -184,7 +192,9 @@ def print_floor(bench: Bench) -> None:
 
 def run(bench: Bench, names: Iterable[str]) -> None:
     """Measure and print the floor and the rows with these names."""
-    rows = [ROWS[name] for name in names]
+    rows = [ROWS[name] for name in names if name != "torch" or INSTALLED]
+    if "torch" in names and not INSTALLED:
+        print("without PyTorch's row: pip install torch")
     bench.measure(dict.fromkeys(name for row in rows for name in row.systems))
     print_floor(bench)
     print("| measure | measured | goal |\n|---|---|---|")

@@ -150,6 +150,7 @@ def test_every_row_is_printed(data, tmp_path, monkeypatch, capsys):
     instant = {name: lambda _: Instant() for name in bench.SYSTEMS}
     monkeypatch.setattr(bench, "SYSTEMS", instant)
     monkeypatch.setattr(bench, "peak_memory", lambda *_: Peak(100.0, 900.0))
+    monkeypatch.setattr(train_step, "INSTALLED", True)
     train_step.run(bench.Bench(data, TOY, 1, tmp_path), train_step.ROWS)
     printed = capsys.readouterr().out
     for row in train_step.ROWS.values():
@@ -158,6 +159,26 @@ def test_every_row_is_printed(data, tmp_path, monkeypatch, capsys):
     step = floor.training_step(floor.Sizes(), floor.Load(1, 1, 1, (1, 1)))
     for part in step:
         assert re.search(f"^{part.name} ", printed, re.MULTILINE)
+
+
+def test_without_pytorch_its_row_is_left_out_and_the_line_says_so(
+    data, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(train_step, "INSTALLED", False)
+    train_step.run(bench.Bench(data, TOY, 1, tmp_path), ["torch", "padding"])
+    printed = capsys.readouterr().out
+    assert "without PyTorch's row: pip install torch" in printed
+    assert train_step.ROWS["torch"].measure not in printed
+
+
+def test_the_lstm_of_pytorch_has_the_sizes_of_ours_and_takes_steps(data, tmp_path):
+    pytest.importorskip("torch")
+    made = bench.Bench(data, TOY, 1, tmp_path)
+    theirs, ours = made.torch(TOY.small), made.ours("lstm", TOY.small)
+    before = [weight.detach().clone() for weight in theirs.weights]
+    assert theirs.targets == ours.targets
+    assert theirs() > 0
+    assert not any((a == b).all() for a, b in zip(before, theirs.weights))
 
 
 def test_rates_of_several_runs_are_written_the_highest_first(

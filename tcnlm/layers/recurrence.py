@@ -17,16 +17,18 @@ from tcnlm.layers.lstm import GATES, update
 ACTIVATIONS = {"tanh": tf.tanh, "sigmoid": tf.sigmoid}
 
 
-def _tanh_slope(value: tf.Tensor) -> tf.Tensor:
+def tanh_slope(value: tf.Tensor) -> tf.Tensor:
+    """Return the slope of tanh where it is `value`."""
     return 1.0 - value * value
 
 
-def _sigmoid_slope(value: tf.Tensor) -> tf.Tensor:
+def sigmoid_slope(value: tf.Tensor) -> tf.Tensor:
+    """Return the slope of the sigmoid where it is `value`."""
     return value * (1.0 - value)
 
 
 # Slopes of the activations, from what they return.
-_SLOPES = {"tanh": _tanh_slope, "sigmoid": _sigmoid_slope}
+_SLOPES = {"tanh": tanh_slope, "sigmoid": sigmoid_slope}
 
 
 class _Trace(NamedTuple):
@@ -82,11 +84,11 @@ def _forward(gates, topic_factors, Ua, Uc, h, c, candidate) -> _Trace:
         activated = activate(gates[m] + recurrent, candidate)
         _, (h, c) = update(tf.unstack(activated, GATES), c)
         values = _Trace(h, c, activated, reduced)
-        return m + 1, h, c, _write(arrays, m, values)
+        return m + 1, h, c, write(arrays, m, values)
 
     steps = tf.shape(gates)[0]
     arrays = _Trace(*(tf.TensorArray(h.dtype, steps) for _ in _Trace._fields))
-    arrays = _loop(steps, body, (0, h, c, arrays))[-1]
+    arrays = loop(steps, body, (0, h, c, arrays))[-1]
     return _Trace(*(array.stack() for array in arrays))
 
 
@@ -104,11 +106,11 @@ def _backward(trace, ends, topic_factors, Ua, Uc, h, c, candidate) -> tuple[Any,
         )  # fmt: skip
         d_weighted = _side_by_side(tf.matmul(d_gates, Ua, transpose_b=True))
         d_h = tf.matmul(d_weighted * topic_factors, Uc, transpose_b=True)
-        return n + 1, d_h, d_c, _write(arrays, m, (d_gates, d_weighted))
+        return n + 1, d_h, d_c, write(arrays, m, (d_gates, d_weighted))
 
     arrays = tuple(tf.TensorArray(h.dtype, steps) for _ in range(2))
     start = (0, tf.zeros_like(h), d_c, arrays)
-    _, d_h, d_c, arrays = _loop(steps, body, start)
+    _, d_h, d_c, arrays = loop(steps, body, start)
     d_gates, d_weighted = (array.stack() for array in arrays)
     weighted = by_gate(_rows(trace.reduced * topic_factors))
     d_Ua = tf.matmul(weighted, _gates_first(d_gates), transpose_a=True)
@@ -122,21 +124,23 @@ def _step_gradient(activated, c, before, d_h, d_c, candidate):
     """Return the gradients of one step's pre-activations [4, B, H] and former c."""
     i, f, o, new = tf.unstack(activated, GATES)
     squashed = tf.tanh(c)
-    d_c += d_h * o * _tanh_slope(squashed)
+    d_c += d_h * o * tanh_slope(squashed)
     d_gates = [
-        d_c * new * _sigmoid_slope(i),
-        d_c * before * _sigmoid_slope(f),
-        d_h * squashed * _sigmoid_slope(o),
+        d_c * new * sigmoid_slope(i),
+        d_c * before * sigmoid_slope(f),
+        d_h * squashed * sigmoid_slope(o),
         d_c * i * _SLOPES[candidate](new),
     ]
     return tf.stack(d_gates), d_c * f
 
 
-def _loop(steps, body, start):
+def loop(steps: tf.Tensor, body: Any, start: Any) -> Any:
+    """Return what is left of `start`, a counter ahead, after so many steps."""
     return tf.while_loop(lambda m, *_: m < steps, body, start, maximum_iterations=steps)
 
 
-def _write(arrays, m, values):
+def write(arrays: Any, m: tf.Tensor, values: Any) -> Any:
+    """Write a step's values, one into each array."""
     written = (array.write(m, value) for array, value in zip(arrays, values))
     return type(arrays)(*written) if isinstance(arrays, _Trace) else tuple(written)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tcnlm.layers.plain_lstm import PlainLSTM
+from tcnlm.layers.plain_lstm import LSTM
 
 SHAPE, UNITS = (3, 5, 4), 6  # sentences, words, numbers a word
 
@@ -32,20 +32,18 @@ def results(kind, with_start, mask=None):
 
 @pytest.mark.parametrize("with_start", [False, True])
 def test_outputs_state_and_every_gradient_are_those_of_keras(with_start):
-    ours, theirs = (
-        results(kind, with_start) for kind in (PlainLSTM, tf.keras.layers.LSTM)
-    )
+    ours, theirs = (results(kind, with_start) for kind in (LSTM, tf.keras.layers.LSTM))
     for found, expected in zip(ours, theirs):
         np.testing.assert_allclose(found, expected, rtol=2e-4, atol=1e-5)
 
 
 def test_with_a_mask_it_keeps_the_state_after_the_last_real_word_as_keras_does():
     mask = tf.sequence_mask([5, 2, 3], SHAPE[1])
-    ours, theirs = (results(k, True, mask) for k in (PlainLSTM, tf.keras.layers.LSTM))
+    ours, theirs = (results(k, True, mask) for k in (LSTM, tf.keras.layers.LSTM))
     for found, expected in zip(ours, theirs):
         np.testing.assert_allclose(found, expected, rtol=2e-4, atol=1e-5)
 
 
 def test_without_its_states_it_returns_the_outputs_alone():
-    outputs = PlainLSTM(UNITS, return_sequences=True)(tf.ones(SHAPE))
+    outputs = LSTM(UNITS, return_sequences=True)(tf.ones(SHAPE))
     assert outputs.shape == (*SHAPE[:2], UNITS)

@@ -6,6 +6,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tcnlm.layers import plain_lstm
+
 GATES = 3  # z, r and the candidate
 START = (-1.0, 1.0, 0.0)  # of their biases
 
@@ -33,7 +35,7 @@ class CoupledLSTM(tf.keras.layers.Layer):
     def __init__(self, units: int, **kwargs: Any):
         super().__init__(**kwargs)
         self.units = units
-        self.lstm = tf.keras.layers.LSTM(
+        self.lstm = plain_lstm.LSTM(
             units, return_sequences=True, dtype=self.dtype, name="lstm"
         )
 

@@ -13,8 +13,8 @@ import tensorflow as tf
 from tcnlm.layers.recurrence import loop, sigmoid_slope, tanh_slope, write
 
 
-class PlainLSTM(tf.keras.layers.LSTM):
-    """The same layer with the same weights, in less time without a mask.
+class LSTM(tf.keras.layers.LSTM):
+    """The same layer by the same name, under which weights are saved, in less time.
 
     inputs [B, T, E] -> outputs [B, T, H]; with `return_state` also h and c, [B, H]
     each. Keras's default activations and `return_sequences` are taken for granted.

@@ -12,8 +12,8 @@ from preprocessing.errors import InputError
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.windows import Windows
+from tcnlm.layers import plain_lstm
 from tcnlm.layers.carried import CarriedState
-from tcnlm.layers.plain_lstm import PlainLSTM
 from tcnlm.layers.topic_lstm import TopicCompositionalLSTMCell
 from tcnlm.models.base import (
     Terms,
@@ -24,7 +24,7 @@ from tcnlm.models.recurrent import RecurrentLanguageModel
 from tcnlm.settings import Settings, setting
 
 CELLS = {
-    "lstm": PlainLSTM,
+    "lstm": plain_lstm.LSTM,
     "gru": tf.keras.layers.GRU,
     "rnn": tf.keras.layers.SimpleRNN,
 }
@@ -126,7 +126,9 @@ class LSTMLanguageModel(RecurrentLanguageModel):
 
     def make_layer(self, index: int) -> tf.keras.layers.Layer:
         """Return a Keras LSTM; its forget bias starts at one."""
-        return PlainLSTM(self.config.units, return_sequences=True, name=f"lstm_{index}")
+        return plain_lstm.LSTM(
+            self.config.units, return_sequences=True, name=f"lstm_{index}"
+        )
 
     def run_layer(self, layer: Any, inputs: tf.Tensor, context: Any) -> tf.Tensor:
         """Run the layer; there is no context."""

@@ -66,7 +66,7 @@ def test_it_is_known_of_every_model_whether_it_takes_parts():
         if model_class(name).takes_parts
         and isinstance(model_class(name).batching, Sequences)
     }
-    assert takes - {"lda"} == set(TAKE_PARTS)
+    assert takes == set(TAKE_PARTS)
 
 
 @pytest.mark.parametrize("rows", [16, 5, 1])
@@ -109,8 +109,12 @@ def test_the_parts_of_a_batch_are_all_its_rows_once(toy_data):
         ("gbn_rnn", {}),
         ("ntm", {}),
         ("docnade", {}),
+        ("lda", {}),
         ("lstm", {"carry": True}),
+        ("topic_rnn", {"carry": True}),
         ("tcnlm", {"mean_deviation": 1.0}),
+        ("naive_moe", {"mean_deviation": 1.0}),
+        ("neural_topics", {"mean_deviation": 1.0}),
     ],
 )
 def test_what_several_workers_cannot_train_is_refused(name, chosen, toy_data):

@@ -84,6 +84,7 @@ class LDA(DirichletTopics, TopicsAlone):
     Assumed: a variational fit, where the published figures come from Gibbs sampling.
     """
 
+    takes_parts = False  # it is fitted whole, by gensim in one process
     Config = Config
     TINY = {"num_topics": 3, "passes": 2}
 

@@ -20,12 +20,15 @@ class CarriedState(tf.__internal__.tracking.AutoTrackable):
         super().__init__()
         self.nest = tf.nest.map_structure(_variable, like)
 
-    def start(self, fresh: tf.Tensor) -> Any:
-        """Return the states to start from: zero where `fresh` [B] is not."""
+    def start(self, fresh: tf.Tensor, first: Any = 0) -> Any:
+        """Return the states to start from, of rows from `first`: zero where `fresh`.
+
+        fresh: [B], above 0 where a row begins anew.
+        """
         rows = tf.shape(fresh)[0]
 
         def state(variable: tf.Variable) -> tf.Tensor:
-            kept = variable[:rows]
+            kept = variable[first : first + rows]
             missing = [[0, rows - tf.shape(kept)[0]], [0, 0]]
             kept = tf.pad(kept, missing)
             return tf.where(fresh[:, None] > 0, tf.zeros_like(kept), kept)

@@ -192,9 +192,10 @@ class CarryingLanguageModel(LSTMLanguageModel):
         """Return the last outputs [B, T, H] of a batch; keep a carried state."""
         if not self.config.carry:
             return super().read(batch, context, training)
-        start = self.carried.start(batch["fresh"])
+        part = self.part
+        start = self.carried.start(batch["fresh"], part.first if part else 0)
         outputs, after = self.carry_hidden(batch["inputs"], start, training)
-        self.carried.keep(after)
+        self.carried.keep(part.together(tf.nest.flatten(after)) if part else after)
         return outputs
 
     def state_apart(self) -> AbstractContextManager:

@@ -13,7 +13,7 @@ import os
 import shutil
 import tempfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,11 @@ import tensorflow as tf
 
 from preprocessing.errors import InputError
 from tcnlm.data.sequences import Sequences
+from tcnlm.data.windows import Windows
 
 CLUSTER = "TF_CONFIG"
 PART = "part"  # beside a batch's arrays: what `Part` is made of
+ROWS_APART = (Sequences, Windows)  # what workers share out row by row
 _SUM = tf.distribute.ReduceOp.SUM
 
 
@@ -34,9 +36,11 @@ class Part:
 
     numbers [6]: its first row and the number of all, then its own sequences and all,
     its own words and all: losses are means over sequences, `per_word` over words.
+    total: sums tensors over all workers.
     """
 
-    def __init__(self, numbers: tf.Tensor):
+    def __init__(self, numbers: tf.Tensor, total: Callable[[list], list]):
+        self.total = total
         self.first, self.rows = numbers[0], numbers[1]
         of_means = tf.reshape(tf.cast(numbers[2:], tf.float32), [2, 2])
         self.sequences, self.words = tf.unstack(of_means[:, 0] / of_means[:, 1])
@@ -46,6 +50,16 @@ class Part:
         shape = tf.shape(own)
         drawn = draw(tf.concat([[self.rows], shape[1:]], axis=0))
         return drawn[self.first : self.first + shape[0]]
+
+    def together(self, own: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+        """Return [rows, H] of all workers from the rows [B, H] of each."""
+        has_rows = tf.sign(self.sequences)
+
+        def placed(states: tf.Tensor) -> tf.Tensor:
+            after = self.rows - self.first - tf.shape(states)[0]
+            return tf.pad(has_rows * states, [[self.first, after], [0, 0]])
+
+        return self.total([placed(states) for states in own])
 
 
 class Workers:
@@ -122,7 +136,7 @@ class SeveralWorkers(Workers):
     def step(self, model: Any, batch: dict[str, tf.Tensor], optimizer: Any) -> Any:
         """Take one step with this worker's part; return the terms of all."""
         batch = dict(batch)
-        part = model.part = Part(batch.pop(PART))
+        part = model.part = Part(batch.pop(PART), self._sum)
         optimizer.total = lambda gradients: self._sum(gradients, part.sequences)
         terms = model.train_step(batch, optimizer)
         model.part, optimizer.total = None, None
@@ -198,12 +212,12 @@ class SeveralWorkers(Workers):
 
     def check(self, model: Any, same: Mapping[str, Any]) -> None:
         """Refuse what several workers cannot train, or were asked differently."""
-        spread = getattr(model.config, "mean_deviation", 0)
-        if spread or not (model.takes_parts and isinstance(model.batching, Sequences)):
+        takes_parts = model.takes_parts and isinstance(model.batching, ROWS_APART)
+        if getattr(model.config, "mean_deviation", 0) or not takes_parts:
             raise InputError(
-                f"{CLUSTER} names {self.number} workers: they train language models of "
-                "single sentences and neural_topics, without mean_deviation; not "
-                "carry=true, docnade, ntm, lda, gbn_rnn or rgbn_rnn"
+                f"{CLUSTER} names {self.number} workers: they train language models "
+                "and neural_topics, without mean_deviation; not docnade, ntm, lda, "
+                "gbn_rnn or rgbn_rnn"
             )
         own = float(zlib.crc32(json.dumps(same, sort_keys=True).encode()))
         with self._together():

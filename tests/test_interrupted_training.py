@@ -248,3 +248,22 @@ def test_slow_steps_are_taken_one_at_a_time_and_fast_ones_many(toy_data, tmp_pat
         taken[seconds] = trainer._until_due(1000)
     assert taken == {10.0: 1, 0.1: 5, 0.001: 20}
     assert trainer._until_due(7) == 7
+
+
+@pytest.mark.parametrize("model", ["tcnlm", "lstm"])
+def test_steps_are_the_same_bits_however_many_a_call_has(model, toy_data, tmp_path):
+    ends = {}
+    for most in (1, 2, 20):
+        tf.keras.utils.set_random_seed(1)
+        trainer = make_trainer(toy_data, tmp_path / str(most), model, epochs=1)
+        trainer._until_due = lambda end, t=trainer, n=most: min(
+            n, end - t.state.position
+        )
+        [row] = trainer.train().history
+        weights = [w.numpy() for w in trainer.model.trainable_variables]
+        ends[most] = {**row, "seconds": None}, weights
+    row, weights = ends.pop(1)
+    for same_row, same_weights in ends.values():
+        assert same_row == row
+        for ours, theirs in zip(weights, same_weights):
+            np.testing.assert_array_equal(ours, theirs)

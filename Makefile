@@ -40,7 +40,7 @@ compatibility: $(INSTALLED)
 	$(NEWER)/bin/python tools/compatibility.py ask $(SAVED_MODEL) $(NEWER)/newer.json
 	$(RUN) tools/compatibility.py compare $(NEWER)/pinned.json $(NEWER)/newer.json
 
-# The tables of README.md and results/README.md, from results/*.json and published.csv.
+# The tables of README.md and of results/, from their records and published.csv.
 results: $(INSTALLED)
 	$(RUN) tools/results.py
 

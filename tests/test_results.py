@@ -8,7 +8,7 @@ import tiny
 
 from tcnlm.files import json_text
 from tcnlm.report import published
-from tcnlm.report.records import record
+from tcnlm.report.records import LEFT_OUT, record
 from tools import results, tables
 
 FILES = sorted(tables.RESULTS.rglob("*.json"))
@@ -42,7 +42,14 @@ def test_a_record_says_how_to_repeat_the_run(path):
     took_steps = kept["run"]["model"] != "lda"  # it is fitted before any
     assert (kept["history"][-1]["seconds"] > 0) == took_steps
     assert kept["run"]["machine"]
-    assert "documents" not in kept["evaluation"]
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+def test_a_record_has_no_text_of_the_corpus(path):
+    evaluation = json.loads(path.read_text())["evaluation"]
+    assert "documents" not in evaluation
+    for section, left_out in LEFT_OUT.items():
+        assert not set(evaluation.get(section) or {}) & set(left_out)
 
 
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)

@@ -1,4 +1,4 @@
-"""Rebuild the tables of README.md and results/README.md from results/*.json.
+"""Rebuild the tables of README.md and of the pages in results/ from its records.
 
 And draw runs on all of IMDB by epoch: results/imdb/curves.png.
 
@@ -9,6 +9,10 @@ A table stands between `<!-- table NAME -->` and `<!-- end -->`. NAME is one of
     named FILE FILE...        what was measured of runs
     beside FILE FILE...       their validation perplexities, epoch by epoch, and the
                               ratio to that of the LSTM
+    hierarchies FILE FILE...  models of topics in layers beside the first, an LSTM
+    documents FILE FILE...    models of documents
+    cells FILE FILE...        PTB by cell and size, without topics and with
+    bleu FILE FILE...         how like real sentences, and each other, those of runs are
     coherence FILE FILE...    the topics of runs, beside the paper's Table 4
     words FILE [NUMBER...]    topics of a run
     systems FOLDER            the runs in results/FOLDER, a system each, beside the
@@ -31,7 +35,7 @@ from tcnlm.report.figures import compared_curves, save  # noqa: E402
 from tools.tables import RESULTS, TABLES, named  # noqa: E402
 
 PLACE = re.compile(r"(<!-- table (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
-PAGES = (ROOT / "README.md", RESULTS / "README.md")
+PAGES = (ROOT / "README.md", *sorted(RESULTS.glob("*.md")))
 DRAWN = (
     "imdb-lstm",
     "imdb-tcnlm",

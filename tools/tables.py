@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from csv import DictReader
 from itertools import zip_longest
+from math import exp, log
 from pathlib import Path
 
 from tcnlm.evaluation.measures import BY_KEY
@@ -13,6 +14,7 @@ RESULTS = Path(__file__).parents[1] / "results"
 RATES = "rates.csv"  # written by python -m benchmarks.rates
 MISSING = "–"
 BASELINE = "lstm"
+LAYERS = ("600", "512", "256")  # units of the published hierarchies
 TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-lstm": "LSTM",
     "imdb-controls/lstm-multiplied-out": "LSTM with TCNLM's start and half of the rate",
@@ -27,8 +29,15 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-fifth-decay/lstm-carried": "LSTM, state carried",
     "imdb-fifth-decay/tcnlm-half": "TCNLM, factors at half of the rate",
     "imdb-fifth-decay/tcnlm-quarter": "TCNLM, factors at a quarter",
-    "imdb-fifth-decay/rgbn": "rGBN-RNN, one layer, the paper's constants",
-    "imdb-fifth-decay/rgbn-chain": "rGBN-RNN, one layer, smaller chain steps, KL .1",
+    "imdb-fifth-decay/lstm-2-layers": "LSTM, two layers, rate .002",
+    "imdb-fifth-decay/lstm-2-layers-4e-3": "LSTM, two layers, .004",
+    "imdb-fifth-decay/lstm-2-layers-carried": "LSTM, two layers, .002, state carried",
+    "imdb-fifth-decay/gbn-chain": "GBN-RNN",
+    "imdb-fifth-decay/rgbn": "rGBN-RNN, the paper's constants",
+    "imdb-fifth-decay/rgbn-chain": "rGBN-RNN",
+    "imdb-fifth-decay/rgbn-chain-others": "rGBN-RNN, trained with `others`",
+    "imdb-fifth-decay/rgbn-chain-2": "rGBN-RNN, two layers",
+    "imdb-fifth-decay/rgbn-chain-2-seed-2": "the same, seed 2",
     "ptb/topic-rnn-100": "the document's words before the window (`read`)",
     "ptb/topic-rnn-100-others": "the sentences outside it, later ones too (`others`)",
     "ptb/topic-rnn-100-all": "the whole document, the window too (`all`)",
@@ -252,6 +261,72 @@ def bleu_table(chosen: list[tuple[str, dict]]) -> str:
     return _markdown(rows)
 
 
+def hierarchies_table(files: Sequence[str]) -> str:
+    """Return models of topics in layers beside LSTMs, the first row's ratio 1.
+
+    What a run has with the context that it was not trained with is of another record,
+    FILE-at-others or FILE-at-preceding.
+    """
+    runs = named(files)
+    base = runs[0][1]["evaluation"]["perplexity"]
+    title = ["model", "topics", "parameters", "validation perplexity"]
+    title += ["test, `preceding`", "test, `others`", "ratio", "published ratio"]
+    rows = [[*title, "mean topics", "NPMI", "effective topics by layer"]]
+    for file, (name, record) in zip(files, runs):
+        found, layers = record["evaluation"], _uses(record)
+        tests = [_with_context(file, record, rule) for rule in ("preceding", "others")]
+        worth = (found.get("topic_worth") or {}).get("mean")
+        values = [_best(record)["valid_perplexity"], *tests]
+        cells = [name, _topics(record["run"]["settings"]) or MISSING]
+        cells += [f"{found['parameters']:,}"]
+        cells += [f"{v:.2f}" if v else MISSING for v in values]
+        cells += [f"{found['perplexity'] / base:.3f}", _published_ratio(record)]
+        cells += [f"{worth:.2f}" if worth else MISSING]
+        cells += [f"{found['npmi']:.3f}" if found["npmi"] else MISSING]
+        cells += [", ".join(f"{_effective(use):.1f}" for use in layers) or MISSING]
+        rows.append(cells)
+    return _markdown(rows)
+
+
+def _uses(record: dict) -> list[list[float]]:
+    """Return how much every topic of every layer is used."""
+    layers = (record["evaluation"].get("hierarchy") or {}).get("layers", [])
+    return [[topic["use"] for topic in layer] for layer in layers]
+
+
+def _effective(use: list[float]) -> float:
+    """Return exp(entropy) of the topics' shares."""
+    total = sum(use)
+    return exp(-sum(u / total * log(u / total) for u in use if u))
+
+
+def _with_context(file: str, record: dict, rule: str) -> float | None:
+    """Return the test perplexity with contexts of a rule; None where not recorded.
+
+    An LSTM has the same with any; DATA's own rule, where none is named, is `others`.
+    """
+    own = record["run"]["training"].get("context")
+    own = "preceding" if own == "preceding" else "others"
+    if rule != own and record["run"]["model"] != BASELINE:
+        other = f"{file}-at-{rule}"
+        if not (RESULTS / f"{other}.json").exists():
+            return None
+        record = record_of(other)
+    return record["evaluation"]["perplexity"]
+
+
+def _published_ratio(record: dict) -> str:
+    """Return the paper's ratio on IMDB for as many layers, to its LSTM of one."""
+    layers = len(_uses(record))
+    found = {
+        f.model: float(f.value)
+        for f in figures()
+        if f.corpus == "imdb" and f.size in ("1x600", "-".join(LAYERS[:layers]))
+    }
+    ours = found.get(record["run"]["model"]) if layers else None
+    return f"{ours / found['lstm']:.3f}" if ours else MISSING
+
+
 def words_table(file: str, *numbers: str) -> str:
     """Return the words of a run's topics, all or these, the most used first."""
     rows = [["topic", "documents that it leads", "NPMI", "ten most probable words"]]
@@ -289,6 +364,7 @@ TABLES: dict[str, Callable[[str], str]] = {
     "ratios": lambda files: ratios_table(named(files.split())),
     "documents": lambda files: named_table(named(files.split()), DOCUMENTS),
     "cells": lambda files: cells_table(named(files.split())),
+    "hierarchies": lambda files: hierarchies_table(files.split()),
     "bleu": lambda files: bleu_table(named(files.split())),
     "named": lambda files: named_table(named(files.split())),
     "beside": lambda files: history_table(named(files.split())),

@@ -16,6 +16,11 @@ from tcnlm.training.runs import read_config, read_history
 DATA = ("command", "fingerprint", "vocabulary_size", "topic_vocabulary_size", "splits")
 RUN = ("model", "command", "settings", "training", "seed", "versions", "git_commit")
 RUN += ("machine",)
+LEFT_OUT = {  # of a section: text of the corpus, or a picture's points
+    "retrieval": ("queries",),
+    "classification": ("picture",),
+    "hierarchy": ("document", "norms"),
+}
 
 
 def record(run: Path, evaluation: Mapping[str, Any]) -> dict[str, Any]:
@@ -35,10 +40,10 @@ def record(run: Path, evaluation: Mapping[str, Any]) -> dict[str, Any]:
 
 def _without_text(evaluation: Mapping[str, Any]) -> dict[str, Any]:
     kept = {k: v for k, v in evaluation.items() if k != "documents"}
-    for section, left_out in (("retrieval", "queries"), ("classification", "picture")):
+    for section, left_out in LEFT_OUT.items():
         if kept.get(section):
             parts = kept[section].items()
-            kept[section] = {k: v for k, v in parts if k != left_out}
+            kept[section] = {k: v for k, v in parts if k not in left_out}
     return kept
 
 

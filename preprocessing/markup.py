@@ -26,6 +26,7 @@ _WINDOWS = {
     for code in range(0x80, 0xA0)
     if code not in (0x81, 0x8D, 0x8F, 0x90, 0x9D)
 }
+_CONTROL = re.compile("[\x80-\x9f]")
 
 
 def strip_markup(text: str) -> str:
@@ -36,7 +37,8 @@ def strip_markup(text: str) -> str:
         text = _strip_inline(text)
     if "&" in text:
         text = _ENTITY.sub(_character, text)
-    return text if text.isascii() else text.translate(_WINDOWS)
+    # Looked for first, since `translate` takes a tenth of all the time of a text.
+    return text.translate(_WINDOWS) if _CONTROL.search(text) else text
 
 
 def _strip_inline(text: str) -> str:

@@ -6,6 +6,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from nltk.tokenize.punkt import PunktSentenceTokenizer
 
 from preprocessing import text
 from preprocessing.text import (
@@ -199,3 +200,14 @@ def test_the_rules_keep_to_what_re2_reads_the_same_way():
 def test_abbreviations_are_lower_case_and_distinct():
     assert len(set(text.ABBREVIATIONS)) == len(text.ABBREVIATIONS)
     assert all(word == word.lower() for word in text.ABBREVIATIONS)
+
+
+@pytest.mark.parametrize("stop", [".", "!", "?", "..", "?!", '."', ".)"])
+@pytest.mark.parametrize("word", ["end", "Mr", "ETC", "U.S", "x", "is", "3", "ex-vol"])
+def test_punkt_decides_at_a_glance_as_nltk_s_own_does(word, stop):
+    punkt = text._punkt()
+    for space in (" ", "  ", "\n", ""):
+        for after in ("The", "the", "Smith", "a", "3", '"So', "(x)", "'s", "i.e."):
+            context = word + stop + space + after
+            expected = PunktSentenceTokenizer.text_contains_sentbreak(punkt, context)
+            assert punkt.text_contains_sentbreak(context) == expected, context

@@ -12,6 +12,7 @@ A table stands between `<!-- table NAME -->` and `<!-- end -->`. NAME is one of
     hierarchies FILE FILE...  models of topics in layers beside the first, an LSTM
     documents FILE FILE...    models of documents
     cells FILE FILE...        PTB by cell and size, without topics and with
+    sentiment FILE FILE...    errors of classifiers on features of runs
     bleu FILE FILE...         how like real sentences, and each other, those of runs are
     coherence FILE FILE...    the topics of runs, beside the paper's Table 4
     words FILE [NUMBER...]    topics of a run

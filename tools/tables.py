@@ -38,6 +38,12 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-fifth-decay/rgbn-chain-others": "rGBN-RNN, trained with `others`",
     "imdb-fifth-decay/rgbn-chain-2": "rGBN-RNN, two layers",
     "imdb-fifth-decay/rgbn-chain-2-seed-2": "the same, seed 2",
+    "imdb-sentiment/topic-gru": "TopicRNN, GRU",
+    "imdb-sentiment/topic-gru-free": "TopicRNN, GRU, a tenth of the KL, one epoch",
+    "imdb-sentiment/neural-topics": "TCNLM's topic model",
+    "imdb-sentiment/neural-topics-held": "TCNLM's topic model, spread of μ held",
+    "imdb-sentiment/lda": "LDA",
+    "imdb-sentiment/docnade": "DocNADE",
     "ptb/topic-rnn-100": "the document's words before the window (`read`)",
     "ptb/topic-rnn-100-others": "the sentences outside it, later ones too (`others`)",
     "ptb/topic-rnn-100-all": "the whole document, the window too (`all`)",
@@ -327,6 +333,33 @@ def _published_ratio(record: dict) -> str:
     return f"{ours / found['lstm']:.3f}" if ours else MISSING
 
 
+def sentiment_table(chosen: list[tuple[str, dict]]) -> str:
+    """Return the error of two classifiers, %, on features of runs, and on words."""
+    rows = [["features", "number", "logistic regression", "50 sigmoid units"]]
+    for title, record in chosen:
+        found = record["evaluation"]["classification"]["rows"]
+        for part in ("vector", "topics", "last state"):
+            if part in found:
+                name = title if part == "vector" else f"its {part} alone"
+                size = str(_features(record["run"]["settings"], part))
+                rows.append([name, size, *_errors(found[part])])
+    words = chosen[0][1]["data"]["vocabulary_size"]
+    rows.append(["bag of words", f"{words:,}", *_errors(found["bag of words"])])
+    return _markdown(rows)
+
+
+def _features(settings: dict, part: str) -> int:
+    if "cell" not in settings:
+        return _vector_size(settings)
+    sizes = {"topics": settings["num_topics"], "last state": settings["units"]}
+    return sizes.get(part, sum(sizes.values()))
+
+
+def _errors(classifiers: dict) -> list[str]:
+    kinds = (classifiers.get(kind) for kind in ("logistic", "network"))
+    return [f"{100 * kind['error_rate']:.1f}" if kind else MISSING for kind in kinds]
+
+
 def words_table(file: str, *numbers: str) -> str:
     """Return the words of a run's topics, all or these, the most used first."""
     rows = [["topic", "documents that it leads", "NPMI", "ten most probable words"]]
@@ -365,6 +398,7 @@ TABLES: dict[str, Callable[[str], str]] = {
     "documents": lambda files: named_table(named(files.split()), DOCUMENTS),
     "cells": lambda files: cells_table(named(files.split())),
     "hierarchies": lambda files: hierarchies_table(files.split()),
+    "sentiment": lambda files: sentiment_table(named(files.split())),
     "bleu": lambda files: bleu_table(named(files.split())),
     "named": lambda files: named_table(named(files.split())),
     "beside": lambda files: history_table(named(files.split())),

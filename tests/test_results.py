@@ -9,7 +9,7 @@ import tiny
 from tcnlm.files import json_text
 from tcnlm.report import published
 from tcnlm.report.records import LEFT_OUT, record
-from tools import results, tables
+from tools import results, system_tables, tables
 
 FILES = sorted(tables.RESULTS.rglob("*.json"))
 EXPERIMENTS = [f for f in FILES if "experiment" in json.loads(f.read_text())]
@@ -131,9 +131,9 @@ def test_ptbs_table_has_a_ratio_where_both_rows_are_there():
     row = (
         "| 100 | rnn | 300.0 | 150.0 | 240.0 | 120.0 | 0.800 | 142.1 | 122.3 | 0.861 |"
     )
-    assert tables.cells_table(runs).split("\n")[2] == row
+    assert system_tables.cells_table(runs).split("\n")[2] == row
     alone = "| 100 | rnn | 300.0 | 150.0 | – | – | – | 142.1 | 122.3 | 0.861 |"
-    assert tables.cells_table(runs[:1]).split("\n")[2] == alone
+    assert system_tables.cells_table(runs[:1]).split("\n")[2] == alone
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ sys.path.insert(0, str(ROOT))
 
 from tcnlm.files import replacing  # noqa: E402
 from tcnlm.report.figures import compared_curves, save  # noqa: E402
+from tools.system_tables import SYSTEMS  # noqa: E402
 from tools.tables import RESULTS, TABLES, named  # noqa: E402
 
 PLACE = re.compile(r"(<!-- table (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -54,7 +55,7 @@ def rebuilt(page: str) -> str:
 
 def _table(name: str) -> str:
     kind, _, rest = name.partition(" ")
-    return TABLES[kind](rest)
+    return {**TABLES, **SYSTEMS}[kind](rest)
 
 
 def draw_curves(chosen: list[tuple[str, dict]], path: Path) -> None:

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Sequence
 from csv import DictReader
 from itertools import zip_longest
-from math import exp, log
 from pathlib import Path
 
 from tcnlm.evaluation.measures import BY_KEY
@@ -14,7 +13,6 @@ RESULTS = Path(__file__).parents[1] / "results"
 RATES = "rates.csv"  # written by python -m benchmarks.rates
 MISSING = "–"
 BASELINE = "lstm"
-LAYERS = ("600", "512", "256")  # units of the published hierarchies
 TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-lstm": "LSTM",
     "imdb-controls/lstm-multiplied-out": "LSTM with TCNLM's start and half of the rate",
@@ -65,6 +63,11 @@ def record_of(file: str) -> dict:
     return json.loads((RESULTS / f"{file}.json").read_text())
 
 
+def recorded(file: str) -> bool:
+    """Tell whether there is a results/FILE.json."""
+    return (RESULTS / f"{file}.json").exists()
+
+
 def measured(key: str, title: str = "") -> tuple[str, str, Callable]:
     """Return the column of a measure; none of an older record that lacks it."""
     row = BY_KEY[key]
@@ -72,13 +75,13 @@ def measured(key: str, title: str = "") -> tuple[str, str, Callable]:
 
 
 COLUMNS = (  # title, form, value of a record
-    ("topics", "{}", lambda r: _topics(r["run"]["settings"])),
+    ("topics", "{}", lambda r: number_of_topics(r["run"]["settings"])),
     measured("parameters"),
     ("epochs", "{:.0f}", lambda r: r["history"][-1]["epoch"]),
-    ("best epoch", "{:.0f}", lambda r: _best(r).get("epoch")),
+    ("best epoch", "{:.0f}", lambda r: best(r).get("epoch")),
     # LDA is fitted before the clock starts: no hours.
     ("training, hours", "{:.1f}", lambda r: r["history"][-1]["seconds"] / 3600 or None),
-    ("validation perplexity", "{:.2f}", lambda r: _best(r).get("valid_perplexity")),
+    ("validation perplexity", "{:.2f}", lambda r: best(r).get("valid_perplexity")),
     measured("perplexity", "test perplexity"),
     measured("npmi"),
     measured("diversity"),
@@ -86,11 +89,12 @@ COLUMNS = (  # title, form, value of a record
 )
 
 
-def _topics(settings: dict) -> str | None:
+def number_of_topics(settings: dict) -> str | None:
+    """Return it, of every layer; None without topics."""
     return layered(settings.get("num_topics", "")) or None
 
 
-def _best(record: dict) -> dict:
+def best(record: dict) -> dict:
     """Return the epoch with the best perplexity; nothing where topics are all."""
     scored = [row for row in record["history"] if "valid_perplexity" in row]
     return min(scored, key=lambda row: row["valid_perplexity"], default={})
@@ -105,24 +109,7 @@ def named_table(
         values = [(form, value(record)) for _, form, value in columns]
         cells = [MISSING if v is None else form.format(v) for form, v in values]
         rows.append([name, *cells])
-    return _markdown(rows)
-
-
-DOCUMENTS = (  # title, form, value of a record of a model of documents
-    ("units", "{}", lambda r: _vector_size(r["run"]["settings"])),
-    ("activation", "{}", lambda r: r["run"]["settings"].get("activation")),
-    measured("document_perplexity.published", "perplexity"),
-    measured("document_perplexity.unigram", "unigram"),
-    measured("document_perplexity.ratio", "ratio"),
-    measured("retrieval.precision", "precision at .02"),
-    measured("retrieval.bag_of_words", "bag of words"),
-    measured("classification.accuracy", "accuracy"),
-)
-
-
-def _vector_size(settings: dict) -> int:
-    """Return how long a document's vector is: units, or topics of a topic model."""
-    return settings["units"] if "units" in settings else settings["num_topics"]
+    return markdown(rows)
 
 
 def paper(table: str, size: str, topics: str) -> Callable[[dict], str | None]:
@@ -154,7 +141,7 @@ def ratios_table(chosen: list[tuple[str, dict]]) -> str:
         ratio = f"{float(theirs) / float(of_paper(base)):.3f}" if theirs else MISSING
         cells = [title, theirs or MISSING, ratio, f"{ours:.2f}"]
         rows.append([*cells, f"{ours / base['evaluation']['perplexity']:.3f}"])
-    return _markdown(rows)
+    return markdown(rows)
 
 
 def systems_table(folder: Path) -> str:
@@ -191,7 +178,7 @@ COHERENCE = (  # title, form, value of a record
     measured("diversity"),
     measured("topics_in_use"),
     ("documents of the rarest", "{}", lambda r: _rarest(r)),
-    ("best joint epoch", "{:.0f}", lambda r: _best(r).get("epoch")),
+    ("best joint epoch", "{:.0f}", lambda r: best(r).get("epoch")),
 )
 
 
@@ -205,7 +192,7 @@ def history_table(chosen: list[tuple[str, dict]]) -> str:
 
     In brackets its ratio to that of the LSTM, the first of them if it is there.
     """
-    scored = [(title, record) for title, record in chosen if _best(record)]
+    scored = [(title, record) for title, record in chosen if best(record)]
     titles, runs = zip(*sorted(scored, key=lambda s: s[1]["run"]["model"] != BASELINE))
     histories = [[row["valid_perplexity"] for row in _epochs(r)] for r in runs]
     compared = runs[0]["run"]["model"] == BASELINE
@@ -214,7 +201,7 @@ def history_table(chosen: list[tuple[str, dict]]) -> str:
         base = first if compared else None
         cells = (_with_ratio(value, base) for value in others)
         rows.append([str(epoch), _with_ratio(first, None), *cells])
-    return _markdown(rows)
+    return markdown(rows)
 
 
 def _epochs(record: dict) -> list[dict]:
@@ -228,138 +215,6 @@ def _with_ratio(value: float | None, base: float | None) -> str:
     return f"{value:.2f}" + (f" ({value / base:.3f})" if base else "")
 
 
-def cells_table(chosen: list[tuple[str, dict]]) -> str:
-    """Return PTB perplexities of each cell and size, without topics and with.
-
-    The published ratio is to the RNN without topics, the only such row there is.
-    """
-    found: dict[tuple, dict] = {}
-    for _, record in chosen:
-        settings, model = record["run"]["settings"], record["run"]["model"]
-        found.setdefault((settings["units"], settings["cell"]), {})[model] = record
-    of_paper = {
-        (f.size, f.model): float(f.value) for f in figures() if f.corpus == "ptb"
-    }
-    title = ["units", "cell", "without topics: valid", "test", "with topics: valid"]
-    rows = [[*title, "test", "ratio", "published: RNN", "with topics", "its ratio"]]
-    for (units, cell), records in sorted(found.items()):
-        theirs = [of_paper[f"1x{units}", m] for m in ("lstm-rnn", f"topic_rnn-{cell}")]
-        cells, tests = [str(units), cell], []
-        for model in ("lstm", "topic_rnn"):
-            record = records.get(model)
-            tests.append(record and record["evaluation"]["perplexity"])
-            valid = record and _best(record)["valid_perplexity"]
-            cells += [f"{v:.1f}" if v else MISSING for v in (valid, tests[-1])]
-        cells.append(f"{tests[1] / tests[0]:.3f}" if all(tests) else MISSING)
-        cells += [f"{v:.1f}" for v in theirs] + [f"{theirs[1] / theirs[0]:.3f}"]
-        rows.append(cells)
-    return _markdown(rows)
-
-
-def bleu_table(chosen: list[tuple[str, dict]]) -> str:
-    """Return test-BLEU and self-BLEU of what runs write, and of real sentences."""
-    found = {title: record["evaluation"]["bleu"] for title, record in chosen}
-    *_, last = found.values()
-    kinds = [(kind, n) for kind in ("test", "self") for n in last["test"]]
-    rows = [["sentences of", *(f"{kind}-BLEU-{n}" for kind, n in kinds)]]
-    for title, bleu in {**found, "real text": last["real"]}.items():
-        rows.append([title, *(f"{bleu[kind][n]:.3f}" for kind, n in kinds)])
-    return _markdown(rows)
-
-
-def hierarchies_table(files: Sequence[str]) -> str:
-    """Return models of topics in layers beside LSTMs, the first row's ratio 1.
-
-    What a run has with the context that it was not trained with is of another record,
-    FILE-at-others or FILE-at-preceding.
-    """
-    runs = named(files)
-    base = runs[0][1]["evaluation"]["perplexity"]
-    title = ["model", "topics", "parameters", "validation perplexity"]
-    title += ["test, `preceding`", "test, `others`", "ratio", "published ratio"]
-    rows = [[*title, "mean topics", "NPMI", "effective topics by layer"]]
-    for file, (name, record) in zip(files, runs):
-        found, layers = record["evaluation"], _uses(record)
-        tests = [_with_context(file, record, rule) for rule in ("preceding", "others")]
-        worth = (found.get("topic_worth") or {}).get("mean")
-        values = [_best(record)["valid_perplexity"], *tests]
-        cells = [name, _topics(record["run"]["settings"]) or MISSING]
-        cells += [f"{found['parameters']:,}"]
-        cells += [f"{v:.2f}" if v else MISSING for v in values]
-        cells += [f"{found['perplexity'] / base:.3f}", _published_ratio(record)]
-        cells += [f"{worth:.2f}" if worth else MISSING]
-        cells += [f"{found['npmi']:.3f}" if found["npmi"] else MISSING]
-        cells += [", ".join(f"{_effective(use):.1f}" for use in layers) or MISSING]
-        rows.append(cells)
-    return _markdown(rows)
-
-
-def _uses(record: dict) -> list[list[float]]:
-    """Return how much every topic of every layer is used."""
-    layers = (record["evaluation"].get("hierarchy") or {}).get("layers", [])
-    return [[topic["use"] for topic in layer] for layer in layers]
-
-
-def _effective(use: list[float]) -> float:
-    """Return exp(entropy) of the topics' shares."""
-    total = sum(use)
-    return exp(-sum(u / total * log(u / total) for u in use if u))
-
-
-def _with_context(file: str, record: dict, rule: str) -> float | None:
-    """Return the test perplexity with contexts of a rule; None where not recorded.
-
-    An LSTM has the same with any; DATA's own rule, where none is named, is `others`.
-    """
-    own = record["run"]["training"].get("context")
-    own = "preceding" if own == "preceding" else "others"
-    if rule != own and record["run"]["model"] != BASELINE:
-        other = f"{file}-at-{rule}"
-        if not (RESULTS / f"{other}.json").exists():
-            return None
-        record = record_of(other)
-    return record["evaluation"]["perplexity"]
-
-
-def _published_ratio(record: dict) -> str:
-    """Return the paper's ratio on IMDB for as many layers, to its LSTM of one."""
-    layers = len(_uses(record))
-    found = {
-        f.model: float(f.value)
-        for f in figures()
-        if f.corpus == "imdb" and f.size in ("1x600", "-".join(LAYERS[:layers]))
-    }
-    ours = found.get(record["run"]["model"]) if layers else None
-    return f"{ours / found['lstm']:.3f}" if ours else MISSING
-
-
-def sentiment_table(chosen: list[tuple[str, dict]]) -> str:
-    """Return the error of two classifiers, %, on features of runs, and on words."""
-    rows = [["features", "number", "logistic regression", "50 sigmoid units"]]
-    for title, record in chosen:
-        found = record["evaluation"]["classification"]["rows"]
-        for part in ("vector", "topics", "last state"):
-            if part in found:
-                name = title if part == "vector" else f"its {part} alone"
-                size = str(_features(record["run"]["settings"], part))
-                rows.append([name, size, *_errors(found[part])])
-    words = chosen[0][1]["data"]["vocabulary_size"]
-    rows.append(["bag of words", f"{words:,}", *_errors(found["bag of words"])])
-    return _markdown(rows)
-
-
-def _features(settings: dict, part: str) -> int:
-    if "cell" not in settings:
-        return _vector_size(settings)
-    sizes = {"topics": settings["num_topics"], "last state": settings["units"]}
-    return sizes.get(part, sum(sizes.values()))
-
-
-def _errors(classifiers: dict) -> list[str]:
-    kinds = (classifiers.get(kind) for kind in ("logistic", "network"))
-    return [f"{100 * kind['error_rate']:.1f}" if kind else MISSING for kind in kinds]
-
-
 def words_table(file: str, *numbers: str) -> str:
     """Return the words of a run's topics, all or these, the most used first."""
     rows = [["topic", "documents that it leads", "NPMI", "ten most probable words"]]
@@ -368,7 +223,7 @@ def words_table(file: str, *numbers: str) -> str:
     for topic in sorted(kept, key=lambda t: -t["documents"]):
         figures = str(topic["documents"]), f"{topic['npmi']:.3f}"
         rows.append([str(topic["topic"]), *figures, " ".join(topic["words"][:10])])
-    return _markdown(rows)
+    return markdown(rows)
 
 
 def published_table(corpus: str, table: str) -> str:
@@ -380,7 +235,7 @@ def published_table(corpus: str, table: str) -> str:
             model = record["run"]["model"]
             figure = beside(evaluation.get("corpus"), model, settings, measure)
             text = BY_KEY[measure].text(evaluation)
-            ours[figure] = text, _best(record).get("epoch")
+            ours[figure] = text, best(record).get("epoch")
     title = ["model", "layers x units", "topics", "measure", "published", "ours"]
     rows = [[*title, "our epochs"]]
     for figure in figures():
@@ -390,16 +245,11 @@ def published_table(corpus: str, table: str) -> str:
             cells += [figure.value, value or MISSING]
             cells += [f"{epochs:.0f}" if epochs else MISSING]
             rows.append([cell or MISSING for cell in cells])
-    return _markdown(rows)
+    return markdown(rows)
 
 
 TABLES: dict[str, Callable[[str], str]] = {
     "ratios": lambda files: ratios_table(named(files.split())),
-    "documents": lambda files: named_table(named(files.split()), DOCUMENTS),
-    "cells": lambda files: cells_table(named(files.split())),
-    "hierarchies": lambda files: hierarchies_table(files.split()),
-    "sentiment": lambda files: sentiment_table(named(files.split())),
-    "bleu": lambda files: bleu_table(named(files.split())),
     "named": lambda files: named_table(named(files.split())),
     "beside": lambda files: history_table(named(files.split())),
     "coherence": lambda files: named_table(named(files.split()), COHERENCE),
@@ -409,6 +259,7 @@ TABLES: dict[str, Callable[[str], str]] = {
 }
 
 
-def _markdown(rows: list[list[str]]) -> str:
+def markdown(rows: list[list[str]]) -> str:
+    """Return a table, the first row its titles."""
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])

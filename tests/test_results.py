@@ -9,7 +9,7 @@ import tiny
 from tcnlm.files import json_text
 from tcnlm.report import published
 from tcnlm.report.records import LEFT_OUT, record
-from tools import results, system_tables, tables
+from tools import lead, results, system_tables, tables
 
 FILES = sorted(tables.RESULTS.rglob("*.json"))
 EXPERIMENTS = [f for f in FILES if "experiment" in json.loads(f.read_text())]
@@ -244,8 +244,16 @@ def test_a_table_of_named_runs_calls_them_by_their_files(tmp_path, monkeypatch):
 
 def topic_models(folder):
     topics = [
-        {"topic": i, "documents": n, "npmi": 0.1, "words": ["w"] * 9 + [word, "no"]}
-        for i, (n, word) in enumerate([(3, "seldom"), (90, "often")])
+        {
+            "topic": i,
+            "documents": n,
+            "npmi": npmi,
+            "proportion": share,
+            "words": ["w"] * 9 + [word, "no"],
+        }
+        for i, (n, word, npmi, share) in enumerate(
+            [(3, "seldom", 0.2, 0.25), (90, "often", 0.1, 0.75)]
+        )
     ]
     figures = {"npmi": 0.0861, "diversity": 0.72, "topics_in_use": 2, "topics": topics}
     run = {**history("tcnlm", 9.0), "evaluation": figures}
@@ -256,7 +264,8 @@ def test_a_table_of_coherence_stands_beside_the_paper_s(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "RESULTS", tmp_path)
     topic_models(tmp_path)
     table = results.rebuilt("<!-- table coherence held -->\n<!-- end -->")
-    assert "| held | 0.086 | 0.106 | 0.72 | 2 | 3 | 1 |" in table
+    # By use .25 * .2 + .75 * .1, effective 4 / 3^.75.
+    assert "| held | 0.086 | 0.106 | 0.125 | 0.72 | 2 | 1.8 | 3 |" in table
 
 
 def test_a_table_of_words_begins_with_the_most_used_topic(tmp_path, monkeypatch):
@@ -336,3 +345,27 @@ def test_a_record_keeps_the_history_and_drops_texts(tmp_path):
         {"epoch": 2.0, "valid_perplexity": 10.5},
     ]
     assert json.loads(json.dumps(kept)) == kept
+
+
+def test_a_table_of_seeds_has_means_deviations_and_ratios_to_the_same_seed(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(tables, "RESULTS", tmp_path)
+
+    def kept(name, model, test, worth=None):
+        row = {"epoch": 1.0, "train_perplexity": 50.0, "valid_perplexity": 2 * test}
+        found = {"perplexity": test, "parameters": 1234, "npmi": worth and 0.05}
+        found["topic_worth"] = worth and {"own": test, "mean": worth}
+        run = {"model": model, "settings": {"num_topics": 3} if worth else {}}
+        content = {"run": run, "history": [row], "evaluation": found}
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+
+    kept("plain", "lstm", 100.0)
+    kept("plain-seed-2", "lstm", 110.0)
+    kept("ours", "tcnlm", 90.0, worth=95.0)
+    kept("ours-seed-2", "tcnlm", 88.0, worth=97.0)
+    rows = lead.seeds_table(["plain", "ours"]).split("\n")[2:]
+    first = "| plain | – | 1,234 | 2 | 50.00 ± 0.00 | 210.00 ± 14.14 | 105.00 ± 7.07 |"
+    assert rows[0] == f"{first} 1.000 ± 0.000 | – | – |"
+    second = "| ours | 3 | 1,234 | 2 | 50.00 ± 0.00 | 178.00 ± 2.83 | 89.00 ± 1.41 |"
+    assert rows[1] == f"{second} 0.850 ± 0.071 | 96.00 ± 1.41 | 0.050 ± 0.000 |"

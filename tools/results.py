@@ -1,11 +1,13 @@
 """Rebuild the tables of README.md and of the pages in results/ from its records.
 
-And draw runs on all of IMDB by epoch: results/imdb/curves.png.
+And draw runs on all of IMDB by epoch, and where TCNLM gains: results/imdb/*.png.
 
 A table stands between `<!-- table NAME -->` and `<!-- end -->`. NAME is one of
 
     ratios FILE FILE...       test perplexities of the runs in results/FILE.json, their
                               ratios to the first's, and the paper's Table 6
+    seeds FILE FILE...        runs over their seeds, FILE-seed-N.json
+    written FILE              what topics write
     named FILE FILE...        what was measured of runs
     beside FILE FILE...       their validation perplexities, epoch by epoch, and the
                               ratio to that of the LSTM
@@ -33,6 +35,7 @@ sys.path.insert(0, str(ROOT))
 
 from tcnlm.files import replacing  # noqa: E402
 from tcnlm.report.figures import compared_curves, save  # noqa: E402
+from tools.lead import GAINS, LEAD, gains_by_class, lead_by_epoch  # noqa: E402
 from tools.system_tables import SYSTEMS  # noqa: E402
 from tools.tables import RESULTS, TABLES, named  # noqa: E402
 
@@ -45,6 +48,12 @@ DRAWN = (
     "imdb-controls/tcnlm-one-topic",
     "imdb-controls/lstm-multiplied-out",
 )
+PARTS = (
+    "imdb-lstm",
+    "imdb-controls/lstm-multiplied-out",
+    "imdb-controls/tcnlm-one-topic",
+    "imdb-tcnlm",
+)
 CURVES = RESULTS / "imdb" / "curves.png"
 
 
@@ -55,7 +64,7 @@ def rebuilt(page: str) -> str:
 
 def _table(name: str) -> str:
     kind, _, rest = name.partition(" ")
-    return {**TABLES, **SYSTEMS}[kind](rest)
+    return {**TABLES, **LEAD, **SYSTEMS}[kind](rest)
 
 
 def draw_curves(chosen: list[tuple[str, dict]], path: Path) -> None:
@@ -71,6 +80,9 @@ def draw_curves(chosen: list[tuple[str, dict]], path: Path) -> None:
 def main() -> None:
     """Write the pages anew, each whole or not at all, and draw the curves."""
     draw_curves(named(DRAWN), CURVES)
+    base, *others = PARTS
+    save(lead_by_epoch(base, others), CURVES.with_name("lead.png"))
+    save(gains_by_class(GAINS), CURVES.with_name("gains.png"))
     for page in PAGES:
         with replacing(page) as aside:
             aside.write_text(rebuilt(page.read_text()))

@@ -1,13 +1,13 @@
 """The tables of single systems: DocNADE, TopicRNN, GBN-RNN and rGBN-RNN."""
 
 from collections.abc import Callable, Sequence
-from math import exp, log
 
 from tcnlm.report.published import figures
 from tools.tables import (
     BASELINE,
     MISSING,
     best,
+    effective,
     markdown,
     measured,
     named,
@@ -98,7 +98,7 @@ def hierarchies_table(files: Sequence[str]) -> str:
         cells += [f"{found['perplexity'] / base:.3f}", _published_ratio(record)]
         cells += [f"{worth:.2f}" if worth else MISSING]
         cells += [f"{found['npmi']:.3f}" if found["npmi"] else MISSING]
-        cells += [", ".join(f"{_effective(use):.1f}" for use in layers) or MISSING]
+        cells += [", ".join(f"{effective(use):.1f}" for use in layers) or MISSING]
         rows.append(cells)
     return markdown(rows)
 
@@ -107,12 +107,6 @@ def _uses(record: dict) -> list[list[float]]:
     """Return how much every topic of every layer is used."""
     layers = (record["evaluation"].get("hierarchy") or {}).get("layers", [])
     return [[topic["use"] for topic in layer] for layer in layers]
-
-
-def _effective(use: list[float]) -> float:
-    """Return exp(entropy) of the topics' shares."""
-    total = sum(use)
-    return exp(-sum(u / total * log(u / total) for u in use if u))
 
 
 def _with_context(file: str, record: dict, rule: str) -> float | None:

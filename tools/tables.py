@@ -4,6 +4,8 @@ import json
 from collections.abc import Callable, Sequence
 from csv import DictReader
 from itertools import zip_longest
+from math import exp, log
+from operator import mul
 from pathlib import Path
 
 from tcnlm.evaluation.measures import BY_KEY
@@ -55,7 +57,12 @@ def records(folder: Path = RESULTS) -> list[dict]:
 
 def named(files: Sequence[str]) -> list[tuple[str, dict]]:
     """Return the runs in results/FILE.json with their titles."""
-    return [(TITLES.get(file, Path(file).name), record_of(file)) for file in files]
+    return [(title_of(file), record_of(file)) for file in files]
+
+
+def title_of(file: str) -> str:
+    """Return what the run in results/FILE.json is called."""
+    return TITLES.get(file, Path(file).name)
 
 
 def record_of(file: str) -> dict:
@@ -175,11 +182,30 @@ def systems_table(folder: Path) -> str:
 COHERENCE = (  # title, form, value of a record
     measured("npmi"),
     ("Table 4", "{}", paper("Table 4", "1x600", "50")),
+    ("NPMI by use", "{:.3f}", lambda r: _by_use(r)),
     measured("diversity"),
     measured("topics_in_use"),
+    ("effective topics", "{:.1f}", lambda r: effective(_shares(r))),
     ("documents of the rarest", "{}", lambda r: _rarest(r)),
-    ("best joint epoch", "{:.0f}", lambda r: best(r).get("epoch")),
 )
+
+
+def _shares(record: dict) -> list[float]:
+    """Return the mean proportion of every topic."""
+    return [topic["proportion"] for topic in record["evaluation"]["topics"]]
+
+
+def _by_use(record: dict) -> float:
+    """Return the mean NPMI of topics, each weighted by its mean proportion."""
+    scores = [topic["npmi"] for topic in record["evaluation"]["topics"]]
+    shares = _shares(record)
+    return sum(map(mul, scores, shares)) / sum(shares)
+
+
+def effective(use: list[float]) -> float:
+    """Return the effective number of topics, exp(entropy of their shares)."""
+    total = sum(use)
+    return exp(-sum(u / total * log(u / total) for u in use if u))
 
 
 def _rarest(record: dict) -> int:
@@ -194,7 +220,7 @@ def history_table(chosen: list[tuple[str, dict]]) -> str:
     """
     scored = [(title, record) for title, record in chosen if best(record)]
     titles, runs = zip(*sorted(scored, key=lambda s: s[1]["run"]["model"] != BASELINE))
-    histories = [[row["valid_perplexity"] for row in _epochs(r)] for r in runs]
+    histories = [[row["valid_perplexity"] for row in epochs(r)] for r in runs]
     compared = runs[0]["run"]["model"] == BASELINE
     rows = [["epoch", *titles]]
     for epoch, (first, *others) in enumerate(zip_longest(*histories), 1):
@@ -204,7 +230,7 @@ def history_table(chosen: list[tuple[str, dict]]) -> str:
     return markdown(rows)
 
 
-def _epochs(record: dict) -> list[dict]:
+def epochs(record: dict) -> list[dict]:
     """Return the evaluations after whole epochs; there may be others in between."""
     return [row for row in record["history"] if float(row["epoch"]).is_integer()]
 

@@ -1,0 +1,134 @@
+"""What the results page shows of TCNLM's lead: runs over seeds, and its parts."""
+
+from collections.abc import Callable, Iterable, Sequence
+from csv import DictReader
+from pathlib import Path
+from statistics import mean, stdev
+
+from matplotlib.figure import Figure
+
+from tcnlm.report.figures import BLUE, GREY, INK, RED, axes_of
+from tools.tables import (
+    MISSING,
+    RESULTS,
+    best,
+    epochs,
+    markdown,
+    number_of_topics,
+    record_of,
+    recorded,
+    title_of,
+)
+
+SEEDS = range(2, 10)  # seed N is in FILE-seed-N.json
+COLOURS = (GREY, RED, BLUE, "#4d8b57")
+
+
+def seeds_table(files: Sequence[str]) -> str:
+    """Return what runs have over their seeds, beside the first of them.
+
+    A mean with its deviation; ratios are to the first row's run of the same seed.
+    """
+    rows = [["model", "topics", "parameters", "seeds", "training", "validation"]]
+    rows[0] += ["test", "ratio", "mean topics", "NPMI"]
+    base = _tests(_runs(files[0]))
+    for file in files:
+        runs = _runs(file)
+        first = runs[1]
+        ratios = [test / base[seed] for seed, test in _tests(runs).items()]
+        perplexities = (
+            [best(run)[f"{split}_perplexity"] for run in runs.values()]
+            for split in ("train", "valid")
+        )
+        cells = [title_of(file), number_of_topics(first["run"]["settings"]) or MISSING]
+        cells += [f"{first['evaluation']['parameters']:,}", str(len(runs))]
+        cells += [_spread(values, 2) for values in perplexities]
+        cells += [_spread(_tests(runs).values(), 2), _spread(ratios, 3)]
+        cells += [_spread(_found(runs, "topic_worth"), 2)]
+        cells += [_spread(_found(runs, "npmi"), 3)]
+        rows.append(cells)
+    return markdown(rows)
+
+
+def _runs(file: str) -> dict[int, dict]:
+    """Return the recorded runs by their seeds."""
+    further = {seed: f"{file}-seed-{seed}" for seed in SEEDS}
+    named = {1: file, **{s: name for s, name in further.items() if recorded(name)}}
+    return {seed: record_of(name) for seed, name in named.items()}
+
+
+def _tests(runs: dict[int, dict]) -> dict[int, float]:
+    return {seed: run["evaluation"]["perplexity"] for seed, run in runs.items()}
+
+
+def _found(runs: dict[int, dict], key: str) -> list[float]:
+    """Return a figure of the runs that have it; of topics' worth that of the mean."""
+    values = (run["evaluation"].get(key) for run in runs.values())
+    plain = (v["mean"] if isinstance(v, dict) else v for v in values)
+    return [value for value in plain if value is not None]
+
+
+def _spread(values: Iterable[float], digits: int) -> str:
+    values = list(values)
+    if not values:
+        return MISSING
+    spread = f" ± {stdev(values):.{digits}f}" if len(values) > 1 else ""
+    return f"{mean(values):.{digits}f}{spread}"
+
+
+def lead_by_epoch(base: str, files: Sequence[str]) -> Figure:
+    """Draw how far below the first run others are, in training and validation."""
+    figure = Figure(figsize=(9, 3.4), layout="constrained")
+    for axes, split, title in zip(
+        figure.subplots(1, 2, sharey=True),
+        ("train", "valid"),
+        ("On training batches", "On the validation split"),
+    ):
+        axes_of(axes, title, "epoch", f"% below the {title_of(base)}")
+        theirs = _by_epoch(base, split)
+        for file, colour in zip(files, COLOURS):
+            ours = _by_epoch(file, split)
+            lead = [100 * (1 - ours[e] / theirs[e]) for e in ours]
+            axes.plot(list(ours), lead, "o-", ms=3, color=colour, label=title_of(file))
+        axes.axhline(0, color=GREY, lw=0.8)
+    axes.legend(fontsize=8, frameon=False, labelcolor=INK)
+    return figure
+
+
+def _by_epoch(file: str, split: str) -> dict[int, float]:
+    rows = epochs(record_of(file))
+    return {int(row["epoch"]): row[f"{split}_perplexity"] for row in rows}
+
+
+def gains_by_class(path: Path) -> Figure:
+    """Draw the gain of each class of words, nats a target, from tcnlm.gains's table."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = [row for row in DictReader(file) if row["classes"] != "all"]
+    figure = Figure(figsize=(9, 4.6), layout="constrained")
+    axes = axes_of(figure.subplots(), "", "gain, nats a target (± standard error)")
+    labels = [f"{row['classes']}: {row['name']}" for row in rows]
+    gains, errors = ([float(row[key]) for row in rows] for key in ("gain", "error"))
+    kinds = list(dict.fromkeys(row["classes"] for row in rows))
+    colours = [COLOURS[kinds.index(row["classes"]) % len(COLOURS)] for row in rows]
+    axes.barh(labels, gains, xerr=errors, color=colours, ecolor=INK)
+    axes.axvline(0, color=GREY, lw=0.8)
+    axes.invert_yaxis()
+    return figure
+
+
+def written_table(file: str, number: int = 2) -> str:
+    """Return what topics write: words of each, and sampled sentences."""
+    found = record_of(file)
+    rows = [["topic", "ten most probable words", "sampled"]]
+    for one in found["sentences"]:
+        if len(one["topics"]) == 1:
+            words = " ".join(found["words"][str(one["topics"][0])])
+            rows.append([one["name"], words, "<br>".join(one["sampled"][:number])])
+    return markdown(rows)
+
+
+LEAD: dict[str, Callable[[str], str]] = {
+    "seeds": lambda files: seeds_table(files.split()),
+    "written": lambda file: written_table(file),
+}
+GAINS = RESULTS / "imdb-fifth-decay" / "gains.csv"

@@ -70,8 +70,9 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line; what is not given is left out."""
     topic = "topic to write from; several are mixed (default: each topic in turn); of "
     topic += "topics in layers LAYER:K[:WEIGHT], layer 1 the lowest: 2:17 or 2:17:0.5"
-    document = "write from the topics inferred from this text, or, with a model that "
-    document += "reads the sentences before (lclm), go on with it; - is standard input"
+    document = "write from the topics inferred from this text or, with bag_lstm, from "
+    document += "its bag of words, or, with a model that reads the sentences before "
+    document += "(lclm), go on with it; - is standard input"
     paragraph = (
         "write paragraphs of N sentences, topics moving on from one to the next "
     )

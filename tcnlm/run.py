@@ -96,9 +96,9 @@ class Run:
         """Return `number` sentences, as generate.py writes them.
 
         From a topic, a mixture {3: 0.7, 5: 0.3} or a document's topics, which a model
-        with topics needs; lclm goes on with the document. Of topics in layers, (2, 17)
-        is one of layer 2, 17 one of layer 1. seed: of sampling, another each time;
-        decoding: of `Decoding`.
+        with topics needs; lclm goes on with the document, bag_lstm reads its bag. Of
+        topics in layers, (2, 17) is one of layer 2, 17 one of layer 1. seed: of
+        sampling, another each time; decoding: of `Decoding`.
         """
         # Here, since nothing else needs the decoder and its package.
         from tcnlm.generation import requests

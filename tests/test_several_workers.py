@@ -29,8 +29,8 @@ from tcnlm.training.workers import (
     named_workers,
 )
 
-TAKE_PARTS = ("lclm", "lda_lstm", "lstm", "naive_moe", "neural_topics", "tcnlm")
-TAKE_PARTS += ("tdlm", "topic_rnn")
+TAKE_PARTS = ("bag_lstm", "lclm", "lda_lstm", "lstm", "naive_moe", "neural_topics")
+TAKE_PARTS += ("tcnlm", "tdlm", "topic_rnn")
 LOOP = ("epochs=5", "dropout=0.3", "lazy_adam=true", "checkpoint_steps=3")
 
 

@@ -52,15 +52,14 @@ def requested_topics(
 
     chosen: values of --topic, which make one mixture; without them and a document,
     every topic by itself, of layers those of the lowest. Topics in layers are the
-    columns of `mixtures`. A document that is to be gone on with instead is
+    columns of `mixtures`. A document that a model without topics reads is
     `document_before`'s.
     """
     if not isinstance(model, LanguageModel):
         raise InputError(f"model {type(model).__name__} writes no sentences")
     if not isinstance(model, TopicModel):
-        goes_on = model.batching.reads_before
-        if chosen or (document and not goes_on):
-            options = "--topic" if goes_on else "--topic and --document"
+        if chosen or (document and not model.reads_document):
+            options = "--topic" if model.reads_document else "--topic and --document"
             raise InputError(
                 f"model {type(model).__name__} has no topics: leave out {options}"
             )
@@ -102,6 +101,11 @@ class DocumentReader:
 
 def document_topics(model: Any, document: Document, context_words: int) -> np.ndarray:
     """Infer a document's topics [1, K] from its first content words, as in training."""
+    return model.infer_context(document_content(model, document, context_words)).numpy()
+
+
+def document_content(model: Any, document: Document, context_words: int) -> tf.Tensor:
+    """Return a document's first topic-word ids [1, C], one at least."""
     reader = DocumentReader(model.vocabulary, context_words)
     content = reader.content(document.sentences)
     if not content.shape[1]:
@@ -110,18 +114,20 @@ def document_topics(model: Any, document: Document, context_words: int) -> np.nd
             f"{document.name}: none of its {words} words is in the model's topic "
             f"vocabulary ({len(model.vocabulary.topic_words)} words)"
         )
-    return model.infer_context(content).numpy()
+    return content
 
 
 def document_before(
     model: Any, document: Document | None, context_words: int
 ) -> dict[str, tf.Tensor]:
-    """Return what a batch says of a document, for a model that goes on with it.
+    """Return what a batch says of a document, for a model without topics to read.
 
     Nothing for another model, or without a document.
     """
-    if not (document and model.batching.reads_before):
+    if not (document and model.reads_document):
         return {}
+    if not model.batching.reads_before:
+        return {"context": document_content(model, document, context_words)}
     if not any(document.sentences):
         raise InputError(f"{document.name}: has no word")
     reader = DocumentReader(model.vocabulary, context_words)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # the registry alone needs no TensorFlow
     from tcnlm.models.base import Method
 
 MODELS = {
+    "bag_lstm": "tcnlm.models.bag_lstm:BagLSTM",  # a control of no paper
     "docnade": "tcnlm.models.docnade:DocNADE",  # Larochelle and Lauly 2012
     "gbn_rnn": "tcnlm.models.gbn_rnn:GBNRNN",  # Guo et al. 2020
     "lclm": "tcnlm.models.lclm:LCLM",  # Wang and Cho 2016

@@ -118,6 +118,11 @@ class LanguageModel(Method):
     per_word = "nll"
     document_batching: Batching = Texts()
 
+    @property
+    def reads_document(self) -> bool:
+        """Whether, without topics, it can be given a document to write from."""
+        return self.batching.reads_before
+
     def features(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
         """Return the state [B, H] after the last word of each document [B, T]."""
         rows = tf.shape(batch["inputs"])[0]

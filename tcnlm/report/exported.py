@@ -23,7 +23,7 @@ from tcnlm.report.sections import Measured
 REFERENCES = Path(__file__).with_name("references.bib")
 ENTRY = re.compile(r"^@\w+\{(\w+),\n.*?^\}\n", re.DOTALL | re.MULTILINE)
 SAME_PAPER = {  # model: the name that its paper has in the file
-    **dict.fromkeys(("naive_moe", "neural_topics", "lda_lstm"), "tcnlm"),
+    **dict.fromkeys(("bag_lstm", "lda_lstm", "naive_moe", "neural_topics"), "tcnlm"),
     "gbn_rnn": "rgbn_rnn",
 }
 ESCAPES = {

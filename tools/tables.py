@@ -37,6 +37,7 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-fifth-decay/lstm-2-layers-carried-4e-3": "LSTM, two layers, .004, carried",
     "imdb-fifth-decay/lstm-200": "LSTM, 200 units, .002",
     "imdb-fifth-decay/gbn-chain": "GBN-RNN",
+    "imdb-fifth-decay/gbn-chain-2": "GBN-RNN, two layers",
     "imdb-fifth-decay/rgbn": "rGBN-RNN, the paper's constants",
     "imdb-fifth-decay/rgbn-chain": "rGBN-RNN",
     "imdb-fifth-decay/rgbn-chain-others": "rGBN-RNN, trained with `others`",

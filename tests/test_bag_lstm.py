@@ -8,8 +8,8 @@ import pytest
 import tensorflow as tf
 import tiny
 from helpers import assert_close, randomise
-from test_lda_lstm import keras_lstm
-from test_objective import LENGTHS, B, D, V, array, dense, draw_batch
+from test_lda_lstm import oracle_sentence
+from test_objective import B, D, V, dense, draw_batch
 
 from preprocessing.errors import InputError
 from preprocessing.vocabulary import SPECIALS, Vocabulary
@@ -48,26 +48,12 @@ def oracle_q(model, context):
     return last[0].T @ values + last[1]
 
 
-def oracle_sentence(model, batch, b):
-    """log p(y_m | y_<m, d) of every target: softmax(V [h_m; q])."""
-    q = oracle_q(model, batch["context"][b])
-    x = array(model.embedding.embeddings)[batch["inputs"][b, : LENGTHS[b]]][None]
-    h, _ = oracle.lstm(*keras_lstm(model.recurrent[0]), x)
-    softmax, log_p = model.softmax, []
-    for m, target in enumerate(batch["targets"][b, : LENGTHS[b]]):
-        words = oracle.adaptive_log_probs(
-            np.concatenate([h[0, m], q]),
-            array(softmax.head),
-            [array(projection) for projection in softmax.projections],
-            [array(tail) for tail in softmax.tails],
-        )
-        log_p.append(words[target])
-    return log_p
-
-
 def test_the_loss_is_the_oracle_s_and_the_same_in_training(rng):
     model, batch = make_model(rng), draw_batch(rng)
-    expected = [oracle_sentence(model, batch, b) for b in range(B)]
+    expected = [
+        oracle_sentence(model, batch, b, oracle_q(model, batch["context"][b]))
+        for b in range(B)
+    ]
     for training in (False, True):
         terms = tf.function(model.objective)(batch, training=training)
         assert set(terms) == {"loss", "nll"}

@@ -50,6 +50,7 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-sentiment/lda": "LDA",
     "imdb-sentiment/docnade": "DocNADE",
     "ptb/topic-rnn-100": "the document's words before the window (`read`)",
+    "ptb/topic-rnn-100-tenth-kl": "the same, a tenth of the KL",
     "ptb/topic-rnn-100-others": "the sentences outside it, later ones too (`others`)",
     "ptb/topic-rnn-100-all": "the whole document, the window too (`all`)",
 }

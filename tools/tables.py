@@ -30,6 +30,7 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-fifth-decay/lstm-carried": "LSTM, state carried",
     "imdb-fifth-decay/tcnlm-half": "TCNLM, factors at half of the rate",
     "imdb-fifth-decay/tcnlm-whole": "TCNLM, factors at the whole rate",
+    "imdb-fifth-decay/tcnlm-one-topic": "TCNLM with one topic, factors at half",
     "imdb-fifth-decay/tcnlm-quarter": "TCNLM, factors at a quarter",
     "imdb-fifth-decay/lstm-2-layers": "LSTM, two layers, rate .002",
     "imdb-fifth-decay/lstm-2-layers-4e-3": "LSTM, two layers, .004",

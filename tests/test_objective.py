@@ -109,15 +109,29 @@ def assert_is_the_oracle_s(terms, expected):
         np.testing.assert_allclose(terms[name], value, rtol=2e-5, err_msg=name)
 
 
-@pytest.mark.parametrize("encoder_input", ["counts", "log"])
-def test_loss_is_minus_J_for_the_sampled_topics(rng, monkeypatch, encoder_input):
-    model, batch = make_model(rng, encoder_input=encoder_input), draw_batch(rng)
-    epsilon = rng.normal(size=[B, K])
+@pytest.fixture
+def epsilon(rng, monkeypatch):
+    """The draws [B, K] that any model will make."""
+    drawn = rng.normal(size=[B, K])
     monkeypatch.setattr(
-        tf.random, "stateless_normal", lambda *_, **__: tf.constant(epsilon, tf.float32)
+        tf.random, "stateless_normal", lambda *_, **__: tf.constant(drawn, tf.float32)
     )
+    return drawn
+
+
+@pytest.mark.parametrize("encoder_input", ["counts", "log"])
+def test_loss_is_minus_J_for_the_sampled_topics(rng, epsilon, encoder_input):
+    model, batch = make_model(rng, encoder_input=encoder_input), draw_batch(rng)
     terms = model.objective(batch, training=True)
     assert_is_the_oracle_s(terms, oracle_terms(model, batch, epsilon, oracle_sentence))
+
+
+def test_only_the_sentences_are_at_the_mean_where_the_settings_say_so(rng, epsilon):
+    model, batch = make_model(rng, language_topics="mean"), draw_batch(rng)
+    terms = model.objective(batch, training=True)
+    log_p_d, kl, _, R = oracle_terms(model, batch, epsilon, oracle_sentence)
+    _, _, log_p_y, _ = oracle_terms(model, batch, np.zeros([B, K]), oracle_sentence)
+    assert_is_the_oracle_s(terms, (log_p_d, kl, log_p_y, R))
 
 
 def test_outside_training_the_topics_are_those_of_the_posterior_s_mean(rng):

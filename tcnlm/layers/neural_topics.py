@@ -138,7 +138,12 @@ class TopicDecoder(tf.keras.layers.Layer):
         Topics that start as noise race for the corpus's common words, and the first to
         have them wins every document; from here they differ by their noise alone.
         """
-        self.logits.assign_add(tf.broadcast_to(log_frequencies, self.logits.shape))
+        added = tf.cast(log_frequencies, self.logits.dtype)
+        self.logits.assign_add(tf.broadcast_to(added, self.logits.shape))
+
+    def start_from(self, logits: Any) -> None:
+        """Put these logits [K, D] in place of the noise."""
+        self.logits.assign(tf.cast(logits, self.logits.dtype))
 
     def topics(self) -> tf.Tensor:
         """Return beta, a topic a row: [K, D], rows on the simplex."""

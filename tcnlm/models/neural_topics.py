@@ -8,19 +8,17 @@ bound E log p(d | t) - KL(q || prior) + lambda R (first terms of eq. 17, and eq.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tqdm import tqdm
 
 from preprocessing.errors import InputError
 from preprocessing.vocabulary import Vocabulary
-from tcnlm.data.batching import Batch, Rows
 from tcnlm.data.dataset import Dataset
+from tcnlm.data.word_clusters import similarities
+from tcnlm.data.word_vectors import check_source, starting_vectors
 from tcnlm.layers.distributions import gaussian_kl
 from tcnlm.layers.neural_topics import (
     TopicDecoder,
@@ -29,20 +27,10 @@ from tcnlm.layers.neural_topics import (
     diversity,
     log_likelihood,
 )
-from tcnlm.models.base import (
-    Terms,
-    TopicModel,
-    TopicsAlone,
-    language_terms,
-    without,
-)
-from tcnlm.models.lstm import RecurrentConfig
-from tcnlm.models.recurrent import RecurrentLanguageModel
+from tcnlm.models.base import Terms, TopicModel, TopicsAlone
 from tcnlm.settings import Settings, setting
-from tcnlm.training.optimization import GroupedAdam
 
-HEAD_START_BATCH = 64  # contexts
-HEAD_START_CLIP = 5.0
+CLUSTER_SCALE = 2.0  # logits a deviation of the similarity; 1 to 3 are much alike
 
 
 @dataclass(frozen=True)
@@ -80,8 +68,9 @@ class TopicConfig(Settings):
     )
     topic_start: str = setting(
         "frequencies",
-        "where beta starts: at the words' frequencies, or not",
-        choices=("frequencies", "random"),
+        "where beta starts: at the words' frequencies, alone or with a cluster of "
+        "word vectors a topic, or not",
+        choices=("frequencies", "vectors", "random"),
     )
 
 
@@ -94,28 +83,11 @@ class Config(TopicConfig):
     kl_warmup_steps: int = setting(
         1000, "steps in which the KL's weight rises to 1", least=0
     )
-
-
-@dataclass(frozen=True)
-class JointConfig(TopicConfig, RecurrentConfig):
-    """Settings of a language model with the neural topic model."""
-
-    RETIRED = {**TopicConfig.RETIRED, "kl_warmup_steps": 0}
-
-    topic_weight: float = setting(
-        1.0, "of the topic model's loss; 1 in the paper, eq. 17", least=0
+    embedding_size: int = setting(
+        100, "numbers of a word's vector, of topic_start=vectors", least=1
     )
-    topic_learning_rate: float = setting(
-        1e-3, "Adam of encoder, W and beta, jointly", above=0
-    )
-    head_start: int = setting(
-        1500, "steps of the topic model alone before the joint ones", least=0
-    )
-    head_start_rates: tuple[float, ...] = setting(
-        (2e-3, 1e-2),
-        "of Adam in these steps: of encoder and W, and of beta",
-        least=0,
-        length=2,
+    embeddings: str = setting(
+        "train", 'these vectors: "train" (word2vec) or a word2vec file'
     )
 
 
@@ -138,6 +110,16 @@ class NeuralTopics(TopicModel):
         )
         self.proportions = TopicProportions(config.num_topics)
         self.decoder = TopicDecoder(config.num_topics, words)
+
+    def check(self) -> None:
+        """Refuse more topics than words where each starts at a cluster of words."""
+        super().check()
+        topics, words = self.config.num_topics, len(self.vocabulary.topic_words)
+        if self.config.topic_start == "vectors" and topics > words:
+            raise InputError(
+                f"num_topics={topics}: topic_start=vectors makes as many clusters of "
+                f"the {words} topic words; lower it"
+            )
 
     def infer(self, bow: tf.Tensor) -> tf.Tensor:
         """Return t = g(mu) [B, K] of bags [B, D]."""
@@ -173,11 +155,24 @@ class NeuralTopics(TopicModel):
         bound = terms["reconstruction"] + kl_weight * terms["kl"]
         return bound - self.config.diversity_weight * terms["diversity"]
 
-    def start_topics(self) -> None:
-        """Start beta at the corpus's word frequencies, if asked."""
-        if self.config.topic_start == "frequencies":
-            frequencies = np.maximum(self.vocabulary.topic_counts, 1.0)
-            self.decoder.start_at(np.log(frequencies).astype(np.float32))
+    def start_topics(self, dataset: Dataset) -> None:
+        """Start beta where `topic_start` says."""
+        start = self.config.topic_start
+        frequencies = np.log(np.maximum(self.vocabulary.topic_counts, 1.0))
+        if start == "frequencies":
+            self.decoder.start_at(frequencies)
+        elif start == "vectors":
+            vectors = self.topic_word_vectors(dataset)
+            near = similarities(vectors, self.config.num_topics, self.initial_seed)
+            self.decoder.start_from(frequencies + CLUSTER_SCALE * near)
+
+    def topic_word_vectors(self, dataset: Dataset) -> np.ndarray:
+        """Return the vectors [D, E] of the topic words; zeros where one has none."""
+        config, size = self.config, self.config.embedding_size
+        source = "train" if config.embeddings == "random" else config.embeddings
+        vectors = starting_vectors(source, dataset, size, self.initial_seed)
+        ids = self.vocabulary.ids(self.vocabulary.topic_words)
+        return np.stack([vectors.get(word, np.zeros(size)) for word in ids])
 
     def topic_weights(self) -> tuple[list[tf.Variable], list[tf.Variable]]:
         """Return the weights of encoder and W, and beta's."""
@@ -202,10 +197,15 @@ class NeuralTopicModel(NeuralTopics, TopicsAlone):
         super().__init__(config, vocabulary, seed)
         self.make_topics()
 
+    def check(self) -> None:
+        """Refuse a file of vectors that is not there or does not fit."""
+        super().check()
+        check_source(self.config.embeddings, self.config.embedding_size)
+
     def prepare(self, dataset: Dataset) -> None:
         """Start the topics."""
         super().prepare(dataset)
-        self.start_topics()
+        self.start_topics(dataset)
 
     def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
         """Return {"loss": minus the bound, nats a bag, and its terms}.
@@ -229,90 +229,3 @@ class NeuralTopicModel(NeuralTopics, TopicsAlone):
         """Return the weights of encoder and W, and beta's."""
         rates = self.config.learning_rate, self.config.beta_rate
         return list(zip(self.topic_weights(), rates))
-
-
-class NeuralTopicLanguageModel(NeuralTopics, RecurrentLanguageModel):
-    """A neural topic model and a language model that it guides, trained as one.
-
-    Training maximises (eq. 17, 18)
-
-        J = E log p(d | t) - KL(q || prior) + E sum_m log p(y_m | y_<m, t) + lambda R
-
-    with one sample of theta a sequence, used by both. What t does to the language model
-    is the subclass's matter.
-    """
-
-    def __init__(self, config: JointConfig, vocabulary: Vocabulary, seed: int = 0):
-        super().__init__(config, vocabulary, seed)
-        self.make_topics()
-
-    def context(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
-        """Return t = g(mu) [B, K]."""
-        return self.infer_context(batch["context"])
-
-    def sample_context(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
-        """Return t = g(theta) [B, K] of one draw of theta from q."""
-        return self.proportions(self.draw(*self.encoder(self.bag(batch["context"]))))
-
-    def context_from_topics(self, topics: tf.Tensor) -> tf.Tensor:
-        """Return given proportions [B, K] as a context."""
-        return topics
-
-    def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
-        """Return -J and its terms, nats a sequence; "nll" is nats a target.
-
-        "reconstruction" is -E log p(d | t), "kl" the divergence, "diversity" R.
-        """
-        bow = self.bag(batch["context"])
-        topics, terms = self.infer_terms(bow, training)
-        log_probs = self.log_probs(batch["inputs"], batch["targets"], topics, training)
-        language, nll = language_terms(log_probs, batch["targets"])
-        topic = self.topic_loss(terms)
-        loss = language + self.config.topic_weight * topic
-        return {"loss": loss, **nll, **terms}
-
-    def prepare(self, dataset: Dataset) -> None:
-        """Start the embeddings and the topics, then give the topic model its lead."""
-        super().prepare(dataset)
-        self.start_topics()
-        if self.config.head_start:
-            self._train_topics_alone(self.batching.rows(dataset.split("train")))
-
-    def _train_topics_alone(self, rows: Rows) -> None:
-        """Take steps up the topic model's own bound, eq. 17's first two terms.
-
-        So that the proportions mean something when the language model first sees them.
-        """
-        config, contexts = self.config, tf.TensorSpec([None, None], tf.int32)
-        groups = list(zip(self.topic_weights(), config.head_start_rates))
-        optimizer = GroupedAdam(groups, HEAD_START_CLIP)
-
-        @tf.function(input_signature=[contexts, tf.TensorSpec([])])
-        def step(context, kl_weight):
-            with tf.GradientTape() as tape:
-                _, terms = self.infer_terms(self.bag(context), training=True)
-                loss = self.topic_loss(terms, kl_weight)
-            optimizer.minimize(loss, tape)
-
-        steps = tqdm(range(config.head_start), "topics alone", disable=None)
-        for number, batch in zip(steps, self._endless(rows)):
-            kl_weight = min(1.0, 1.5 * number / config.head_start)
-            step(batch["context"], tf.constant(kl_weight, tf.float32))
-        _, terms = self.infer_terms(self.bag(batch["context"]), training=False)
-        if not np.isfinite(list(terms.values())).all():
-            rates = ",".join(map(str, config.head_start_rates))
-            raise InputError(
-                f"head_start_rates={rates}: the topic model diverged; lower them"
-            )
-
-    def _endless(self, rows: Rows) -> Iterator[Batch]:
-        for epoch in count():
-            yield from rows.batches(HEAD_START_BATCH, self.initial_seed, epoch)
-
-    def parameter_groups(self) -> list[tuple[list[tf.Variable], float]]:
-        """Return the language model's weights, and the topic model's."""
-        topic = sum(self.topic_weights(), [])
-        return [
-            (without(self.trainable_variables, topic), self.config.learning_rate),
-            (topic, self.config.topic_learning_rate),
-        ]

@@ -9,12 +9,9 @@ import tensorflow as tf
 
 from tcnlm.layers.topic_lstm import TopicCompositionalLSTM
 from tcnlm.models.base import without
+from tcnlm.models.guided import JointConfig, NeuralTopicLanguageModel
 from tcnlm.models.lstm import LSTM
-from tcnlm.models.neural_topics import (
-    JointConfig,
-    NeuralTopicLanguageModel,
-    NeuralTopicModel,
-)
+from tcnlm.models.neural_topics import NeuralTopicModel
 from tcnlm.settings import setting
 
 

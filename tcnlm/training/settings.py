@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from tcnlm.data.contexts import RULES
 from tcnlm.settings import Settings, setting
 
+DECAYS = ("constant", "linear", "cosine")  # of a rate; the others end at zero
+
 
 @dataclass(frozen=True)
 class Training(Settings):
@@ -34,7 +36,7 @@ class Training(Settings):
     decay: str = setting(
         "constant",
         "of the rates; or 'linear', 'cosine' to 0 at `epochs`' end",
-        choices=("constant", "linear", "cosine"),
+        choices=DECAYS,
     )
     lazy_adam: bool = setting(
         False, "leave embeddings that a batch does not touch as they are"

@@ -1,0 +1,89 @@
+"""Where the topics of the neural topic model start, and their steps alone."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from gensim.models import KeyedVectors
+from tiny import TOPIC_WORDS, WORDS
+
+from preprocessing.errors import InputError
+from preprocessing.vocabulary import Vocabulary
+from tcnlm.data.dataset import Dataset
+from tcnlm.data.word_clusters import similarities
+from tcnlm.models import model_class
+
+
+@pytest.fixture
+def directions(rng):
+    """Twelve words, four near each of three axes, in turn."""
+    return np.tile(np.eye(3), [4, 1]) * 5 + rng.normal(scale=0.1, size=[12, 3])
+
+
+def test_similarities_put_each_cluster_of_words_first_in_one_row(directions):
+    near = similarities(directions, 3, seed=1)
+    first = {tuple(sorted(np.argsort(-row)[:4] % 3)) for row in near}
+    assert first == {(0, 0, 0, 0), (1, 1, 1, 1), (2, 2, 2, 2)}
+
+
+def test_similarities_are_cosines_less_mean_over_deviation(directions):
+    near = similarities(directions, 1, seed=1)[0]
+    unit = np.stack([v / np.sqrt(sum(v * v)) for v in directions])
+    cosines = unit @ unit.mean(axis=0)
+    expected = (cosines - cosines.mean()) / np.sqrt(
+        np.mean((cosines - cosines.mean()) ** 2)
+    )
+    np.testing.assert_allclose(near, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["neural_topics", "tcnlm"])
+def test_more_topics_than_words_are_refused_before_clusters_are_made(name):
+    vocabulary = Vocabulary(WORDS, range(len(WORDS), 0, -1), TOPIC_WORDS)
+    chosen = {"num_topics": 11, "topic_start": "vectors"}
+    with pytest.raises(InputError, match="num_topics=11: .* 10 topic words; lower it"):
+        untrained(name, vocabulary, **chosen).check()
+
+
+def untrained(name, vocabulary, **chosen):
+    kind = model_class(name)
+    return kind(kind.Config(**{**kind.TINY, **chosen}), vocabulary, seed=1)
+
+
+def started(toy_data, name, **chosen):
+    data = Dataset(toy_data)
+    model = untrained(name, data.vocabulary, num_topics=3, **chosen)
+    model.build_weights()
+    model.prepare(data)
+    return model
+
+
+@pytest.mark.parametrize("name", ["neural_topics", "tcnlm"])
+def test_topics_start_at_frequencies_times_the_clusters_of_the_given_vectors(
+    toy_data, tmp_path, rng, name
+):
+    words = Dataset(toy_data).vocabulary.topic_words
+    given, file = KeyedVectors(4), tmp_path / "given.bin"
+    axes = np.eye(4)[np.arange(len(words)) % 3].astype(np.float32)
+    given.add_vectors(words, axes + rng.normal(scale=0.01, size=axes.shape))
+    given.save_word2vec_format(str(file), binary=True)
+    alone = {"head_start": 0} if name == "tcnlm" else {}
+    chosen = {"embeddings": str(file), "embedding_size": 4, **alone}
+    model = started(toy_data, name, topic_start="vectors", **chosen)
+    counts = np.maximum(model.vocabulary.topic_counts, 1)
+    lifted = model.topics().numpy() / counts
+    for row in lifted:
+        nearest = np.argsort(-row)[: len(words) // 3]
+        assert len(set(nearest % 3)) == 1
+
+
+def head_started(toy_data, **chosen):
+    tf.keras.utils.set_random_seed(1)
+    model = started(toy_data, "tcnlm", encoder_dropout=0.0, **chosen)
+    return model.decoder.logits.numpy()
+
+
+def test_the_second_of_two_steps_alone_is_half_as_long_where_rates_fall(toy_data):
+    first = head_started(toy_data, head_start=1)
+    whole = head_started(toy_data, head_start=2)
+    half = head_started(toy_data, head_start=2, head_start_decay="linear")
+    assert np.abs(whole - first).max() > 1e-4
+    np.testing.assert_allclose(half - first, (whole - first) / 2, atol=2e-6)

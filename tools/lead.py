@@ -12,9 +12,11 @@ from tools.tables import (
     MISSING,
     RESULTS,
     best,
+    effective,
     epochs,
     markdown,
     number_of_topics,
+    paper,
     record_of,
     recorded,
     title_of,
@@ -76,6 +78,43 @@ def _spread(values: Iterable[float], digits: int) -> str:
     return f"{mean(values):.{digits}f}{spread}"
 
 
+def topics_table(files: Sequence[str]) -> str:
+    """Return the topics of runs over their seeds, a mean with its deviation each.
+
+    Beside the paper's Table 4. "NPMI by use" weighs each topic by its mean proportion;
+    the effective number of topics is exp(entropy of these proportions).
+    """
+    of_paper, columns = paper("Table 4", "1x600", "50"), list(TOPICS)
+    rows = [["model", "seeds", "Table 4", *columns]]
+    for file in files:
+        runs = _runs(file)
+        cells = [title_of(file), str(len(runs)), of_paper(runs[1]) or MISSING]
+        for value, digits in TOPICS.values():
+            found = [value(run["evaluation"]) for run in runs.values()]
+            cells.append(_spread([v for v in found if v is not None], digits))
+        rows.append(cells)
+    return markdown(rows)
+
+
+TOPICS: dict[str, tuple[Callable[[dict], float | None], int]] = {
+    "NPMI": (lambda e: e["npmi"], 3),
+    "NPMI by use": (lambda e: by_use(e["topics"]), 3),
+    "diversity": (lambda e: e["diversity"], 2),
+    "topics in use": (lambda e: e["topics_in_use"], 0),
+    "effective topics": (
+        lambda e: effective([t["proportion"] for t in e["topics"]]),
+        1,
+    ),
+    "KL, nats a review": (lambda e: (e.get("elbo") or {}).get("kl"), 1),
+}
+
+
+def by_use(topics: Sequence[dict]) -> float:
+    """Return the mean NPMI of topics, each weighted by its mean proportion."""
+    use = [topic["proportion"] for topic in topics]
+    return sum(t["npmi"] * u for t, u in zip(topics, use)) / sum(use)
+
+
 def lead_by_epoch(base: str, files: Sequence[str]) -> Figure:
     """Draw how far below the first run others are, in training and validation."""
     figure = Figure(figsize=(9, 3.4), layout="constrained")
@@ -129,6 +168,7 @@ def written_table(file: str, number: int = 2) -> str:
 
 LEAD: dict[str, Callable[[str], str]] = {
     "seeds": lambda files: seeds_table(files.split()),
+    "topics": lambda files: topics_table(files.split()),
     "written": lambda file: written_table(file),
 }
 GAINS = RESULTS / "imdb-fifth-decay" / "gains.csv"

@@ -16,7 +16,7 @@ A table stands between `<!-- table NAME -->` and `<!-- end -->`. NAME is one of
     cells FILE FILE...        PTB by cell and size, without topics and with
     sentiment FILE FILE...    errors of classifiers on features of runs
     bleu FILE FILE...         how like real sentences, and each other, those of runs are
-    coherence FILE FILE...    the topics of runs, beside the paper's Table 4
+    topics FILE FILE...       the topics of runs over seeds, beside the paper's Table 4
     words FILE [NUMBER...]    topics of a run
     systems FOLDER            the runs in results/FOLDER, a system each, beside the
                               paper's figures for them on IMDB

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from csv import DictReader
 from itertools import zip_longest
 from math import exp, log
-from operator import mul
 from pathlib import Path
 
 from tcnlm.evaluation.measures import BY_KEY
@@ -29,6 +28,7 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-fifth-decay/bag-lstm": "LSTM fed a learned bag (`bag_lstm`)",
     "imdb-fifth-decay/lstm-carried": "LSTM, state carried",
     "imdb-fifth-decay/tcnlm-half": "TCNLM, factors at half of the rate",
+    "imdb-fifth-decay/tcnlm-vectors": "the same, topics from vectors, pushed apart",
     "imdb-fifth-decay/tcnlm-whole": "TCNLM, factors at the whole rate",
     "imdb-fifth-decay/tcnlm-one-topic": "TCNLM with one topic, factors at half",
     "imdb-fifth-decay/tcnlm-quarter": "TCNLM, factors at a quarter",
@@ -44,6 +44,12 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-fifth-decay/rgbn-chain-others": "rGBN-RNN, trained with `others`",
     "imdb-fifth-decay/rgbn-chain-2": "rGBN-RNN, two layers",
     "imdb-fifth-decay/rgbn-chain-2-seed-2": "the same, seed 2",
+    "imdb-50/tcnlm": "TCNLM, two epochs",
+    "imdb-50/tcnlm-held": "TCNLM, spread of μ held, one epoch",
+    "imdb-50/neural-topics": "its topic model alone, falling rates",
+    "imdb-50/neural-topics-vectors": "the same from vectors, pushed apart",
+    "imdb-50/neural-topics-vectors-256": "the same, four epochs of batches of 256",
+    "imdb-50/lda": "LDA (gensim)",
     "imdb-sentiment/topic-gru": "TopicRNN, GRU",
     "imdb-sentiment/topic-gru-free": "TopicRNN, GRU, a tenth of the KL, one epoch",
     "imdb-sentiment/neural-topics": "TCNLM's topic model",
@@ -186,38 +192,10 @@ def systems_table(folder: Path) -> str:
     return named_table([(r["run"]["model"], r) for r in chosen], columns)
 
 
-COHERENCE = (  # title, form, value of a record
-    measured("npmi"),
-    ("Table 4", "{}", paper("Table 4", "1x600", "50")),
-    ("NPMI by use", "{:.3f}", lambda r: _by_use(r)),
-    measured("diversity"),
-    measured("topics_in_use"),
-    ("effective topics", "{:.1f}", lambda r: effective(_shares(r))),
-    ("documents of the rarest", "{}", lambda r: _rarest(r)),
-)
-
-
-def _shares(record: dict) -> list[float]:
-    """Return the mean proportion of every topic."""
-    return [topic["proportion"] for topic in record["evaluation"]["topics"]]
-
-
-def _by_use(record: dict) -> float:
-    """Return the mean NPMI of topics, each weighted by its mean proportion."""
-    scores = [topic["npmi"] for topic in record["evaluation"]["topics"]]
-    shares = _shares(record)
-    return sum(map(mul, scores, shares)) / sum(shares)
-
-
-def effective(use: list[float]) -> float:
+def effective(use: Sequence[float]) -> float:
     """Return the effective number of topics, exp(entropy of their shares)."""
     total = sum(use)
     return exp(-sum(u / total * log(u / total) for u in use if u))
-
-
-def _rarest(record: dict) -> int:
-    """Return how many documents the topic leads that leads the fewest."""
-    return min(topic["documents"] for topic in record["evaluation"]["topics"])
 
 
 def history_table(chosen: list[tuple[str, dict]]) -> str:
@@ -285,7 +263,6 @@ TABLES: dict[str, Callable[[str], str]] = {
     "ratios": lambda files: ratios_table(named(files.split())),
     "named": lambda files: named_table(named(files.split())),
     "beside": lambda files: history_table(named(files.split())),
-    "coherence": lambda files: named_table(named(files.split()), COHERENCE),
     "words": lambda rest: words_table(*rest.split()),
     "systems": lambda folder: systems_table(RESULTS / folder),
     "published": lambda rest: published_table(*rest.split(" ", 1)),

@@ -8,6 +8,7 @@ from helpers import randomise
 
 from preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.models.tcnlm import TCNLM, Config
+from tcnlm.training.optimization import GroupedAdam
 
 B, M, C, V, D, K = 3, 5, 8, 13, 6, 4
 LENGTHS = (5, 2, 4)  # targets of each sequence; the rest is padding
@@ -139,6 +140,19 @@ def test_outside_training_the_topics_are_those_of_the_posterior_s_mean(rng):
     terms = tf.function(model.objective)(batch, training=False)
     epsilon = np.zeros([B, K])
     assert_is_the_oracle_s(terms, oracle_terms(model, batch, epsilon, oracle_sentence))
+
+
+@pytest.mark.parametrize("rate", [0.0, 1e-3])
+def test_a_joint_step_moves_the_topic_model_only_at_a_rate_above_zero(rng, rate):
+    model, batch = make_model(rng, topic_learning_rate=rate), draw_batch(rng)
+    topics = sum(model.topic_weights(), [])
+    before = [weight.numpy() for weight in (*topics, model.embedding.embeddings)]
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model.objective(batch, training=True)["loss"])
+    GroupedAdam(model.parameter_groups(), clip_norm=5.0).minimize(loss, tape)
+    after = [weight.numpy() for weight in (*topics, model.embedding.embeddings)]
+    moved = [not np.array_equal(old, new) for old, new in zip(before, after)]
+    assert moved == [rate > 0] * len(topics) + [True]
 
 
 def test_the_words_one_step_at_a_time_have_the_oracle_s_probabilities(rng):

@@ -46,7 +46,9 @@ class JointConfig(TopicConfig, RecurrentConfig):
         choices=("drawn", "mean"),
     )
     topic_learning_rate: float = setting(
-        1e-3, "Adam of encoder, W and beta, jointly", above=0
+        1e-3,
+        "Adam of encoder, W and beta, jointly; 0: as the head start leaves them",
+        least=0,
     )
     head_start: int = setting(
         1500, "steps of the topic model alone before the joint ones", least=0

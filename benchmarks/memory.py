@@ -51,11 +51,11 @@ def _train(
     model = make_model(name, dataset.vocabulary, settings)
     with tempfile.TemporaryDirectory() as run:
         trainer = Trainer(model, dataset, Path(run), loop, seed=1)
-        train = trainer.rows["train"].batches(loop.batch_size, seed=1)
+        train = trainer.rows.batches(loop.batch_size, seed=1)
         for batch in islice(train, steps):
             trainer.step(batch)
         trainer.checkpoints.save(steps, asdict(trainer.state))
-        score(model, trainer.rows["valid"], loop.batch_size)
+        score(model, trainer.validation.rows, loop.batch_size)
     return Peak(before, peak())
 
 

@@ -59,10 +59,9 @@ def test_weights_without_room_are_named_and_the_last_ones_kept(size, trainer):
     ("size", "name"), [(0, "history.csv"), (100, "history.csv"), (800, "tensorboard")]
 )
 def test_a_history_without_room_is_named(size, name, trainer):
-    row = trainer.state.history[0]
     refused = pytest.raises(InputError, match=f"{name}: cannot be written: File too")
     with room_for(size), refused:
-        trainer._write_history(row)
+        trainer.log.evaluation(trainer.state.history)
 
 
 @pytest.mark.parametrize("size", [0, 100, 20_000])

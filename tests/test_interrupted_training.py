@@ -28,7 +28,7 @@ STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 KILLED = """
 import os, signal, sys, tcnlm.files
 from tcnlm.train import run
-from tcnlm.training.trainer import Trainer
+from tcnlm.training.validation import Validation
 
 def kill_at(name, work):
     def killed(*arguments):
@@ -40,7 +40,7 @@ def kill_at(name, work):
 name = sys.argv.pop(1)
 tcnlm.files._put = kill_at(name, tcnlm.files._put)
 if name == "validation":
-    Trainer._validate = kill_at(name, Trainer._validate)
+    Validation.scores = kill_at(name, Validation.scores)
 run()
 """
 
@@ -193,12 +193,14 @@ def assert_goes_on_to(end, trainer, again):
         np.testing.assert_array_equal(ours, theirs)
 
 
-@pytest.mark.parametrize("place", ["_validate", "_turn", "_account"])
+@pytest.mark.parametrize("place", ["validation.scores", "_turn", "_account"])
 def test_a_signal_at_any_place_leaves_a_checkpoint_with_the_very_same_end(
     place, toy_data, tmp_path, ends
 ):
     trainer = begin(toy_data, tmp_path, "tcnlm")
-    setattr(trainer, place, signal_after(getattr(trainer, place)))
+    *part, name = place.split(".")
+    owner = getattr(trainer, *part) if part else trainer
+    setattr(owner, name, signal_after(getattr(owner, name)))
     again = begin(toy_data, tmp_path, "tcnlm")
     assert_goes_on_to(ends("tcnlm"), trainer, again)
 
@@ -207,13 +209,13 @@ def test_a_signal_amidst_the_scoring_leaves_the_carried_state_as_it_was(
     toy_data, tmp_path, ends
 ):
     trainer = begin(toy_data, tmp_path, "lstm")
-    validate, model = trainer._validate, trainer.model
+    scores, model = trainer.validation.scores, trainer.model
 
     def cut_short(valid):
         model.count_words = signal_after(model.count_words, calls=3)
-        return validate(valid)
+        return scores(valid)
 
-    trainer._validate = cut_short
+    trainer.validation.scores = cut_short
     assert_goes_on_to(ends("lstm"), trainer, begin(toy_data, tmp_path, "lstm"))
 
 

@@ -108,7 +108,7 @@ def test_a_run_is_a_fit_a_validation_and_the_weights(toy_data, tmp_path):
     assert history.valid_loss.tolist() == [state.best]
     assert "valid_perplexity" not in history
     bags = trainer.model.bag(np.concatenate([
-        batch["context"] for batch in trainer.rows["valid"].batches(64)
+        batch["context"] for batch in trainer.validation.rows.batches(64)
     ]))  # fmt: skip
     bound = trainer.model.lda.bound(bags).numpy()
     assert state.best == pytest.approx(-bound.sum() / bags.numpy().sum(), rel=1e-5)

@@ -211,7 +211,7 @@ def seeded(data, run, **settings):
 def rising(trainer, figures):
     """Let a trainer's judge give these figures, one an evaluation, from `figures`."""
     values = iter(figures)
-    trainer._judged = lambda valid: {"valid_npmi": next(values)}
+    trainer.validation.judged = lambda valid: {"valid_npmi": next(values)}
     return trainer
 
 
@@ -239,7 +239,7 @@ def test_the_weights_kept_are_those_of_the_best_figure(toy_data, tmp_path):
 def test_a_run_judged_by_coherence_shows_it_in_its_history(toy_data, tmp_path, capsys):
     trainer = make_trainer(toy_data, tmp_path, judge="npmi_by_use", epochs=1)
     (row,) = trainer.train().history
-    valid = Subject(trainer.model, Dataset(toy_data), trainer.rows["valid"])
+    valid = Subject(trainer.model, Dataset(toy_data), trainer.validation.rows)
     expected = BY_KEY["npmi_by_use"].of(valid)
     assert row["valid_npmi_by_use"] == pytest.approx(expected)
     assert f"NPMI by use {expected:.3f}" in capsys.readouterr().out

@@ -22,9 +22,10 @@ from trained import (
 )
 
 from preprocessing.vocabulary import Vocabulary
+from tcnlm.evaluation.topics import DocumentTopics
 from tcnlm.models import MODELS
-from tcnlm.training import trainer as training
 from tcnlm.training.divergence import NotFiniteError
+from tcnlm.training.validation import collapse
 
 
 def test_a_killed_run_ends_with_the_very_same_weights(toy_data, tmp_path, whole_run):
@@ -142,18 +143,18 @@ def test_a_validation_figure_that_no_number_can_be_is_divergence(
     trainer = make_trainer(toy_data, tmp_path, "lstm")
     scored = SimpleNamespace(mean_score=SimpleNamespace(nll=nll, terms={}))
     with pytest.raises(NotFiniteError, match="validation after step 0"):
-        trainer._validate(scored)
+        trainer.validation.scores(scored)
 
 
 def test_a_hopeless_epoch_has_a_training_figure_that_can_be_written(toy_data, tmp_path):
     trainer = make_trainer(toy_data, tmp_path, "lstm")
-    assert np.isfinite(np.float32(trainer._measured(500.0)))
+    assert np.isfinite(np.float32(trainer.validation.measured(500.0)))
 
 
 def test_training_stops_when_validation_stops_improving(toy_data, tmp_path):
     trainer = make_trainer(toy_data, tmp_path / "RUN", model="lstm", patience=2)
     perplexities = iter([9.0, 7.0, 8.0, 7.5, 6.0])
-    trainer._validate = lambda valid: {
+    trainer.validation.scores = lambda valid: {
         "valid_perplexity": next(perplexities),
         "valid_nll": 0.0,
     }
@@ -173,26 +174,26 @@ def test_training_learns_the_toy_corpus(toy_data, tmp_path, model):
 def test_collapse_is_said():
     def used(rows):
         rows = np.array(rows)
-        return training.topics.DocumentTopics(rows, np.ones(len(rows), bool))
+        return DocumentTopics(rows, np.ones(len(rows), bool))
 
     one = np.eye(20)[[3] * 50]
     even = np.full((50, 20), 0.05)
     even[np.arange(50), np.arange(50) % 20] += 0.01
     alive = np.eye(20)[np.arange(50) % 20]
-    assert "only 1 of 20" in training.collapse(used(one))
-    assert "alike" in training.collapse(used(even))
-    assert training.collapse(used(alive)) == ""
-    assert training.collapse(used(np.ones([50, 1]))) == ""
+    assert "only 1 of 20" in collapse(used(one))
+    assert "alike" in collapse(used(even))
+    assert collapse(used(alive)) == ""
+    assert collapse(used(np.ones([50, 1]))) == ""
 
 
 @pytest.mark.parametrize("model", ["topic_rnn", "tcnlm"])
 def test_collapse_is_not_said_before_topics_had_time(toy_data, tmp_path, capsys, model):
     chosen = {"head_start": 9} if model == "tcnlm" else None
     trainer = make_trainer(toy_data, tmp_path / "RUN", model=model, chosen=chosen)
-    one = training.topics.DocumentTopics(np.eye(20)[[3] * 50], np.ones(50, bool))
+    one = DocumentTopics(np.eye(20)[[3] * 50], np.ones(50, bool))
     said = []
-    for history in ([], [{"epoch": 1}]):
-        trainer.state.history = history
-        assert trainer._topics_in_use(SimpleNamespace(documents=one))
+    for epochs in (0, 1):
+        used = SimpleNamespace(documents=one)
+        assert trainer.validation.topics_in_use(used, epochs)
         said.append("collapsed" in capsys.readouterr().out)
     assert said == [model == "tcnlm", True]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -13,28 +12,19 @@ import tensorflow as tf
 from tqdm import tqdm
 
 from tcnlm.data.dataset import Dataset
-from tcnlm.evaluation import topics
-from tcnlm.evaluation.measures import judge
-from tcnlm.evaluation.subject import Subject
-from tcnlm.files import replacing, writing
-from tcnlm.models.base import Method, TopicModel
+from tcnlm.models.base import Method
 from tcnlm.training.checkpoints import Checkpoints
-from tcnlm.training.divergence import (
-    MOST_NATS,
-    check_perplexity,
-    check_steps,
-    check_terms,
-)
+from tcnlm.training.divergence import check_steps
 from tcnlm.training.interrupts import Interrupted, interrupts
+from tcnlm.training.log import Log
 from tcnlm.training.optimization import GroupedAdam, decay
 from tcnlm.training.settings import Training
 from tcnlm.training.state import State
+from tcnlm.training.validation import Validation
 from tcnlm.training.weights import recover_weights, save_weights
 from tcnlm.training.workers import Workers
 
 CALL_SECONDS = 0.5  # between two returns from the graph to Python, by those before
-COLLAPSE = 0.1  # share of topics in use at which the topic model has collapsed
-EVEN = 1.5  # largest proportion, in units of 1/K, below which topics say nothing
 
 
 class Trainer:
@@ -51,13 +41,10 @@ class Trainer:
     ):
         self.workers = workers or Workers()
         self.model, self.run, self.settings, self.seed = model, run, settings, seed
-        self.measure = judge(type(model)).key
-        self.judge = judge(type(model), settings.judge)
         self.dataset = dataset
-        self.rows = {
-            name: model.batching.rows(dataset.split(name))
-            for name in ("train", "valid")
-        }
+        self.rows = model.batching.rows(dataset.split("train"))
+        self.validation = Validation(model, dataset, settings)
+        self.judge = self.validation.judge
         self.optimizer = GroupedAdam(
             model.parameter_groups(),
             settings.clip_norm,
@@ -71,7 +58,7 @@ class Trainer:
         )
         self.state = State(best=self.judge.worst)
         self.pace = CALL_SECONDS  # seconds a step, lately
-        self.writer = tf.summary.create_file_writer(str(run / "tensorboard"))
+        self.log = Log(run, self.validation.measure, self.judge)
 
     @property
     def finished(self) -> bool:
@@ -99,7 +86,7 @@ class Trainer:
             with interrupts.held():
                 if self.saved != asdict(self.state):
                     self._save()
-                self._log("train", {}, flush=True)
+                self.log.scalars("train", {}, int(self.model.steps), flush=True)
             raise
         return self.state
 
@@ -117,7 +104,7 @@ class Trainer:
 
     def _epoch_steps(self, epoch: int) -> int:
         size = self.settings.batch_size
-        return self.rows["train"].num_batches(size, self.seed, epoch)
+        return self.rows.num_batches(size, self.seed, epoch)
 
     def _steps(self) -> int:
         return sum(map(self._epoch_steps, range(self.settings.epochs)))
@@ -176,7 +163,7 @@ class Trainer:
 
     def batches(self) -> tf.data.Dataset:
         """Return the remaining batches of the epoch with their numbers of targets."""
-        rows, state = self.rows["train"], self.state
+        rows, state = self.rows, self.state
 
         def generate():
             size, epoch, skip = self.settings.batch_size, state.epoch, state.position
@@ -204,29 +191,24 @@ class Trainer:
         self._report(dict(taken.iloc[-1]), words / seconds, bar, len(taken))
 
     def _report(self, values: dict, rate: float, bar: tqdm, steps: int) -> None:
-        so_far = self._measured(self.state.nll / max(self.state.targets, 1))
+        per_word = self.state.nll / max(self.state.targets, 1)
+        so_far = f"{self.validation.measure} {self.validation.measured(per_word):.2f}"
         bar.set_postfix_str(
-            f"loss {values['loss']:.1f}, {self.measure} {so_far:.2f}, "
-            f"{rate:.0f} tokens/s",
+            f"loss {values['loss']:.1f}, {so_far}, {rate:.0f} tokens/s",
             refresh=False,
         )
         bar.update(steps)
-        self._log("train", {**values, "tokens_per_second": rate})
-
-    def _log(self, group: str, values: dict, flush: bool = False) -> None:
-        folder = self.run / "tensorboard"
-        with writing(folder, tf.errors.OpError):
-            with self.writer.as_default(int(self.model.steps)):
-                for name, value in values.items():
-                    tf.summary.scalar(f"{group}/{name}", value)
-            if flush:
-                self.writer.flush()
+        values = {**values, "tokens_per_second": rate}
+        self.log.scalars("train", values, int(self.model.steps))
 
     def _evaluate(self) -> None:
         """Score the validation split, then keep the best weights and turn the epoch."""
-        size = self.settings.batch_size
-        valid = Subject(self.model, self.dataset, self.rows["valid"], batch_size=size)
-        row = {**self._row(), **self._validate(valid), **self._topics_in_use(valid)}
+        valid, before = self.validation.subject(), len(self.state.history)
+        row = {
+            **self._row(),
+            **self.validation.scores(valid),
+            **self.validation.topics_in_use(valid, before),
+        }
         with interrupts.held():
             self._turn(row)
 
@@ -242,7 +224,7 @@ class Trainer:
         if self._share_taken() == 1:
             state.epoch, state.position, state.evaluated = state.epoch + 1, 0, 0
         state.nll, state.targets = 0.0, 0
-        self._write_history(row)
+        self.log.evaluation(state.history)
 
     def _share_taken(self) -> float:
         """Return the share of this epoch that is over; a fit takes all of its one."""
@@ -258,62 +240,9 @@ class Trainer:
             "seconds": round(state.seconds, 1),
         }
         if state.targets:
-            row[f"train_{self.measure}"] = self._measured(state.nll / state.targets)
+            per_word, named = state.nll / state.targets, self.validation.measure
+            row[f"train_{named}"] = self.validation.measured(per_word)
         return row
-
-    def _validate(self, valid: Subject) -> dict[str, float]:
-        scored = valid.mean_score
-        terms = {self.model.per_word: scored.nll, **scored.terms}
-        check_terms(terms, int(self.model.steps))
-        if self.measure == "perplexity":
-            check_perplexity(scored.nll, int(self.model.steps))
-        return {
-            f"valid_{self.measure}": self._measured(scored.nll),
-            **{f"valid_{name}": value for name, value in terms.items()},
-            **self._judged(valid),
-        }
-
-    def _judged(self, valid: Subject) -> dict[str, float]:
-        """Return the figure that judges, unless it is the model's own."""
-        if self.judge.key == self.measure:
-            return {}
-        return {f"valid_{self.judge.key}": self.judge.of(valid)}
-
-    def _measured(self, per_word: float) -> float:
-        """Return what an epoch is judged by: the perplexity, or the loss as it is."""
-        if self.measure != "perplexity":
-            return per_word
-        return math.exp(min(per_word, MOST_NATS))
-
-    def _topics_in_use(self, valid: Subject) -> dict[str, float]:
-        if not isinstance(self.model, TopicModel):
-            return {}
-        used = valid.documents
-        complaint = collapse(used)
-        if complaint and self._topics_had_time():
-            print(f"warning: the topic model has collapsed: {complaint}")
-        return {
-            "topics_in_use": used.in_use,
-            "largest_proportion": used.largest_proportion,
-        }
-
-    def _topics_had_time(self) -> bool:
-        """Whether topics, flat at the start, had a head start or an evaluation."""
-        head_start = getattr(self.model.config, "head_start", 0)
-        return bool(head_start or self.state.history)
-
-    def _write_history(self, row: dict[str, Any]) -> None:
-        path = self.run / "history.csv"
-        with writing(path), replacing(path) as aside:
-            pd.DataFrame(self.state.history).to_csv(aside, index=False)
-        self._log("evaluation", row, flush=True)
-        print(_line(row, self.measure) + self._verdict(row), flush=True)
-
-    def _verdict(self, row: dict[str, Any]) -> str:
-        key, title, form = self.judge.key, self.judge.title, self.judge.form
-        if key == self.measure:
-            return ""
-        return f", {title} {form.format(row[f'valid_{key}'])}"
 
     def _checkpoint_due(self) -> bool:
         every, minutes = (
@@ -328,36 +257,3 @@ class Trainer:
             self.saved = asdict(self.state)
             self.checkpoints.save(int(self.model.steps), self.saved)
             self.last_save = time.monotonic()
-
-
-def collapse(used: topics.DocumentTopics) -> str:
-    """Return what is wrong with the topics that documents use, or nothing."""
-    count = used.proportions.shape[1]
-    if count == 1:  # the cell without topics, a baseline: nothing that could collapse
-        return ""
-    if used.in_use <= COLLAPSE * count:
-        return f"only {used.in_use} of {count} topics are the largest of any document"
-    if used.largest_proportion < EVEN / count:
-        return (
-            f"all documents mix all {count} topics alike (the largest proportion is "
-            f"{used.largest_proportion:.3f} on average, even ones are {1 / count:.3f})"
-        )
-    return ""
-
-
-def _line(row: dict[str, Any], measure: str) -> str:
-    line = (
-        f"epoch {row['epoch']:g}: step {row['step']}, {row['seconds'] / 60:.1f} min, "
-        f"{measure}"
-    )
-    for split in ("train", "valid"):
-        if f"{split}_{measure}" in row:
-            line += f" {split} {row[f'{split}_{measure}']:.2f}"
-    if "topics_in_use" in row:
-        line += (
-            f", {row['topics_in_use']} topics in use, largest proportion "
-            f"{row['largest_proportion']:.2f}"
-        )
-    if "valid_kl" in row:
-        line += f", KL {row['valid_kl']:.2f}"
-    return line

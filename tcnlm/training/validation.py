@@ -1,0 +1,88 @@
+"""What the validation split says of a model that is being trained."""
+
+from __future__ import annotations
+
+import math
+
+from tcnlm.data.dataset import Dataset
+from tcnlm.evaluation import topics
+from tcnlm.evaluation.measures import judge
+from tcnlm.evaluation.subject import Subject
+from tcnlm.models.base import Method, TopicModel
+from tcnlm.training.divergence import MOST_NATS, check_perplexity, check_terms
+from tcnlm.training.settings import Training
+
+COLLAPSE = 0.1  # share of topics in use at which the topic model has collapsed
+EVEN = 1.5  # largest proportion, in units of 1/K, below which topics say nothing
+
+
+class Validation:
+    """Scores a model on the validation split, by its own figure and the judge's."""
+
+    def __init__(self, model: Method, dataset: Dataset, settings: Training):
+        self.model, self.dataset = model, dataset
+        self.batch_size = settings.batch_size
+        self.rows = model.batching.rows(dataset.split("valid"))
+        self.measure = judge(type(model)).key
+        self.judge = judge(type(model), settings.judge)
+
+    def subject(self) -> Subject:
+        """Return the model as it stands now, on the split."""
+        rows, size = self.rows, self.batch_size
+        return Subject(self.model, self.dataset, rows, batch_size=size)
+
+    def scores(self, valid: Subject) -> dict[str, float]:
+        """Return the split's figures; raise NotFiniteError where one is none."""
+        scored, step = valid.mean_score, int(self.model.steps)
+        terms = {self.model.per_word: scored.nll, **scored.terms}
+        check_terms(terms, step)
+        if self.measure == "perplexity":
+            check_perplexity(scored.nll, step)
+        return {
+            f"valid_{self.measure}": self.measured(scored.nll),
+            **{f"valid_{name}": value for name, value in terms.items()},
+            **self.judged(valid),
+        }
+
+    def judged(self, valid: Subject) -> dict[str, float]:
+        """Return the figure that judges, unless it is the model's own."""
+        if self.judge.key == self.measure:
+            return {}
+        return {f"valid_{self.judge.key}": self.judge.of(valid)}
+
+    def measured(self, per_word: float) -> float:
+        """Return what an epoch is judged by: the perplexity, or the loss as it is."""
+        if self.measure != "perplexity":
+            return per_word
+        return math.exp(min(per_word, MOST_NATS))
+
+    def topics_in_use(self, valid: Subject, epochs: int) -> dict[str, float]:
+        """Return how many topics documents use; warn if that is a collapse.
+
+        epochs: evaluations before this one; flat topics need one, or a head start.
+        """
+        if not isinstance(self.model, TopicModel):
+            return {}
+        used, head_start = valid.documents, getattr(self.model.config, "head_start", 0)
+        complaint = collapse(used)
+        if complaint and (head_start or epochs):
+            print(f"warning: the topic model has collapsed: {complaint}")
+        return {
+            "topics_in_use": used.in_use,
+            "largest_proportion": used.largest_proportion,
+        }
+
+
+def collapse(used: topics.DocumentTopics) -> str:
+    """Return what is wrong with the topics that documents use, or nothing."""
+    count = used.proportions.shape[1]
+    if count == 1:  # the cell without topics, a baseline: nothing that could collapse
+        return ""
+    if used.in_use <= COLLAPSE * count:
+        return f"only {used.in_use} of {count} topics are the largest of any document"
+    if used.largest_proportion < EVEN / count:
+        return (
+            f"all documents mix all {count} topics alike (the largest proportion is "
+            f"{used.largest_proportion:.3f} on average, even ones are {1 / count:.3f})"
+        )
+    return ""

@@ -373,3 +373,7 @@ def test_a_table_of_seeds_has_means_deviations_and_ratios_to_the_same_seed(
     assert rows[0] == f"{first} 1.000 ± 0.000 | – | – |"
     second = "| ours | 3 | 1,234 | 2 | 50.00 ± 0.00 | 178.00 ± 2.83 | 89.00 ± 1.41 |"
     assert rows[1] == f"{second} 0.850 ± 0.071 | 96.00 ± 1.41 | 0.050 ± 0.000 |"
+    *_, row = lead.leads_table(["plain", "ours"]).split("\n")
+    assert (
+        row == "| ours | plain | 2 | 0.00 ± 0.00 % | 15.00 ± 7.07 % | 15.00 ± 7.07 % |"
+    )

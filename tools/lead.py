@@ -1,6 +1,6 @@
 """What the results page shows of TCNLM's lead: runs over seeds, and its parts."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from csv import DictReader
 from pathlib import Path
 from statistics import mean, stdev
@@ -33,23 +33,49 @@ def seeds_table(files: Sequence[str]) -> str:
     """
     rows = [["model", "topics", "parameters", "seeds", "training", "validation"]]
     rows[0] += ["test", "ratio", "mean topics", "NPMI"]
-    base = _tests(_runs(files[0]))
+    base = _perplexities(_runs(files[0]))
     for file in files:
         runs = _runs(file)
-        first = runs[1]
-        ratios = [test / base[seed] for seed, test in _tests(runs).items()]
-        perplexities = (
-            [best(run)[f"{split}_perplexity"] for run in runs.values()]
-            for split in ("train", "valid")
-        )
+        first, found = runs[1], _perplexities(runs)
+        ratios = [test / base[seed][-1] for seed, (*_, test) in found.items()]
         cells = [title_of(file), number_of_topics(first["run"]["settings"]) or MISSING]
         cells += [f"{first['evaluation']['parameters']:,}", str(len(runs))]
-        cells += [_spread(values, 2) for values in perplexities]
-        cells += [_spread(_tests(runs).values(), 2), _spread(ratios, 3)]
+        cells += [_spread(values, 2) for values in zip(*found.values())]
+        cells += [_spread(ratios, 3)]
         cells += [_spread(_found(runs, "topic_worth"), 2)]
         cells += [_spread(_found(runs, "npmi"), 3)]
         rows.append(cells)
     return markdown(rows)
+
+
+def leads_table(files: Sequence[str]) -> str:
+    """Return how far runs are below each other over the seeds that both have, in %.
+
+    Each below the one before, then the last below the first.
+    """
+    rows = [["model", "is below", "seeds", "training", "validation", "test"]]
+    for base, file in [*zip(files, files[1:]), (files[0], files[-1])]:
+        theirs, ours = (_perplexities(_runs(name)) for name in (base, file))
+        seeds = sorted(theirs.keys() & ours.keys())
+        leads = (
+            [100 * (1 - ours[seed][i] / theirs[seed][i]) for seed in seeds]
+            for i in range(3)
+        )
+        cells = [title_of(file), title_of(base), str(len(seeds))]
+        rows.append(cells + [f"{_spread(values, 2)} %" for values in leads])
+    return markdown(rows)
+
+
+def _perplexities(runs: dict[int, dict]) -> dict[int, tuple[float, float, float]]:
+    """Return each seed's perplexities of training, validation and test."""
+    return {
+        seed: (
+            best(run)["train_perplexity"],
+            best(run)["valid_perplexity"],
+            run["evaluation"]["perplexity"],
+        )
+        for seed, run in runs.items()
+    }
 
 
 def _runs(file: str) -> dict[int, dict]:
@@ -57,10 +83,6 @@ def _runs(file: str) -> dict[int, dict]:
     further = {seed: f"{file}-seed-{seed}" for seed in SEEDS}
     named = {1: file, **{s: name for s, name in further.items() if recorded(name)}}
     return {seed: record_of(name) for seed, name in named.items()}
-
-
-def _tests(runs: dict[int, dict]) -> dict[int, float]:
-    return {seed: run["evaluation"]["perplexity"] for seed, run in runs.items()}
 
 
 def _found(runs: dict[int, dict], key: str) -> list[float]:
@@ -139,20 +161,32 @@ def _by_epoch(file: str, split: str) -> dict[int, float]:
     return {int(row["epoch"]): row[f"{split}_perplexity"] for row in rows}
 
 
-def gains_by_class(path: Path) -> Figure:
-    """Draw the gain of each class of words, nats a target, from tcnlm.gains's table."""
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = [row for row in DictReader(file) if row["classes"] != "all"]
-    figure = Figure(figsize=(9, 4.6), layout="constrained")
+def gains_by_class(splits: Mapping[str, Path]) -> Figure:
+    """Draw the gain of each class of words, nats a target, from tcnlm.gains's tables.
+
+    splits: a table a split, by what the legend is to call it.
+    """
+    figure = Figure(figsize=(9, 5.4), layout="constrained")
     axes = axes_of(figure.subplots(), "", "gain, nats a target (± standard error)")
+    height = 0.8 / len(splits)
+    for i, (title, colour) in enumerate(zip(splits, (BLUE, GREY))):
+        rows = _classes(splits[title])
+        gains, errors = ([float(row[key]) for row in rows] for key in ("gain", "error"))
+        places = [row + i * height for row in range(len(rows))]
+        axes.barh(
+            places, gains, height, xerr=errors, color=colour, ecolor=INK, label=title
+        )
     labels = [f"{row['classes']}: {row['name']}" for row in rows]
-    gains, errors = ([float(row[key]) for row in rows] for key in ("gain", "error"))
-    kinds = list(dict.fromkeys(row["classes"] for row in rows))
-    colours = [COLOURS[kinds.index(row["classes"]) % len(COLOURS)] for row in rows]
-    axes.barh(labels, gains, xerr=errors, color=colours, ecolor=INK)
-    axes.axvline(0, color=GREY, lw=0.8)
+    axes.set_yticks([row + 0.4 - height / 2 for row in range(len(rows))], labels)
+    axes.axvline(0, color=INK, lw=0.8)
     axes.invert_yaxis()
+    axes.legend(fontsize=8, frameon=False, labelcolor=INK)
     return figure
+
+
+def _classes(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return [row for row in DictReader(file) if row["classes"] != "all"]
 
 
 def written_table(file: str, number: int = 2) -> str:
@@ -168,7 +202,12 @@ def written_table(file: str, number: int = 2) -> str:
 
 LEAD: dict[str, Callable[[str], str]] = {
     "seeds": lambda files: seeds_table(files.split()),
+    "leads": lambda files: leads_table(files.split()),
     "topics": lambda files: topics_table(files.split()),
     "written": lambda file: written_table(file),
 }
-GAINS = RESULTS / "imdb-fifth-decay" / "gains.csv"
+FIFTH = RESULTS / "imdb-fifth-decay"
+GAINS = {
+    "test": FIFTH / "gains-seed-3.csv",
+    "training": FIFTH / "gains-training-seed-3.csv",
+}

@@ -20,6 +20,8 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-controls/tcnlm-one-topic": "TCNLM with one topic",
     "imdb-tcnlm": "TCNLM",
     "imdb-held/tcnlm-held": "TCNLM, spread of μ held",
+    "imdb-decay/lstm": "LSTM, falling rate",
+    "imdb-decay/lstm-multiplied-out": "LSTM with TCNLM's start and half rate, falling",
     "imdb-fifth-decay/lstm": "LSTM, rate .002",
     "imdb-fifth-decay/lstm-4e-3": "LSTM, .004",
     "imdb-fifth-decay/lstm-1e-3": "LSTM, .001",

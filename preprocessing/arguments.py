@@ -46,8 +46,8 @@ def corpus_of(options: argparse.Namespace) -> corpora.Corpus:
     if options.corpus:
         return _known_corpus(options, given)
     _require(
-        options.format == "jsonl" or not (options.label or options.id),
-        "--label and --id name fields of --format jsonl",
+        options.format == "jsonl" or _fields(options) == Fields(),
+        "--field, --label and --id name fields of --format jsonl",
     )
     _require(
         options.format == "jsonl" or options.headers == "keep",
@@ -91,8 +91,8 @@ def _known_corpus(options: argparse.Namespace, given: set[str]) -> corpora.Corpu
     _require(given == cut, f"--corpus {name} {needed} takes no files")
     _require(not options.split, f"--corpus {name} is divided already: no --split")
     _require(
-        not (options.label or options.id),
-        "--label and --id name fields of --format jsonl",
+        _fields(options) == Fields(),
+        "--field, --label and --id name fields of --format jsonl",
     )
     drop = options.headers == "drop"
     _require(known.has_headers or not drop, f"--corpus {name} has no headers to drop")
@@ -103,10 +103,14 @@ def _known_corpus(options: argparse.Namespace, given: set[str]) -> corpora.Corpu
     return known_corpus(name, drop, options.group)
 
 
+def _fields(options: argparse.Namespace) -> Fields:
+    return Fields(options.field, options.label, options.id)
+
+
 def _file_corpus(
     options: argparse.Namespace, files: dict[str, list[Path]]
 ) -> corpora.Corpus:
-    fields = Fields(options.field, options.label, options.id)
+    fields = _fields(options)
     drop = options.headers == "drop"
     return corpora.file_corpus(options.format, files, fields, drop, options.group)
 

@@ -51,10 +51,7 @@ def main(options: argparse.Namespace, command: str) -> None:
         reference = reference.counted_for(scored_words(options.run))
     chosen = {name: getattr(options, name) for name in CHOSEN}
     chosen["ask"] = [name for name in ASKED if getattr(options, name)]
-    if options.topic_worth or options.topic_recovery:
-        _check_topics_write(options.run)
-    if options.bleu:
-        _check_writes(options.run)
+    _check_asked(options)
     measured = []
     for run in options.run:
         measured.append(
@@ -110,17 +107,35 @@ def _write_asked(options: argparse.Namespace, measured: Sequence[Measured]) -> N
         print(f"written to {path}")
 
 
-def _check_topics_write(paths: Sequence[Path]) -> None:
-    from tcnlm.evaluation.measures import both
+def _check_asked(options: argparse.Namespace) -> None:
+    """Refuse what none of the RUNs has, and --samples where one has none."""
+    from tcnlm.evaluation.measures import both, language
 
-    asked = "--topic-worth and --topic-recovery are of models that write sentences "
-    _check_some(paths, both, asked + "from topics")
+    if options.topic_worth or options.topic_recovery:
+        asked = "--topic-worth and --topic-recovery are of models that write sentences "
+        _check_some(options.run, both, asked + "from topics")
+    if options.bleu:
+        _check_some(options.run, language, "--bleu is of models that write sentences")
+    if options.samples:
+        _check_drawn(options.run)
 
 
-def _check_writes(paths: Sequence[Path]) -> None:
-    from tcnlm.evaluation.measures import language
+def _check_drawn(paths: Sequence[Path]) -> None:
+    """Refuse --samples where a RUN has no topics to draw, or one state for all."""
+    from tcnlm.models import model_class
+    from tcnlm.training.runs import read_config
 
-    _check_some(paths, language, "--bleu is of models that write sentences")
+    for run in paths:
+        config = read_config(run)
+        if not hasattr(model_class(config["model"]), "sample_context"):
+            raise InputError(
+                f"--samples: {run} is a {config['model']}, which has no topics to draw "
+                "for a sentence; leave it out"
+            )
+        if config["settings"].get("carry"):
+            raise InputError(
+                f"--samples: {run} carries its state, one for all draws; leave it out"
+            )
 
 
 def _check_some(
@@ -154,8 +169,8 @@ def parser() -> argparse.ArgumentParser:
     baseline = "of the RUNs, what the others are compared with (default: the first)"
     bleu = "test-BLEU and self-BLEU of sentences it writes, and of real ones"
     corpus = "the paper's name of the data, to show its figures beside these"
-    context = "what topics are inferred from (default: as in training); see "
-    context += "python -m preprocessing --help"
+    context = "what topics are inferred from (default: as in training); read: all "
+    context += "words before the row's own; others: see python -m preprocessing --help"
     parsed = argparse.ArgumentParser(description=__doc__)
     add = parsed.add_argument
     add("run", metavar="RUN", nargs="+", type=Path, help=of_seeds)

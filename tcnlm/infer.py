@@ -78,8 +78,8 @@ def _read(
 
 def check(options: argparse.Namespace) -> None:
     """Refuse options that don't fit together before anything is loaded."""
-    if (options.label or options.id) and format_of(options) != "jsonl":
-        raise InputError("--label and --id name fields of --format jsonl")
+    if fields_of(options) != Fields() and format_of(options) != "jsonl":
+        raise InputError("--field, --label and --id name fields of --format jsonl")
     if options.headers == "drop" and format_of(options) != "jsonl":
         raise InputError("--headers drop is for messages in --format jsonl")
     if options.by_label and not options.label:
@@ -96,9 +96,14 @@ def format_of(options: argparse.Namespace) -> str:
     return options.format or ("jsonl" if named else "text")
 
 
+def fields_of(options: argparse.Namespace) -> Fields:
+    """Return what the fields of .jsonl are called."""
+    return Fields(options.field, options.label, options.id)
+
+
 def documents_of(options: argparse.Namespace) -> Iterator[Document]:
     """Yield the documents of all files, with a progress bar."""
-    fields = Fields(options.field, options.label, options.id)
+    fields = fields_of(options)
     paths = [Path("/dev/stdin") if str(p) == "-" else p for p in options.input]
     drop = options.headers == "drop"
     documents = read_files(FORMATS[format_of(options)], paths, fields, drop)

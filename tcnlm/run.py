@@ -109,13 +109,16 @@ class Run:
         kept = {k: w for k, w in weights.items() if k is not None}
         chosen = [as_request(self.model, k, w) for k, w in kept.items()]
         about = requests.Document(text.sentences(document)) if document else None
+        if chosen and about:
+            raise InputError("generate: give a topic or a document, not both")
         if not (chosen or about) and isinstance(self.model, TopicModel):
             raise InputError("generate: give a topic or a document to write from")
         size = self.settings["context_words"]
         topics = requests.requested_topics(self.model, chosen, about, size)
         before = requests.document_before(self.model, about, size)
-        seed = requests.new_seed() if seed is None else seed
         options = Decoding(**decoding)
+        requests.check_effects(options, {**decoding, "seed": seed})
+        seed = requests.new_seed() if seed is None else seed
         if options not in self._decoders:
             self._decoders[options] = SentenceDecoder(self.model, options)
         asked = topics, number, prompt, seed, before

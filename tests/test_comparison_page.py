@@ -100,6 +100,19 @@ def test_perplexities_over_other_words_have_no_ratio_and_a_note():
     assert "do not predict the same words" in notes
 
 
+def test_what_was_measured_otherwise_is_noted():
+    runs = [
+        shown("lstm", nats=NATS, perplexity=8.0),
+        shown("tcnlm", nats=NATS, perplexity=7.0, samples=4, context="others"),
+        shown("tdlm", nats=NATS, perplexity=6.0, context="read"),
+    ]
+    _, _, notes = table(runs)
+    assert "Perplexities are of draws of the topics, ratios at their mean" in notes
+    assert "different rules (others, read)" in notes
+    _, _, notes = table(runs[:1])
+    assert not any(word in notes for word in ("draws of the topics", "rules"))
+
+
 @pytest.mark.parametrize("seeds", [(1, 1), (1, 2)])
 def test_curves_of_runs_with_one_name_are_all_drawn(seeds):
     runs = [shown("lstm", seed, name=f"{i}/run") for i, seed in enumerate(seeds)]

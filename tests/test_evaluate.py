@@ -19,7 +19,9 @@ from preprocessing.errors import InputError
 from tcnlm.coherence import count_windows, topic_coherence
 from tcnlm.coherence.reference import Reference
 from tcnlm.data.dataset import Dataset
-from tcnlm.evaluation.evaluate import evaluate_run
+from tcnlm.evaluation import bleu
+from tcnlm.evaluation.evaluate import evaluate, evaluate_run
+from tcnlm.evaluation.subject import Subject
 from tcnlm.files import write_json
 from tcnlm.models import model_class
 from tcnlm.report import page as report
@@ -97,6 +99,7 @@ def test_the_command_writes_its_measurements(evaluated, data):
     assert result.keys() >= KEYS
     assert f"{result['perplexity']:.2f}" in printed
     assert (result["model"], result["split"], result["samples"]) == ("tcnlm", "test", 2)
+    assert result["context"] == "others"
     assert result["targets"] == Dataset(data).meta["splits"]["test"]["targets"]
     assert result["perplexity"] == pytest.approx(math.exp(result["nll"]))
     assert result["elbo"].keys() >= {"reconstruction", "kl"}
@@ -214,6 +217,27 @@ def test_a_record_of_several_runs_is_refused_before_any_work(finished, tmp_path)
     done = command(*both, "--record", tmp_path / "x.json")
     assert done.returncode == 2
     assert done.stderr == "error: --record takes one RUN, a file each\n"
+
+
+def test_draws_of_topics_are_refused_before_any_work_where_a_run_has_none(finished):
+    done = command(finished["tcnlm"], finished["lstm"], "--samples", 2)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: --samples: {finished['lstm']} is a lstm, ")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [("classification", "no labels"), ("retrieval", "no labels"), ("bleu", "takes 4")],
+)
+def test_what_the_data_cannot_tell_is_refused_before_any_work(
+    finished, data, asked, said, monkeypatch
+):
+    monkeypatch.setattr(bleu, "LEAST", 10_000)
+    monkeypatch.setattr(Subject, "__init__", lambda *each: pytest.fail("measured"))
+    dataset = Dataset(data)
+    model = runs.load(finished["tcnlm"])
+    with pytest.raises(InputError, match=said.replace("4", "10000")):
+        evaluate(model, dataset, Reference(), ask=[asked])
 
 
 def test_one_beginning_goes_on_under_the_most_used_topics(evaluated):

@@ -7,6 +7,7 @@ import pytest
 from trained import assert_same_weights, run_train, train
 
 from preprocessing.errors import InputError
+from tcnlm.report.records import record
 from tcnlm.train import options_of, resumed
 from tcnlm.training import runs
 from tcnlm.training.differences import FREE, check_same
@@ -31,6 +32,21 @@ def test_two_epochs_and_two_more_end_with_the_weights_of_four(toy_data, tmp_path
     config = runs.read_config(run)
     assert config["training"]["epochs"] == 4
     assert [c.split(" --set ")[1] for c in config["continued_by"]] == ["epochs=4"]
+
+
+def test_a_run_tells_what_it_went_on_with_where_that_was_another(run):
+    config = runs.read_config(run)
+    for commit, told in (("b1", 1), ("b1", 1), ("b2", 2)):
+        options = options_of(["--resume", str(run)])
+        again, dataset = resumed(options, "python train.py")
+        runs.open_run(run, {**again, "git_commit": commit}, dataset.vocabulary)
+        since = runs.read_config(run)["continued_with"]
+        assert len(since) == told
+        assert since[-1]["git_commit"] == commit
+        assert since[-1]["versions"] == config["versions"]
+    kept = runs.read_config(run)
+    assert {**config, "continued_with": since} == kept
+    assert record(run, {"data": config["data"]})["run"]["continued_with"] == since
 
 
 def test_to_go_on_needs_nothing_but_the_run(run):

@@ -159,6 +159,7 @@ def test_the_command_reads_standard_input_and_refuses_in_a_line(run, tmp_path):
         ("--out theta.txt", r"theta\.txt: its name must end in \.csv or \.jsonl"),
         ("--out nowhere/theta.csv", "there is no folder nowhere"),
         ("--out theta.csv --format text --label kind", "--label and --id name fields"),
+        ("--out theta.csv --format text --field body", "--field, --label and --id"),
         ("--out theta.csv --by-label l.csv", "name the field of the labels"),
         ("--out theta.csv --format text --headers drop", "is for messages in"),
     ],
@@ -218,6 +219,11 @@ def test_from_python_texts_have_topics_perplexities_and_sentences(run):
     assert written != opened.generate(topic=1, **sampled)
     with pytest.raises(InputError, match="give a topic or a document"):
         opened.generate()
+    with pytest.raises(InputError, match="a topic or a document, not both"):
+        opened.generate(topic=3, document=REVIEW)
+    for wrong in ({"method": "greedy", "seed": 1}, {"beam_width": 3}):
+        with pytest.raises(InputError, match="has no effect with method"):
+            opened.generate(topic=3, **wrong)
 
 
 def test_sentences_asked_for_alike_are_written_by_one_graph(run, monkeypatch):

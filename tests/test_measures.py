@@ -16,7 +16,7 @@ from preprocessing.errors import InputError
 from tcnlm.coherence import TOPS, count_windows, topic_coherence
 from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation import evaluate as evaluation
-from tcnlm.evaluation.measures import BY_KEY, MEASURES, judge
+from tcnlm.evaluation.measures import BY_KEY, MEASURES, check_words, judge
 from tcnlm.evaluation.subject import Subject
 from tcnlm.evaluation.topics import DocumentTopics
 from tcnlm.models import MODELS, model_class
@@ -58,6 +58,16 @@ def test_a_judge_that_does_not_apply_is_refused_naming_those_that_do():
     for key in ("npmy", "parameters", "largest_proportion"):
         with pytest.raises(InputError, match=f"judge={key}: .*npmi, npmi_by_use"):
             judge(model_class("tcnlm"), key)
+
+
+def test_a_judge_that_goes_by_labels_is_refused_for_data_without(toy_data):
+    dataset = Dataset(toy_data)
+    model = runs.make_model(
+        {"model": "lstm", "settings": {}, "seed": 1}, dataset.vocabulary
+    )
+    for key in ("retrieval.precision", "classification.accuracy"):
+        with pytest.raises(InputError, match="has no labels"):
+            check_words(model, dataset, "valid", judge(type(model), key))
 
 
 def test_better_is_more_for_coherence_and_less_for_perplexity():

@@ -88,6 +88,21 @@ def test_a_signal_ends_the_run_that_is_on_and_those_that_wait(program):
     assert (said, process.returncode) == ("ended well\n", 130)
 
 
+def test_a_signal_while_a_run_is_being_started_reaches_it(program, monkeypatch, capfd):
+    start = subprocess.Popen
+
+    def interrupted(command, **options):
+        process = start(command, **options)
+        while not capfd.readouterr().out:
+            time.sleep(0.2)  # and until it sleeps, too
+        signal.raise_signal(signal.SIGINT)
+        return process
+
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+    assert one_by_one([["wait"], ["second"]]) == 130
+    assert "second" not in capfd.readouterr().out
+
+
 def test_a_folder_of_seeds_stands_for_its_runs_by_number(tmp_path):
     for name in ("seed-10", "seed-2", "seed-x", "other"):
         (tmp_path / name).mkdir()

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import time
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -85,6 +86,21 @@ def test_parts_of_a_batch_sum_to_the_whole_with_all_its_random_draws(
         summed = [a + b for a, b in zip(summed, scaled)] if summed else scaled
     for ours, expected in zip(summed, whole):
         np.testing.assert_allclose(ours, expected, rtol=2e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["lstm", "tcnlm", "neural_topics"])
+def test_the_terms_of_parts_by_their_shares_are_those_of_the_whole(name, toy_data):
+    data = Dataset(toy_data)
+    model = make(name, data)
+    batch = next(iter(model.batching.rows(data.split("train")).batches(7, 1)))
+    whole, summed = model.objective(batch, training=False), Counter()
+    for index in range(3):
+        own = worker(index, number=3).own(batch, model)
+        part = Part(tf.constant(own.pop(PART)), list)
+        for term, value in model.objective(own, training=False).items():
+            summed[term] += float(part.share(term, model) * value)
+    for term, value in whole.items():
+        assert summed[term] == pytest.approx(float(value), rel=1e-4), term
 
 
 def carried_states(model):

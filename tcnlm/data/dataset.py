@@ -17,8 +17,6 @@ from preprocessing.vocabulary import Vocabulary
 from tcnlm.data.contexts import NO_WORD, Contexts
 from tcnlm.data.stream import Stream, cut, pad
 
-SPLITS = ("train", "valid", "test")
-
 
 class Dataset:
     """A DATA folder written by `python -m preprocessing`; InputError if damaged.

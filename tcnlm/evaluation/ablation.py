@@ -48,10 +48,9 @@ def perplexity(model: Any, rows: Rows, context: Context) -> float:
 
     @tf.function(input_signature=[model.batching.signature()])
     def score(batch):
-        targets, given = batch["targets"], context(batch)
-        log_probs = model.target_log_probs(model.read(batch, given), targets, given)
+        log_probs = model.batch_log_probs(batch, context(batch))
         total = tf.reduce_sum(tf.cast(log_probs, tf.float64))
-        return total, tf.math.count_nonzero(targets)
+        return total, tf.math.count_nonzero(batch["targets"])
 
     with model.state_apart():
         sums = [np.array(score(batch), float) for batch in rows.batches(BATCH, SEED)]

@@ -34,6 +34,7 @@ from tcnlm.models.base import TopicModel
 
 ORDERS = (2, 3, 4)  # the longest n-grams of each BLEU, weighted alike
 SENTENCES = 500
+LEAST = 4  # of a split: two to refer to and two to be scored, each by the other
 ROWS = 100  # sentences that are written at a time
 
 Sentence = Sequence[str]
@@ -138,6 +139,16 @@ def _mean(scores: Sequence[Scores]) -> Scores:
     return {n: float(np.mean([score[n] for score in scores])) for n in scores[0]}
 
 
+def check_sentences(split: Split) -> None:
+    """Raise InputError where a split is too small for references and real text."""
+    with_words = np.count_nonzero(np.diff(split.sentences))
+    if with_words < LEAST:
+        raise InputError(
+            f"--bleu: the {split.name} split has {with_words} sentences; it takes "
+            f"{LEAST}"
+        )
+
+
 def measure_bleu(model: Any, dataset: Dataset, split: Split) -> dict[str, Any]:
     """Return the scores of what a model writes, those of real text, and the protocol.
 
@@ -146,10 +157,6 @@ def measure_bleu(model: Any, dataset: Dataset, split: Split) -> dict[str, Any]:
     """
     real = [s for d in range(split.num_documents) for s in split.document(d) if s]
     number = min(SENTENCES, len(real) // 2)
-    if number < 2:
-        raise InputError(
-            f"--bleu: the {split.name} split has {len(real)} sentences; it takes 4"
-        )
     topical = isinstance(model, TopicModel)
     source = "the topics of training documents, a document each" if topical else ""
     protocol = Protocol(split.name, number, topics=source)

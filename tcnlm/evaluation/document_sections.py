@@ -91,7 +91,7 @@ def retrieval(
 
     Every document of `test` is a query against all of `train`.
     """
-    labels = _labels(train), _labels(test)
+    labels = labels_of(train), labels_of(test)
     bags = bag_of_words(train), bag_of_words(test)
     found = {
         name: precision_at_fractions(own[1], labels[1], own[0], labels[0])
@@ -147,7 +147,7 @@ def classification(
     stand their `parts`, by size, and the log counts of all words, for logistic
     regression. "picture": the vectors in two dimensions.
     """
-    labels = [_labels(split) for split in splits]
+    labels = [labels_of(split) for split in splits]
     fitted = np.concatenate(labels[:-1])
     tables = {"vector": (np.concatenate(vectors[:-1]), vectors[-1])}
     ends = np.cumsum([0, *parts.values()])
@@ -195,7 +195,8 @@ def plane(vectors: np.ndarray, labels: np.ndarray) -> dict[str, list]:
     return {"x": x, "y": y, "labels": labels[rows].tolist()}
 
 
-def _labels(split: Split) -> np.ndarray:
+def labels_of(split: Split) -> np.ndarray:
+    """Return the labels of a split; InputError where its DATA has none."""
     if split.labels is None:
         raise InputError(
             "this DATA has no labels: make it again, with the option --label FIELD of "

@@ -22,14 +22,16 @@ from tcnlm.coherence.table import line, shown
 from tcnlm.coherence.topic_lists import TopicList
 from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation import topics
-from tcnlm.evaluation.bleu import Protocol
+from tcnlm.evaluation.bleu import Protocol, check_sentences
 from tcnlm.evaluation.exploration import explore
 from tcnlm.evaluation.features import document_vectors, write_features
 from tcnlm.evaluation.hierarchy import hierarchy
 from tcnlm.evaluation.measures import (
+    LABELLED,
     MEASURES,
     any_model,
     both,
+    check_labels,
     check_words,
     language,
     missing,
@@ -162,6 +164,10 @@ def evaluate(
     beginning: to be continued under different topics, by default the split's own.
     """
     check_words(model, dataset, split)
+    if LABELLED.intersection(ask):
+        check_labels(dataset, split)
+    if "bleu" in ask and language(type(model)):
+        check_sentences(dataset.split(split))
     rows = model.batching.rows(dataset.split(split))
     subject = Subject(model, dataset, rows, reference, samples, batch_size)
     # Topics first, where a reference may turn out to be unfit.
@@ -183,10 +189,16 @@ def evaluate(
     }
 
 
-def _scoring(subject: Subject) -> dict[str, int | None]:
-    if not isinstance(subject.model, LanguageModel):
-        return {"sequences": None, "samples": None}
-    return {"sequences": subject.score.sequences, "samples": subject.samples or None}
+def _scoring(subject: Subject) -> dict[str, Any]:
+    model, split = subject.model, subject.rows.split
+    if not isinstance(model, LanguageModel):
+        return {"sequences": None, "samples": None, "context": None}
+    reads = isinstance(model, TopicModel) or model.reads_document
+    return {
+        "sequences": subject.score.sequences,
+        "samples": subject.samples or None,
+        "context": split.contexts.rule if reads else None,
+    }
 
 
 def _topics(subject: Subject, beginning: str) -> dict[str, Any]:

@@ -61,10 +61,8 @@ def target_nats(model: Any, split: Split, batch_size: int = 64) -> np.ndarray:
 
 
 def _nats(model: Any, batch: dict[str, tf.Tensor]) -> tf.Tensor:
-    context, targets = model.context(batch), batch["targets"]
-    hidden = model.read(batch, context)
-    log_probs = model.target_log_probs(hidden, targets, context)
-    return -tf.boolean_mask(log_probs, targets != PAD)
+    log_probs = model.batch_log_probs(batch, model.context(batch))
+    return -tf.boolean_mask(log_probs, batch["targets"] != PAD)
 
 
 def gains(

@@ -11,6 +11,7 @@ import numpy as np
 
 from preprocessing.errors import InputError
 from tcnlm.data.dataset import Dataset
+from tcnlm.evaluation.document_sections import labels_of
 from tcnlm.evaluation.subject import Subject
 from tcnlm.models.base import DocumentModel, LanguageModel, Method, TopicModel
 
@@ -300,6 +301,7 @@ MEASURES = (
         lambda s: sum(int(np.prod(w.shape)) for w in s.model.parameters()),
     ),
 )
+LABELLED = {"retrieval", "classification"}  # sections that go by documents' labels
 BY_KEY = {measure.key: measure for measure in MEASURES}
 
 
@@ -330,9 +332,17 @@ def check_words(
     by_topics = not isinstance(model, LanguageModel) or (measure and measure.of_use)
     if by_topics and not len(split.contexts.words):
         raise InputError(f"{where}: no topic word in it, nothing to measure")
+    if measure and measure.key.partition(".")[0] in LABELLED:
+        check_labels(dataset, name)
     by_pairs = measure and measure.key.startswith("npmi")
     if by_pairs and len(dataset.vocabulary.topic_words) < 2:
         raise InputError(f"judge={measure.key}: needs two topic words or more")
+
+
+def check_labels(dataset: Dataset, name: str) -> None:
+    """Raise InputError where a split, or the training one, has no labels to go by."""
+    for each in ("train", name):
+        labels_of(dataset.split(each))
 
 
 def missing(evaluation: Mapping[str, Any]) -> list[str]:

@@ -55,10 +55,8 @@ class DocumentScorer:
         return _of_rows(self.model.log_probs(batch), read)
 
     def _of_sentences(self, batch: dict[str, tf.Tensor]) -> Pair:
-        context, targets = self.model.context(batch), batch["targets"]
-        hidden = self.model.read(batch, context)
-        log_probs = self.model.target_log_probs(hidden, targets, context)
-        return _of_rows(log_probs, targets != PAD)
+        log_probs = self.model.batch_log_probs(batch, self.model.context(batch))
+        return _of_rows(log_probs, batch["targets"] != PAD)
 
 
 def _of_rows(log_probs: tf.Tensor, predicted: tf.Tensor) -> Pair:

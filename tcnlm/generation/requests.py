@@ -153,14 +153,19 @@ def decoding_options(chosen: Mapping[str, Any]) -> Decoding:
     """
     fields = [field.name for field in dataclasses.fields(Decoding)]
     options = Decoding(**{name: chosen[name] for name in fields if name in chosen})
+    check_effects(options, chosen, "--")
+    return options
+
+
+def check_effects(options: Decoding, chosen: Mapping[str, Any], sign: str = "") -> None:
+    """Raise InputError for what was chosen of another method; sign: of an option."""
     for name, method in METHOD_OF.items():
         if chosen.get(name) is not None and method != options.method:
-            option = "--" + name.replace("_", "-")
+            option = name.replace("_", "-") if sign else name
             raise InputError(
-                f"{option}: has no effect with --method {options.method}; it goes with "
-                f"--method {method}"
+                f"{sign}{option}: has no effect with {sign}method {options.method}; it "
+                f"goes with {sign}method {method}"
             )
-    return options
 
 
 def new_seed() -> int:

@@ -143,10 +143,9 @@ class LSTMLanguageModel(RecurrentLanguageModel):
         return ()
 
     def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
-        """Return {"loss": nats a sequence, "nll": nats a target}."""
-        context, targets = self.context(batch), batch["targets"]
-        log_probs = self.log_probs(batch["inputs"], targets, context, training)
-        loss, terms = language_terms(log_probs, targets)
+        """Return {"loss": nats a row of the batch, "nll": nats a target}."""
+        log_probs = self.batch_log_probs(batch, self.context(batch), training)
+        loss, terms = language_terms(log_probs, batch["targets"])
         return {"loss": loss, **terms}
 
 
@@ -212,14 +211,6 @@ class LSTM(CarryingLanguageModel):
 
     Config = Config
     TINY = {"units": 6, "layers": 2, "embedding_size": 5, "cutoffs": (12,)}
-
-    def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
-        """Return {"loss": nats a row, "nll": nats a target}."""
-        context, targets = self.context(batch), batch["targets"]
-        hidden = self.read(batch, context, training)
-        log_probs = self.target_log_probs(hidden, targets, context)
-        loss, terms = language_terms(log_probs, targets)
-        return {"loss": loss, **terms}
 
     def check(self) -> None:
         """Refuse embeddings that are not there, and a product for another cell."""

@@ -124,6 +124,13 @@ class RecurrentLanguageModel(LanguageModel):
             outputs = self.dropout(run(layer, outputs), rate, training)
         return outputs
 
+    def batch_log_probs(
+        self, batch: dict[str, tf.Tensor], context: Any, training: bool = False
+    ) -> tf.Tensor:
+        """Return `log_probs` of a batch as `read` reads it: from a carried state."""
+        hidden = self.read(batch, context, training)
+        return self.target_log_probs(hidden, batch["targets"], context)
+
     def log_probs(
         self,
         inputs: tf.Tensor,

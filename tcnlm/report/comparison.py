@@ -150,6 +150,12 @@ def _notes(groups: Sequence[Group]) -> Iterator[str]:
     words = {(group.data, group.nats.targets.tobytes()) for group in scored}
     if len(words) > len({group.data for group in scored}):
         yield "Systems that do not predict the same words have no ratio to each other."
+    if any(run.evaluation.get("samples") for group in groups for run in group.runs):
+        yield "Perplexities are of draws of the topics, ratios at their mean."
+    rules = {run.evaluation.get("context") for group in groups for run in group.runs}
+    if len(rules - {None}) > 1:
+        names = ", ".join(sorted(rules - {None}))
+        yield f"Contexts go by different rules ({names}): not all see the same words."
     yield (
         "Perplexities compare within one DATA only, NPMI within one reference. "
         "Published: same corpus (--corpus), model, size and number of topics"

@@ -16,6 +16,7 @@ from tcnlm.training.runs import read_config, read_history
 DATA = ("command", "fingerprint", "vocabulary_size", "topic_vocabulary_size", "splits")
 RUN = ("model", "command", "settings", "training", "seed", "versions", "git_commit")
 RUN += ("machine",)
+SINCE = ("continued_by", "continued_with")  # of a run that went on otherwise
 LEFT_OUT = {  # of a section: text of the corpus, or a picture's points
     "retrieval": ("queries",),
     "classification": ("picture",),
@@ -28,7 +29,7 @@ def record(run: Path, evaluation: Mapping[str, Any]) -> dict[str, Any]:
     config, history = read_config(run), read_history(run)
     rows = zip(*history.values())
     return {
-        "run": {name: config[name] for name in RUN},
+        "run": {name: config[name] for name in (*RUN, *SINCE) if name in config},
         "data": {
             "name": Path(evaluation["data"]["path"]).name,
             **{name: config["data"][name] for name in DATA},

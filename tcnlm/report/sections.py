@@ -109,6 +109,8 @@ def _how_scored(evaluation: Mapping[str, Any]) -> str:
         given += f"; likelihood averaged over {evaluation['samples']} draws of t"
     elif evaluation["topics"]:
         given += "; topics at their posterior mean"
+    if evaluation.get("context"):
+        given += f"; contexts by the rule {evaluation['context']}"
     return note(f"Perplexity over {given}.")
 
 

@@ -15,20 +15,35 @@ def one_by_one(commands: Iterable[Sequence[str]]) -> int:
     """Run this program with each list of arguments; stop at the first that fails.
 
     Return its exit status. A signal goes to the run that is on, which ends as it would
-    alone, in a session of its own lest Ctrl-C reach it twice.
+    alone, in a session of its own lest Ctrl-C reach it twice; no other follows.
     """
+    asked: list[int] = []
+    on: list[subprocess.Popen] = []
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        asked.append(number)
+        for process in on:
+            process.send_signal(number)
+
+    for number in NUMBERS:
+        signal.signal(number, pass_on)
     for arguments in commands:
-        command = [sys.executable, sys.argv[0], *arguments]
-        process = subprocess.Popen(command, start_new_session=True)
-
-        def pass_on(
-            number: int, frame: FrameType | None, to: subprocess.Popen = process
-        ) -> None:
-            to.send_signal(number)
-
-        for number in NUMBERS:
-            signal.signal(number, pass_on)
-        status = process.wait()
-        if status:
-            return status if status > 0 else 128 - status
+        status = _run([sys.executable, sys.argv[0], *arguments], on, asked)
+        if status or asked:
+            return _exit_status(status or -asked[0])
     return 0
+
+
+def _run(command: Sequence[str], on: list[subprocess.Popen], asked: list[int]) -> int:
+    process = subprocess.Popen(command, start_new_session=True)
+    early = tuple(asked)  # while it was being started, when `on` was empty
+    on.append(process)
+    for number in early:
+        process.send_signal(number)
+    status = process.wait()
+    on.clear()
+    return status
+
+
+def _exit_status(status: int) -> int:
+    return status if status > 0 else 128 - status

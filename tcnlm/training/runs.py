@@ -34,6 +34,7 @@ CONFIG = "config.json"
 BEGINNING = {CONFIG, *FILES, "checkpoints", "tensorboard"}
 TRAINED = (*BEGINNING, WEIGHTS, DIGEST, "history.csv", "saved_model")
 PACKAGES = ("tensorflow", "keras", "numpy", "gensim")
+MADE_WITH = ("threads", "versions", "git_commit", "machine")
 _ENTRIES = {  # of config.json: what each must be
     "model": TEXT,
     "settings": OBJECT,
@@ -241,11 +242,23 @@ def _go_on(run: Path, config: dict[str, Any]) -> None:
             f"{run}: holds trained weights but no checkpoint to go on from; give "
             "another --out, or remove it to begin again"
         )
-    moved = old["data"]["path"] != config["data"]["path"]
-    if moved or _loop(old) != _loop(config):
+    changes = _changes(old, config)
+    if changes:
+        write_json(run / CONFIG, {**old, **changes})
+
+
+def _changes(old: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
+    """Return what config.json is to say of a run that goes on otherwise than it was."""
+    found: dict[str, Any] = {}
+    if old["data"]["path"] != config["data"]["path"] or _loop(old) != _loop(config):
         commands = [*old.get("continued_by", []), config["command"]]
-        changed = {name: config[name] for name in ("training", "data")}
-        write_json(run / CONFIG, {**old, **changed, "continued_by": commands})
+        found = {name: config[name] for name in ("training", "data")}
+        found["continued_by"] = commands
+    since = old.get("continued_with", [])
+    first, now = ({n: c.get(n) for n in MADE_WITH} for c in (old, config))
+    if now != [first, *since][-1]:
+        found["continued_with"] = [*since, now]
+    return found
 
 
 def _flat(config: dict[str, Any]) -> dict[str, Any]:

@@ -27,7 +27,8 @@ class Training(Settings):
     )
     context: str = setting(
         "data",
-        'rule of the contexts; "data" is the one DATA was made with',
+        'rule of the contexts; "data" is the one DATA was made with; "read" leaves all '
+        "words before the row's own",
         choices=("data", *RULES),
     )
     clip_norm: float = setting(

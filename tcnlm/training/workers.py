@@ -45,6 +45,10 @@ class Part:
         of_means = tf.reshape(tf.cast(numbers[2:], tf.float32), [2, 2])
         self.sequences, self.words = tf.unstack(of_means[:, 0] / of_means[:, 1])
 
+    def share(self, term: str, model: Any) -> tf.Tensor:
+        """Return the worker's share of a term of the objective."""
+        return self.words if term == model.per_word else self.sequences
+
     def of_all(self, own: tf.Tensor, draw: Any) -> tf.Tensor:
         """Return the rows like `own` [B, ...] of what `draw(shape)` is of all rows."""
         shape = tf.shape(own)
@@ -141,10 +145,7 @@ class SeveralWorkers(Workers):
         terms = model.train_step(batch, optimizer)
         model.part, optimizer.total = None, None
         names = list(terms)
-        shares = [
-            part.words if name == model.per_word == "nll" else part.sequences
-            for name in names
-        ]
+        shares = [part.share(name, model) for name in names]
         [summed] = self._sum([tf.stack([terms[n] for n in names])], tf.stack(shares))
         return dict(zip(names, tf.unstack(summed, len(names))))
 

@@ -16,8 +16,8 @@ from tqdm import tqdm
 
 from benchmarks.bench import QUARTERS, SEED
 from benchmarks.systems import Ours
+from preprocessing.replacing import replacing
 from tcnlm.data.dataset import Dataset
-from tcnlm.files import replacing
 from tcnlm.process import keep_memory, make_reproducible
 from tcnlm.training import runs
 from tcnlm.training.settings import Training

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 from preprocessing.encode import CONTENTS
 from preprocessing.errors import InputError
 from preprocessing.locks import locked
+from preprocessing.replacing import remove_leftovers, replacing
 
 
 @contextmanager
@@ -27,21 +27,13 @@ def new_folder(path: Path, force: bool = False) -> Iterator[Path]:
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with locked(place):
-            _clear(place)
+            remove_leftovers(place.parent, re.escape(place.name))
             _check_free(path, force)
-            yield from _aside(place)
+            with replacing(place) as aside:
+                aside.mkdir()
+                yield aside
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error}") from error
-
-
-def _aside(place: Path) -> Iterator[Path]:
-    aside = place.with_name(f".{place.name}.{os.getpid()}.partial")
-    try:
-        aside.mkdir()
-        yield aside
-        _replace(place, aside)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
 
 
 def _check_free(path: Path, force: bool) -> None:
@@ -59,25 +51,3 @@ def _check_free(path: Path, force: bool) -> None:
                 f"{file}: no part of a DATA directory, so that --force does not remove "
                 f"it; move it away, or give another --out"
             )
-
-
-def _clear(place: Path) -> None:
-    """Remove what killed processes left beside `place`, whose lock none of them holds.
-
-    A DATA that was moved aside when its process was killed is moved back.
-    """
-    name = re.compile(rf"\.{re.escape(place.name)}\.[0-9]+\.(partial|old)")
-    for left in place.parent.iterdir():
-        found = name.fullmatch(left.name)
-        if found and found[1] == "old" and not place.exists():
-            left.rename(place)
-        elif found:
-            shutil.rmtree(left, ignore_errors=True)
-
-
-def _replace(place: Path, aside: Path) -> None:
-    old = aside.with_suffix(".old")
-    if place.exists():
-        place.rename(old)
-    aside.rename(place)
-    shutil.rmtree(old, ignore_errors=True)

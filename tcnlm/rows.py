@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from preprocessing.errors import InputError
+from preprocessing.replacing import replacing
 from tcnlm import files
 
 Row = dict[str, Any]  # column to value; None where there is none
@@ -29,7 +30,7 @@ def row_writer(path: Path) -> Iterator[Callable[[Row], None]]:
     The file is there as a whole, when all have been written, or not at all.
     """
     check_writable(path)
-    with files.writing(path), files.replacing(path) as aside, _open(aside) as file:
+    with files.writing(path), replacing(path) as aside, _open(aside) as file:
         yield WRITERS[path.suffix](file)
 
 

@@ -97,17 +97,17 @@ def test_of_a_link_the_folder_that_it_points_to_is_replaced(tmp_path):
 
 
 def test_what_a_killed_process_left_goes_and_what_is_anothers_stays(tmp_path):
-    for left in (".DATA.123.partial", ".DATA.123.old", ".DATA.2.123.partial"):
+    for left in (".123.DATA", ".123.old.DATA", ".123.DATA.2"):
         (tmp_path / left).mkdir()
     (tmp_path / ".DATA.lock").write_text("123\n")
     (tmp_path / "DATA").mkdir()
     make(tmp_path / "DATA", force=True)
-    assert names(tmp_path) == [".DATA.2.123.partial", "DATA"]
+    assert names(tmp_path) == [".123.DATA.2", "DATA"]
 
 
 def test_a_data_moved_aside_by_a_process_then_killed_comes_back(tmp_path):
-    (tmp_path / ".DATA.123.old").mkdir()
-    (tmp_path / ".DATA.123.old/meta.json").write_text("old")
+    (tmp_path / ".123.old.DATA").mkdir()
+    (tmp_path / ".123.old.DATA/meta.json").write_text("old")
     with pytest.raises(InputError, match="DATA: exists already"):
         make(tmp_path / "DATA")
     assert (tmp_path / "DATA/meta.json").read_text() == "old"

@@ -11,10 +11,10 @@ import toy
 
 from preprocessing.errors import InputError
 from preprocessing.locks import locked
+from preprocessing.replacing import remove_leftovers, replacing
 from preprocessing.vocabulary import Vocabulary
 from tcnlm import export
 from tcnlm.data.dataset import Dataset
-from tcnlm.files import remove_leftovers, replacing
 from tcnlm.models import model_class
 from tcnlm.training import runs
 from tcnlm.training.ownership import owned, owned_file
@@ -231,7 +231,10 @@ def test_another_number_of_threads_is_said(
     runs.open_run(run, {**config, "threads": now}, vocabulary)
     out = capsys.readouterr().out
     assert out.startswith(f"{tmp_path}/{said}") if said else out == ""
-    assert runs.read_config(run) == old
+    kept = runs.read_config(run)
+    since = [each["threads"] for each in kept.pop("continued_with", [])]
+    assert since == ([now] if said else [])
+    assert kept == old
 
 
 HOLD = """

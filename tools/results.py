@@ -33,7 +33,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tcnlm.files import replacing  # noqa: E402
+from preprocessing.replacing import replacing  # noqa: E402
 from tcnlm.report.figures import compared_curves, save  # noqa: E402
 from tools.lead import GAINS, LEAD, gains_by_class, lead_by_epoch  # noqa: E402
 from tools.system_tables import SYSTEMS  # noqa: E402

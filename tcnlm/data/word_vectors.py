@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from preprocessing.errors import InputError
+from preprocessing.replacing import replacing
 from preprocessing.vocabulary import SPECIALS
 from tcnlm.data.dataset import Dataset, Split
-from tcnlm.files import replacing, writing
+from tcnlm.files import writing
 
 if TYPE_CHECKING:  # gensim takes seconds to import: only where vectors are wanted
     from gensim.models import KeyedVectors

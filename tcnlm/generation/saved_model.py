@@ -32,10 +32,11 @@ from typing import Any
 import tensorflow as tf
 
 from preprocessing.errors import InputError
+from preprocessing.replacing import replacing
 from preprocessing.text import RULES
 from preprocessing.vocabulary import EOS, GO, PAD, SPECIALS, UNK, Vocabulary
 from tcnlm.data.contexts import NO_WORD
-from tcnlm.files import check_folder, replacing, writing
+from tcnlm.files import check_folder, writing
 from tcnlm.generation import asserted, pieces
 from tcnlm.generation import warm_up as warm_ups
 from tcnlm.generation.pieces import in_pieces

@@ -16,7 +16,8 @@ from typing import Any
 import tensorflow as tf
 
 from preprocessing.errors import InputError
-from tcnlm.files import remove_leftovers, replacing, writing
+from preprocessing.replacing import remove_leftovers, replacing
+from tcnlm.files import writing
 from tcnlm.training.state import State
 from tcnlm.training.weights import WEIGHTS, digest_of
 

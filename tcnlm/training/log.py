@@ -9,8 +9,9 @@ from typing import Any
 import pandas as pd
 import tensorflow as tf
 
+from preprocessing.replacing import replacing
 from tcnlm.evaluation.measures import Measure
-from tcnlm.files import replacing, writing
+from tcnlm.files import writing
 
 
 class Log:

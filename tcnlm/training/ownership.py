@@ -10,7 +10,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from preprocessing.locks import locked
-from tcnlm.files import remove_leftovers, writing
+from preprocessing.replacing import remove_leftovers
+from tcnlm.files import writing
 
 
 @contextmanager

@@ -17,9 +17,10 @@ import numpy as np
 
 from preprocessing.checks import OBJECT, SETTINGS, TEXT, check_entries
 from preprocessing.errors import InputError
+from preprocessing.replacing import replacing
 from preprocessing.vocabulary import FILES, Vocabulary
 from tcnlm.data.dataset import Dataset
-from tcnlm.files import replacing, write_json, writing
+from tcnlm.files import write_json, writing
 from tcnlm.models import model_class
 from tcnlm.models.base import Method
 from tcnlm.process import cores
@@ -255,7 +256,8 @@ def _changes(old: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
         found = {name: config[name] for name in ("training", "data")}
         found["continued_by"] = commands
     since = old.get("continued_with", [])
-    first, now = ({n: c.get(n) for n in MADE_WITH} for c in (old, config))
+    told = [name for name in MADE_WITH if name in old]
+    first, now = ({name: c[name] for name in told} for c in (old, config))
     if now != [first, *since][-1]:
         found["continued_with"] = [*since, now]
     return found

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from preprocessing.errors import InputError
-from tcnlm.files import replacing, writing
+from preprocessing.replacing import replacing
+from tcnlm.files import writing
 from tcnlm.process import program
 
 WEIGHTS = "model.weights.h5"

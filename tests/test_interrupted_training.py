@@ -26,7 +26,8 @@ STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 
 KILLED = """
-import os, signal, sys, tcnlm.files
+import os, signal, sys
+from preprocessing import replacing
 from tcnlm.train import run
 from tcnlm.training.validation import Validation
 
@@ -38,7 +39,7 @@ def kill_at(name, work):
     return killed
 
 name = sys.argv.pop(1)
-tcnlm.files._put = kill_at(name, tcnlm.files._put)
+replacing._put = kill_at(name, replacing._put)
 if name == "validation":
     Validation.scores = kill_at(name, Validation.scores)
 run()

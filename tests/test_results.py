@@ -9,7 +9,7 @@ import tiny
 from tcnlm.files import json_text
 from tcnlm.report import published
 from tcnlm.report.records import LEFT_OUT, record
-from tools import lead, results, system_tables, tables
+from tools import over_seeds, results, system_tables, tables
 
 FILES = sorted(tables.RESULTS.rglob("*.json"))
 EXPERIMENTS = [f for f in FILES if "experiment" in json.loads(f.read_text())]
@@ -307,28 +307,6 @@ def test_curves_close_together_have_an_axis_to_read_them_by(tmp_path, monkeypatc
     assert sum(low <= tick <= high for tick in axes.get_yticks()) >= 3
 
 
-def test_a_table_of_systems_shows_the_paper_s_figures_and_the_rates(tmp_path):
-    def keep(model, perplexity, npmi, **settings):
-        evaluation = {"perplexity": perplexity, "npmi": npmi, "parameters": 1234}
-        run = {"model": model, "settings": settings}
-        kept = {"run": run, "evaluation": {**evaluation, "topics_in_use": None}}
-        kept |= {"history": [{"epoch": 3.0}]}
-        kept |= {"data": {"splits": {"train": {"targets": 600_000}}}}
-        (tmp_path / f"{model}.json").write_text(json.dumps(kept))
-
-    keep("tcnlm", 99.123, 0.0501, num_topics=30)
-    keep("lstm", 101.5, None)
-    keep("lda", None, 0.08, num_topics=30)
-    (tmp_path / tables.RATES).write_text("model,tokens_per_second\nlstm,25000\n")
-    header, _, *rows = tables.systems_table(tmp_path).split("\n")
-    assert header.startswith("| model | topics | test perplexity | Table 2 | Table 6 |")
-    assert rows == [
-        "| lstm | – | 101.50 | 72.14 | 105.29 | – | – | – | 1,234 | 25,000 | 1.2 |",
-        "| tcnlm | 30 | 99.12 | 63.98 | 94.64 | 0.050 | 0.106 | – | 1,234 | – | – |",
-        "| lda | 30 | – | – | – | 0.080 | 0.084 | – | 1,234 | – | – |",
-    ]
-
-
 def test_a_record_keeps_the_history_and_drops_texts(tmp_path):
     run = tmp_path / "run"
     tiny.make_run(run)
@@ -368,12 +346,19 @@ def test_a_table_of_seeds_has_means_deviations_and_ratios_to_the_same_seed(
     kept("plain-seed-2", "lstm", 110.0)
     kept("ours", "tcnlm", 90.0, worth=95.0)
     kept("ours-seed-2", "tcnlm", 88.0, worth=97.0)
-    rows = lead.seeds_table(["plain", "ours"]).split("\n")[2:]
+    columns = over_seeds.COLUMNS["seeds"]
+    rows = over_seeds.seeds_table(["plain", "ours"], columns).split("\n")[2:]
     first = "| plain | – | 1,234 | 2 | 50.00 ± 0.00 | 210.00 ± 14.14 | 105.00 ± 7.07 |"
     assert rows[0] == f"{first} 1.000 ± 0.000 | – | – |"
     second = "| ours | 3 | 1,234 | 2 | 50.00 ± 0.00 | 178.00 ± 2.83 | 89.00 ± 1.41 |"
     assert rows[1] == f"{second} 0.850 ± 0.071 | 96.00 ± 1.41 | 0.050 ± 0.000 |"
-    *_, row = lead.leads_table(["plain", "ours"]).split("\n")
+    printed = ["Table 2", "Table 6", "Table 4", "NPMI"]
+    rows = over_seeds.seeds_table(["plain", "ours"], printed).split("\n")[2:]
+    assert rows == [
+        "| plain | 1.000 | 1.000 | – | – |",
+        "| ours | 0.887 | 0.899 | 0.106 | 0.050 ± 0.000 |",
+    ]
+    *_, row = over_seeds.leads_table(["plain", "ours"]).split("\n")
     assert (
         row == "| ours | plain | 2 | 0.00 ± 0.00 % | 15.00 ± 7.07 % | 15.00 ± 7.07 % |"
     )

@@ -18,8 +18,7 @@ A table stands between `<!-- table NAME -->` and `<!-- end -->`. NAME is one of
     bleu FILE FILE...         how like real sentences, and each other, those of runs are
     topics FILE FILE...       the topics of runs over seeds, beside the paper's Table 4
     words FILE [NUMBER...]    topics of a run
-    systems FOLDER            the runs in results/FOLDER, a system each, beside the
-                              paper's figures for them on IMDB
+    systems FILE FILE...      systems over their seeds, and the paper's ratios on IMDB
     published CORPUS TABLE    the paper's figures, and ours where a recorded run has the
                               same corpus, size and topics
 
@@ -35,7 +34,8 @@ sys.path.insert(0, str(ROOT))
 
 from preprocessing.replacing import replacing  # noqa: E402
 from tcnlm.report.figures import compared_curves, save  # noqa: E402
-from tools.lead import GAINS, LEAD, gains_by_class, lead_by_epoch  # noqa: E402
+from tools.lead import GAINS, gains_by_class, lead_by_epoch  # noqa: E402
+from tools.over_seeds import OVER_SEEDS  # noqa: E402
 from tools.system_tables import SYSTEMS  # noqa: E402
 from tools.tables import RESULTS, TABLES, named  # noqa: E402
 
@@ -64,7 +64,7 @@ def rebuilt(page: str) -> str:
 
 def _table(name: str) -> str:
     kind, _, rest = name.partition(" ")
-    return {**TABLES, **LEAD, **SYSTEMS}[kind](rest)
+    return {**TABLES, **OVER_SEEDS, **SYSTEMS}[kind](rest)
 
 
 def draw_curves(chosen: list[tuple[str, dict]], path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Sequence
-from csv import DictReader
 from itertools import zip_longest
 from math import exp, log
 from pathlib import Path
@@ -11,7 +10,6 @@ from tcnlm.evaluation.measures import BY_KEY
 from tcnlm.report.published import beside, figures, layered
 
 RESULTS = Path(__file__).parents[1] / "results"
-RATES = "rates.csv"  # written by python -m benchmarks.rates
 MISSING = "–"
 BASELINE = "lstm"
 TITLES = {  # of results/FILE.json, where the file's name would not do
@@ -36,6 +34,9 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-fifth-decay/tcnlm-whole": "TCNLM, factors at the whole rate",
     "imdb-fifth-decay/tcnlm-one-topic": "TCNLM with one topic, factors at half",
     "imdb-fifth-decay/tcnlm-quarter": "TCNLM, factors at a quarter",
+    "imdb-fifth-decay/tcnlm-weight-tenth": "the same, a tenth of the topics' loss",
+    "imdb-fifth-decay/lda-lstm": "LDA+LSTM",
+    "imdb-fifth-decay/tdlm": "TDLM",
     "imdb-fifth-decay/lstm-2-layers": "LSTM, two layers, rate .002",
     "imdb-fifth-decay/lstm-2-layers-4e-3": "LSTM, two layers, .004",
     "imdb-fifth-decay/lstm-2-layers-carried": "LSTM, two layers, .002, state carried",
@@ -168,34 +169,6 @@ def ratios_table(chosen: list[tuple[str, dict]]) -> str:
     return markdown(rows)
 
 
-def systems_table(folder: Path) -> str:
-    """Return a row for every system, with the paper's figures and measured rates."""
-    with (folder / RATES).open(newline="") as file:
-        rates = {r["model"]: float(r["tokens_per_second"]) for r in DictReader(file)}
-
-    def minutes(record: dict) -> float | None:
-        tokens = record["data"]["splits"]["train"]["targets"]
-        rate = rates.get(record["run"]["model"])
-        return rate and record["history"][-1]["epoch"] * tokens / rate / 60
-
-    columns = (
-        ("topics", "{}", lambda r: r["run"]["settings"].get("num_topics")),
-        measured("perplexity", "test perplexity"),
-        ("Table 2", "{}", paper("Table 2", "1x600", "50")),
-        ("Table 6", "{}", paper("Table 6", "1x100", "30")),
-        measured("npmi"),
-        ("Table 4", "{}", paper("Table 4", "1x600", "50")),
-        measured("topics_in_use"),
-        measured("parameters"),
-        ("tokens/s", "{:,.0f}", lambda r: rates.get(r["run"]["model"])),
-        ("minutes at that rate", "{:.1f}", minutes),
-    )
-    chosen = sorted(
-        records(folder), key=lambda r: -(r["evaluation"]["perplexity"] or 0)
-    )
-    return named_table([(r["run"]["model"], r) for r in chosen], columns)
-
-
 def effective(use: Sequence[float]) -> float:
     """Return the effective number of topics, exp(entropy of their shares)."""
     total = sum(use)
@@ -241,6 +214,17 @@ def words_table(file: str, *numbers: str) -> str:
     return markdown(rows)
 
 
+def written_table(file: str, number: int = 2) -> str:
+    """Return what topics write: words of each, and sampled sentences."""
+    found = record_of(file)
+    rows = [["topic", "ten most probable words", "sampled"]]
+    for one in found["sentences"]:
+        if len(one["topics"]) == 1:
+            words = " ".join(found["words"][str(one["topics"][0])])
+            rows.append([one["name"], words, "<br>".join(one["sampled"][:number])])
+    return markdown(rows)
+
+
 def published_table(corpus: str, table: str) -> str:
     """Return the paper's rows for a corpus, and ours where a run can stand beside."""
     ours = {}
@@ -268,7 +252,7 @@ TABLES: dict[str, Callable[[str], str]] = {
     "named": lambda files: named_table(named(files.split())),
     "beside": lambda files: history_table(named(files.split())),
     "words": lambda rest: words_table(*rest.split()),
-    "systems": lambda folder: systems_table(RESULTS / folder),
+    "written": lambda file: written_table(file),
     "published": lambda rest: published_table(*rest.split(" ", 1)),
 }
 

@@ -1,0 +1,162 @@
+"""The tables of runs over their seeds: each figure's mean with its deviation."""
+
+from collections.abc import Callable, Iterable, Sequence
+from statistics import mean, stdev
+
+from tools.tables import (
+    BASELINE,
+    MISSING,
+    best,
+    effective,
+    markdown,
+    number_of_topics,
+    paper,
+    record_of,
+    recorded,
+    title_of,
+)
+
+SEEDS = range(2, 10)  # seed N is in FILE-seed-N.json
+Runs = dict[int, dict]  # recorded runs by their seeds
+Cell = Callable[[Runs, Runs], str]  # of a row's runs and the first row's
+
+
+def seeds_table(files: Sequence[str], columns: Sequence[str]) -> str:
+    """Return what runs have over their seeds, beside the first of them.
+
+    columns: of CELLS.
+    """
+    base = runs_of(files[0])
+    rows = [["model", *columns]]
+    for file in files:
+        runs = runs_of(file)
+        rows.append([title_of(file), *(CELLS[name](runs, base) for name in columns)])
+    return markdown(rows)
+
+
+def leads_table(files: Sequence[str]) -> str:
+    """Return how far runs are below each other over the seeds that both have, in %.
+
+    Each below the one before, then the last below the first.
+    """
+    rows = [["model", "is below", "seeds", "training", "validation", "test"]]
+    for base, file in [*zip(files, files[1:]), (files[0], files[-1])]:
+        theirs, ours = (_perplexities(runs_of(name)) for name in (base, file))
+        seeds = sorted(theirs.keys() & ours.keys())
+        leads = (
+            [100 * (1 - ours[seed][i] / theirs[seed][i]) for seed in seeds]
+            for i in range(3)
+        )
+        cells = [title_of(file), title_of(base), str(len(seeds))]
+        rows.append(cells + [f"{_spread(values, 2)} %" for values in leads])
+    return markdown(rows)
+
+
+def runs_of(file: str) -> Runs:
+    """Return the recorded runs by their seeds."""
+    further = {seed: f"{file}-seed-{seed}" for seed in SEEDS}
+    named = {1: file, **{s: name for s, name in further.items() if recorded(name)}}
+    return {seed: record_of(name) for seed, name in named.items()}
+
+
+def _perplexities(runs: Runs) -> dict[int, tuple[float, float, float]]:
+    """Return each seed's perplexities of training, validation and test."""
+    return {
+        seed: (
+            best(run)["train_perplexity"],
+            best(run)["valid_perplexity"],
+            run["evaluation"]["perplexity"],
+        )
+        for seed, run in runs.items()
+    }
+
+
+def _spread(values: Iterable[float | None], digits: int) -> str:
+    """Return the mean of what there is, with its deviation if there are several."""
+    there = [value for value in values if value is not None]
+    if not there:
+        return MISSING
+    spread = f" ± {stdev(there):.{digits}f}" if len(there) > 1 else ""
+    return f"{mean(there):.{digits}f}{spread}"
+
+
+def _perplexity(part: int) -> Cell:
+    return lambda runs, _: _spread((p[part] for p in _perplexities(runs).values()), 2)
+
+
+def _ratio(runs: Runs, base: Runs) -> str:
+    """Return the ratio to the first row's run of the same seed."""
+    ours, theirs = _perplexities(runs), _perplexities(base)
+    return _spread((test / theirs[seed][-1] for seed, (*_, test) in ours.items()), 3)
+
+
+def _measure(value: Callable[[dict], float | None], digits: int) -> Cell:
+    """Return the cell of a figure of evaluations."""
+    return lambda runs, _: _spread(
+        (value(run["evaluation"]) for run in runs.values()), digits
+    )
+
+
+def _printed(table: str, size: str, topics: str) -> Cell:
+    """Return the cell of what the paper has on IMDB."""
+    of_paper = paper(table, size, topics)
+    return lambda runs, _: of_paper(runs[1]) or MISSING
+
+
+def _printed_ratio(table: str, size: str, topics: str) -> Cell:
+    """Return the cell of the paper's perplexity on IMDB over that of its LSTM."""
+    of_paper = paper(table, size, topics)
+    lstm = float(of_paper({"run": {"model": BASELINE}}))
+
+    def cell(runs: Runs, _: Runs) -> str:
+        theirs = of_paper(runs[1])
+        return f"{float(theirs) / lstm:.3f}" if theirs else MISSING
+
+    return cell
+
+
+def _by_use(found: dict) -> float:
+    """Return the mean NPMI of topics, each weighted by its mean proportion."""
+    return sum(t["npmi"] * t["proportion"] for t in found["topics"]) / sum(_use(found))
+
+
+def _use(found: dict) -> list[float]:
+    return [topic["proportion"] for topic in found["topics"]]
+
+
+CELLS: dict[str, Cell] = {
+    "topics": lambda runs, _: (number_of_topics(runs[1]["run"]["settings"]) or MISSING),
+    "parameters": lambda runs, _: f"{runs[1]['evaluation']['parameters']:,}",
+    "seeds": lambda runs, _: str(len(runs)),
+    "training": _perplexity(0),
+    "validation": _perplexity(1),
+    "test": _perplexity(2),
+    "ratio": _ratio,
+    "Table 2": _printed_ratio("Table 2", "1x600", "50"),
+    "Table 4": _printed("Table 4", "1x600", "50"),
+    "Table 6": _printed_ratio("Table 6", "1x100", "30"),
+    "mean topics": _measure(lambda e: (e.get("topic_worth") or {}).get("mean"), 2),
+    "NPMI": _measure(lambda e: e["npmi"], 3),
+    "NPMI by use": _measure(_by_use, 3),
+    "diversity": _measure(lambda e: e["diversity"], 2),
+    "topics in use": _measure(lambda e: e["topics_in_use"], 0),
+    "effective topics": _measure(lambda e: effective(_use(e)), 1),
+    "KL, nats a review": _measure(lambda e: (e.get("elbo") or {}).get("kl"), 1),
+}
+PERPLEXITIES = ("parameters", "seeds", "training", "validation", "test", "ratio")
+TOPICS = ("diversity", "topics in use")
+COLUMNS = {  # of the tables of that name
+    "seeds": ("topics", *PERPLEXITIES, "mean topics", "NPMI"),
+    "systems": (*PERPLEXITIES, "Table 2", "Table 6", "mean topics", "NPMI", *TOPICS),
+    "topics": (
+        *("seeds", "Table 4", "NPMI", "NPMI by use", *TOPICS),
+        *("effective topics", "KL, nats a review"),
+    ),
+}
+OVER_SEEDS: dict[str, Callable[[str], str]] = {
+    **{
+        name: lambda files, columns=columns: seeds_table(files.split(), columns)
+        for name, columns in COLUMNS.items()
+    },
+    "leads": lambda files: leads_table(files.split()),
+}

@@ -57,7 +57,8 @@ def tokenize_all(
             chunk = _Chunk(**arrays)
             types = bytes(chunk.types).decode().split("\n")[:-1]
             ids = [index.setdefault(word, len(index)) for word in types]
-            np.array(ids, dtype=np.int32)[chunk.tokens].tofile(output)
+            # NumPy's tofile may lose a Ctrl-C and end with a TypeError in its place.
+            output.write(np.array(ids, dtype=np.int32)[chunk.tokens].data)
             sentence_lengths.append(chunk.sentence_lengths)
             document_lengths.append(chunk.document_lengths)
     offsets = (

@@ -36,7 +36,7 @@ def warnings(
     better = choose(types, counts, open_rules)
     found = (
         _few_topic_words(vocabulary, rules, better),
-        _many_unknown(train, rules, better),
+        _many_unknown(train, vocabulary, rules, better),
         _empty_contexts(train, vocabulary, context),
     )
     return [line for line in found if line]
@@ -54,12 +54,16 @@ def _few_topic_words(vocabulary: Vocabulary, rules: Rules, better: Rules) -> str
     return f"only {number} topic words, too few to tell topics by: {advice}"
 
 
-def _many_unknown(train: Arrays, rules: Rules, better: Rules) -> str | None:
+def _many_unknown(
+    train: Arrays, vocabulary: Vocabulary, rules: Rules, better: Rules
+) -> str | None:
     share = np.mean(train.tokens == UNK) if len(train.tokens) else 0.0
     if share <= MOST_UNKNOWN:
         return None
     advice = "give more documents"
-    if better.min_count < rules.min_count:
+    if len(vocabulary) - len(SPECIALS) == rules.max_words:
+        advice = "raise --max-words"
+    elif better.min_count < rules.min_count:
         advice = f"try --min-count {better.min_count}"
     return f"{share:.0%} of the training words are unknown: {advice}"
 

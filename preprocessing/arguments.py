@@ -131,6 +131,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
             read_stop_words(options.stop_words),
             options.vocabulary and read_topic_words(options.vocabulary),
             options.topic_letters,
+            options.max_words,
         ),
         fractions=fractions,
         valid_from_train=options.valid_from_train,
@@ -293,6 +294,11 @@ def _add_vocabularies(group: argparse._ArgumentGroup) -> None:
         f"{MOST_UNKNOWN:.0%}% of the words unknown, but at least {LEAST}"
     )
     add("--min-count", _positive_or_auto, Rules.min_count, purpose)
+    purpose = (
+        "words at most, the most frequent of those, ties by first occurrence; <unk> "
+        "and other symbols come beside them (default: all)"
+    )
+    group.add_argument("--max-words", type=_positive, metavar="N", help=purpose)
     purpose = (
         "times that a topic word occurs in all of them together, at least; auto: the "
         f"largest number up to {Rules.topic_min_count} that leaves "

@@ -44,6 +44,7 @@ class Rules:
     stop_words: frozenset[str] = frozenset()
     topic_words: tuple[str, ...] | None = None  # if given, exactly these
     topic_letters: str = "english"  # that a topic word has one of: see LETTERS
+    max_words: int | None = None  # the most frequent, beside the specials; None: all
 
 
 class Vocabulary:
@@ -130,7 +131,8 @@ def build_vocabulary(
     """
     order = _by_frequency(types, counts)
     named = frozenset(rules.topic_words or ())
-    kept = [i for i in order if counts[i] >= rules.min_count or types[i] in named]
+    frequent = {i for i in order[: rules.max_words] if counts[i] >= rules.min_count}
+    kept = [i for i in order if i in frequent or types[i] in named]
     if rules.topic_words is None:
         topic_words, unseen = _topic_words(types, counts, rules), []
     else:
@@ -164,7 +166,8 @@ def topic_candidates(
     top = int(rules.top_fraction * len(order))
     ignored = rules.stop_words.union(types[i] for i in order[:top])
     letters = rules.topic_letters
-    return [i for i in order if is_content(types[i], ignored, letters)]
+    frequent = order[: rules.max_words]
+    return [i for i in frequent if is_content(types[i], ignored, letters)]
 
 
 def is_content(

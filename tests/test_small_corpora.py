@@ -149,6 +149,14 @@ def test_many_unknown_words_are_warned_of_with_a_value_that_helps(capsys, tmp_pa
     assert not any("unknown" in line for line in after)
 
 
+def test_unknown_words_beyond_max_words_are_said_to_be_of_that_limit(capsys, tmp_path):
+    text = "The cat saw one bird and two more birds in a tree.\n" * 30
+    rules = "--topic-min-count 1 --topic-top-fraction 0 --max-words 6".split()
+    found = told(capsys, tmp_path, text, *rules)
+    (unknown,) = (line for line in found if "unknown" in line)
+    assert unknown.endswith("of the training words are unknown: raise --max-words")
+
+
 SMALL = "--min-count 1 --topic-min-count 1 --topic-top-fraction 0".split()
 
 

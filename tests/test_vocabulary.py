@@ -48,6 +48,17 @@ def test_a_word_needs_min_count_and_the_rest_is_counted_as_unknown():
     assert vocabulary.counts[:4].tolist() == [0, 0, 7, 11]  # <eos>: the sentences
 
 
+def test_of_max_words_the_most_frequent_stay_and_ties_go_by_first_occurrence():
+    counts = {"a": 5, "b": 9, "c": 5, "d": 5, "e": 1}
+    vocabulary = build(counts, Rules(2, 1, 0.0, max_words=2))
+    assert vocabulary.words[4:] == vocabulary.topic_words == ["b", "a"]
+    assert vocabulary.counts[UNK] == 11
+    fewer = build(counts, Rules(9, 1, 0.0, max_words=2))
+    assert fewer.words[4:] == ["b"]  # --min-count holds too
+    named = build(counts, Rules(1, 1, 0.0, topic_words=("e",), max_words=1))
+    assert (named.words[4:], named.topic_words) == (["b", "e"], ["e"])
+
+
 def test_the_defaults_are_those_that_reproduce_table_1():
     assert (Rules.min_count, Rules.topic_min_count, Rules.top_fraction) == (
         11,

@@ -204,7 +204,9 @@ def parser() -> argparse.ArgumentParser:
         description="Raw text to the DATA directory: sentences, tokens, vocabularies, "
         "arrays and meta.json.",
     )
-    _add_source(result.add_argument_group("source"))
+    source = result.add_argument_group("source")
+    _add_source(source)
+    _add_files(source)
     _add_splits(result.add_argument_group("splits"))
     _add_vocabularies(result.add_argument_group("vocabularies"))
     _add_sequences(result.add_argument_group("sequences and their contexts"))
@@ -232,8 +234,8 @@ def _add_source(group: argparse._ArgumentGroup) -> None:
     purpose = "jsonl: the field that holds the document (default: %(default)s)"
     add("--field", default=Fields().text, metavar="NAME", help=purpose)
     purpose = (
-        "jsonl: the field that holds the document's class (aclimdb has pos and neg), "
-        "for DATA/SPLIT/labels.npy"
+        "jsonl: the field that holds the document's class, null where it has none "
+        "(aclimdb has pos and neg), for DATA/SPLIT/labels.npy"
     )
     add("--label", metavar="NAME", help=purpose)
     purpose = (
@@ -251,6 +253,9 @@ def _add_source(group: argparse._ArgumentGroup) -> None:
         "without documents such as the Penn Treebank (default: a line is one)"
     )
     add("--group", type=_positive, default=0, metavar="N", help=purpose)
+
+
+def _add_files(group: argparse._ArgumentGroup) -> None:
     files = {
         "input": "all documents, to be cut by --split",
         "train": "training documents",
@@ -259,7 +264,9 @@ def _add_source(group: argparse._ArgumentGroup) -> None:
         "test": "test documents",
     }
     for name, purpose in files.items():
-        add(f"--{name}", nargs="+", type=Path, metavar="FILE", help=purpose)
+        group.add_argument(
+            f"--{name}", nargs="+", type=Path, metavar="FILE", help=purpose
+        )
 
 
 def _add_splits(group: argparse._ArgumentGroup) -> None:

@@ -152,54 +152,77 @@ def _check_some(
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
+    of_seeds = "folder written by train.py; of several --seeds, all of them"
+    parsed = argparse.ArgumentParser(description=__doc__)
+    parsed.add_argument("run", metavar="RUN", nargs="+", type=Path, help=of_seeds)
+    _add_data(parsed.add_argument_group("data and topics"))
+    _add_coherence(parsed.add_argument_group("coherence"))
+    _add_measures(parsed.add_argument_group("more to measure"))
+    _add_outputs(parsed.add_argument_group("pages and files"))
+    add_debug(parsed)
+    return parsed
+
+
+def _add_data(group: argparse._ArgumentGroup) -> None:
+    context = "what topics are inferred from (default: as in training); read: all "
+    context += "words before the row's own; others: see python -m preprocessing --help"
+    samples = "average likelihoods over S draws of the topics (default: use their mean)"
+    batch = "rows that are scored at once (default: 64)"
+    natural, positive = whole_number(0, LARGEST), whole_number(1, LARGEST)
+    add = group.add_argument
+    add("--split", choices=("test", "valid"), default="test", help="default: test")
+    add("--data", metavar="DATA", type=Path, help="the run's data, if it was moved")
+    add("--context", choices=RULES, default="", help=context)
+    add("--samples", metavar="S", type=natural, default=0, help=samples)
+    add("--batch-size", metavar="N", type=positive, default=64, help=batch)
+
+
+def _add_coherence(group: argparse._ArgumentGroup) -> None:
     reference = "text to count coherence on: a document a line, or .jsonl; plain, .gz "
     reference += "or .xz (default: the training split of the run's own corpus)"
     counts = "in place of a reference: what python -m tcnlm.coherence --save-counts "
     counts += "counted on it"
-    samples = "average likelihoods over S draws of the topics (default: use their mean)"
-    exported = "for a paper: tables as .csv and .tex, figures as .svg and .pdf, .bib"
-    record = "keep what was measured of the one RUN, and how: results/NAME.json"
-    retrieval = "how well documents' vectors find training documents of their label"
-    classify = "how well logistic regression on the vectors tells the labels"
-    features = "write vectors, labels and ids of the split's documents (.npz)"
-    worth = "perplexity with the mean topics and with another document's, too"
-    recovery = "how many topics are inferred again from sentences written from them"
-    beginning = "continued under different topics (default: the split's own)"
-    of_seeds = "folder written by train.py; of several --seeds, all of them"
-    baseline = "of the RUNs, what the others are compared with (default: the first)"
-    bleu = "test-BLEU and self-BLEU of sentences it writes, and of real ones"
-    corpus = "the paper's name of the data, to show its figures beside these"
-    context = "what topics are inferred from (default: as in training); read: all "
-    context += "words before the row's own; others: see python -m preprocessing --help"
-    parsed = argparse.ArgumentParser(description=__doc__)
-    add = parsed.add_argument
-    add("run", metavar="RUN", nargs="+", type=Path, help=of_seeds)
-    add("--split", choices=("test", "valid"), default="test")
-    add("--data", metavar="DATA", type=Path, help="the run's data, if it was moved")
-    text = parsed.add_mutually_exclusive_group()
-    text.add_argument(
-        "--reference", metavar="FILE", nargs="+", type=Path, default=[], help=reference
+    field = "of .jsonl: the field with the text (default: text)"
+    add = group.add_mutually_exclusive_group().add_argument
+    add("--reference", metavar="FILE", nargs="+", type=Path, default=[], help=reference)
+    add("--counts", metavar="FILE", type=Path, help=counts)
+    group.add_argument("--field", metavar="NAME", default="text", help=field)
+
+
+def _add_measures(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    for name, purpose in {
+        "--topic-worth": "perplexity with the mean topics and with another document's, "
+        "too",
+        "--topic-recovery": "how many topics are inferred again from sentences written "
+        "from them",
+        "--bleu": "test-BLEU and self-BLEU of sentences it writes, and of real ones",
+        "--retrieval": "how well documents' vectors find training documents of their "
+        "label",
+    }.items():
+        add(name, action="store_true", help=purpose)
+    classify = (
+        "how well a linear classifier and a small network tell the labels by the "
     )
-    text.add_argument("--counts", metavar="FILE", type=Path, help=counts)
-    add("--field", default="text", help="of .jsonl: the field with the text")
-    natural, positive = whole_number(0, LARGEST), whole_number(1, LARGEST)
-    add("--samples", metavar="S", type=natural, default=0, help=samples)
-    add("--context", choices=RULES, default="", help=context)
-    add("--batch-size", metavar="N", type=positive, default=64)
-    add("--topic-worth", action="store_true", help=worth)
-    add("--topic-recovery", action="store_true", help=recovery)
-    add("--bleu", action="store_true", help=bleu)
-    add("--retrieval", action="store_true", help=retrieval)
+    classify += "vectors"
     add("--classify", dest="classification", action="store_true", help=classify)
-    add("--features", metavar="FILE", type=Path, help=features)
-    add("--beginning", metavar="TEXT", default="", help=beginning)
+
+
+def _add_outputs(group: argparse._ArgumentGroup) -> None:
+    record = "keep what was measured of the one RUN, and how: results/NAME.json"
+    exported = "for a paper: tables as .csv and .tex, figures as .svg and .pdf, .bib"
+    features = "write vectors, labels and ids of the split's documents (.npz)"
+    beginning = "continued under different topics (default: the split's own)"
+    baseline = "of the RUNs, what the others are compared with (default: the first)"
+    corpus = "the paper's name of the data, to show its figures beside these"
+    add = group.add_argument
     add("--report", metavar="FILE", type=Path, help="one page about all RUNs")
     add("--baseline", metavar="RUN", type=Path, help=baseline)
+    add("--corpus", choices=corpora(), help=corpus)
+    add("--beginning", metavar="TEXT", default="", help=beginning)
+    add("--features", metavar="FILE", type=Path, help=features)
     add("--export", metavar="FOLDER", type=Path, help=exported)
     add("--record", metavar="FILE", type=Path, help=record)
-    add("--corpus", choices=corpora(), help=corpus)
-    add_debug(parsed)
-    return parsed
 
 
 def run() -> None:

@@ -204,9 +204,8 @@ def parser() -> argparse.ArgumentParser:
         description="Raw text to the DATA directory: sentences, tokens, vocabularies, "
         "arrays and meta.json.",
     )
-    source = result.add_argument_group("source")
-    _add_source(source)
-    _add_files(source)
+    _add_source(result.add_argument_group("source"))
+    _add_files(result.add_argument_group("files"))
     _add_splits(result.add_argument_group("splits"))
     _add_vocabularies(result.add_argument_group("vocabularies"))
     _add_sequences(result.add_argument_group("sequences and their contexts"))

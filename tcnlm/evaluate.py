@@ -190,21 +190,17 @@ def _add_coherence(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_measures(group: argparse._ArgumentGroup) -> None:
+    worth = "perplexity with the mean topics and with another document's, too"
+    recovery = "how many topics are inferred again from sentences written from them"
+    bleu = "test-BLEU and self-BLEU of sentences it writes, and of real ones"
+    retrieval = "how well documents' vectors find training documents of their label"
+    classify = "how well logistic regression and a small network on the vectors tell "
+    classify += "the labels"
     add = group.add_argument
-    for name, purpose in {
-        "--topic-worth": "perplexity with the mean topics and with another document's, "
-        "too",
-        "--topic-recovery": "how many topics are inferred again from sentences written "
-        "from them",
-        "--bleu": "test-BLEU and self-BLEU of sentences it writes, and of real ones",
-        "--retrieval": "how well documents' vectors find training documents of their "
-        "label",
-    }.items():
-        add(name, action="store_true", help=purpose)
-    classify = (
-        "how well a linear classifier and a small network tell the labels by the "
-    )
-    classify += "vectors"
+    add("--topic-worth", action="store_true", help=worth)
+    add("--topic-recovery", action="store_true", help=recovery)
+    add("--bleu", action="store_true", help=bleu)
+    add("--retrieval", action="store_true", help=retrieval)
     add("--classify", dest="classification", action="store_true", help=classify)
 
 

@@ -40,7 +40,8 @@ def leads_table(files: Sequence[str]) -> str:
     Each below the one before, then the last below the first.
     """
     rows = [["model", "is below", "seeds", "training", "validation", "test"]]
-    for base, file in [*zip(files, files[1:]), (files[0], files[-1])]:
+    pairs = dict.fromkeys([*zip(files, files[1:]), (files[0], files[-1])])
+    for base, file in pairs:
         theirs, ours = (_perplexities(runs_of(name)) for name in (base, file))
         seeds = sorted(theirs.keys() & ours.keys())
         leads = (

@@ -60,10 +60,17 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-sentiment/neural-topics": "TCNLM's topic model",
     "imdb-sentiment/lda": "LDA",
     "imdb-sentiment/docnade": "DocNADE",
-    "ptb/topic-rnn-100": "the document's words before the window (`read`)",
+    "imdb-sentiment/topic-gru-5000": "TopicRNN, 5,000 words, a tenth of the KL",
+    "ptb/rnn-100": "without topics",
+    "ptb/rnn-100-4e-3": "without topics, rate .004",
+    "ptb/rnn-100-never": "without topics, state never reset",
+    "ptb/topic-rnn-100": "topics of the document's words before the window (`read`)",
+    "ptb/topic-rnn-100-4e-3": "the same, rate .004",
+    "ptb/topic-rnn-100-never": "the same, state never reset",
+    "ptb/topic-rnn-100-no-switch": "the same, stop words lean to topics too",
     "ptb/topic-rnn-100-tenth-kl": "the same, a tenth of the KL",
-    "ptb/topic-rnn-100-others": "the sentences outside it, later ones too (`others`)",
-    "ptb/topic-rnn-100-all": "the whole document, the window too (`all`)",
+    "ptb/topic-rnn-100-others": "of the sentences outside it, later too (`others`)",
+    "ptb/topic-rnn-100-all": "of the whole document, the window too (`all`)",
 }
 
 

@@ -362,3 +362,23 @@ def test_a_table_of_seeds_has_means_deviations_and_ratios_to_the_same_seed(
     assert (
         row == "| ours | plain | 2 | 0.00 ± 0.00 % | 15.00 ± 7.07 % | 15.00 ± 7.07 % |"
     )
+
+
+def test_the_bag_of_words_in_a_table_of_errors_is_the_first_run_s():
+    def run(size, error):
+        rows = {name: {"logistic": {"error_rate": e}} for name, e in error.items()}
+        return {
+            "run": {"settings": {"units": 7}},
+            "data": {"vocabulary_size": size},
+            "evaluation": {"classification": {"rows": rows}},
+        }
+
+    runs = [
+        ("ours", run(5000, {"vector": 0.2, "bag of words": 0.11})),
+        ("theirs", run(4000, {"vector": 0.3, "bag of words": 0.12})),
+    ]
+    assert system_tables.sentiment_table(runs).split("\n")[2:] == [
+        "| ours | 7 | 20.0 | – |",
+        "| theirs | 7 | 30.0 | – |",
+        "| bag of words | 5,000 | 11.0 | – |",
+    ]

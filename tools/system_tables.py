@@ -137,7 +137,10 @@ def _published_ratio(record: dict) -> str:
 
 
 def sentiment_table(chosen: list[tuple[str, dict]]) -> str:
-    """Return the error of two classifiers, %, on features of runs, and on words."""
+    """Return the error of two classifiers, %, on features of runs, and on words.
+
+    The words are those of the first run's DATA.
+    """
     rows = [["features", "number", "logistic regression", "50 sigmoid units"]]
     for title, record in chosen:
         found = record["evaluation"]["classification"]["rows"]
@@ -146,8 +149,10 @@ def sentiment_table(chosen: list[tuple[str, dict]]) -> str:
                 name = title if part == "vector" else f"its {part} alone"
                 size = str(_features(record["run"]["settings"], part))
                 rows.append([name, size, *_errors(found[part])])
-    words = chosen[0][1]["data"]["vocabulary_size"]
-    rows.append(["bag of words", f"{words:,}", *_errors(found["bag of words"])])
+    first = chosen[0][1]
+    words = first["data"]["vocabulary_size"]
+    errors = first["evaluation"]["classification"]["rows"]["bag of words"]
+    rows.append(["bag of words", f"{words:,}", *_errors(errors)])
     return markdown(rows)
 
 

@@ -7,6 +7,7 @@ A table stands between `<!-- table NAME -->` and `<!-- end -->`. NAME is one of
     ratios FILE FILE...       test perplexities of the runs in results/FILE.json, their
                               ratios to the first's, and the paper's Table 6
     seeds FILE FILE...        runs over their seeds, FILE-seed-N.json
+    leads FILE FILE...        how far runs are below each other over the seeds of both
     written FILE              what topics write
     named FILE FILE...        what was measured of runs
     beside FILE FILE...       their validation perplexities, epoch by epoch, and the

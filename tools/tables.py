@@ -64,6 +64,7 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-sentiment/neural-topics": "TCNLM's topic model",
     "imdb-sentiment/lda": "LDA",
     "imdb-sentiment/docnade": "DocNADE",
+    "imdb-sentiment/docnade-500-sampled": "DocNADE, 500 units, sampled softmax",
     "imdb-sentiment/topic-gru-5000": "TopicRNN, GRU, a tenth of the KL",
     "ptb/rnn-100": "without topics",
     "ptb/rnn-100-4e-3": "without topics, rate .004",

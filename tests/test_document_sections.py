@@ -93,8 +93,10 @@ def test_documents_are_measured_by_the_command_and_shown_on_the_page(
     assert found["retrieval"]["curves"]["bag_of_words"]["0.2"] == 1.0  # as themes part
     assert found["retrieval"]["chance"] == pytest.approx(1 / 3, abs=0.02)
     assert found["classification"]["accuracy"] > 0.5
-    assert found["classification"]["rows"].keys() == {"vector", "bag of words"}
-    assert found["classification"]["rows"]["bag of words"]["logistic"]["accuracy"] == 1
+    rows = found["classification"]["rows"]
+    bags = {"bag of words", "bag of topic words"}
+    assert rows.keys() == {"vector", *bags}
+    assert all(rows[bag]["logistic"]["accuracy"] == 1 for bag in bags)
     assert len(found["classification"]["picture"]["x"]) == 18
     assert "retrieval, precision at .02" in done.stdout
     page = (run / "report.html").read_text()
@@ -135,12 +137,17 @@ def test_classifiers_learn_from_every_other_split_by_parts(labelled, monkeypatch
         monkeypatch.setattr(document_sections, name, watched)
     parts = {"first": 2, "second": 1}
     rows = document_sections.classification(vectors, splits, parts, data)["rows"]
-    assert list(rows) == ["vector", "first", "second", "bag of words"]
+    bags = {
+        "bag of words": len(data.vocabulary),
+        "bag of topic words": len(data.vocabulary.topic_words),
+    }
+    assert list(rows) == ["vector", "first", "second", *bags]
     columns = [[0, 1, 2]] * 2 + [[0, 1]] * 2 + [[2]] * 2
-    assert [train[0].tolist() for train, _ in seen[:-1]] == columns
+    assert [train[0].tolist() for train, _ in seen[:-2]] == columns
     expected = [*splits[0].labels, *splits[1].labels]
     assert all(labels.tolist() == expected for _, labels in seen)
-    assert len(seen[-1][0].toarray()) == len(expected)
+    shapes = [(len(expected), size) for size in bags.values()]
+    assert [train.shape for train, _ in seen[-2:]] == shapes
 
 
 def test_topic_rnns_vector_is_its_mean_and_the_state_after_the_last_word(labelled):

@@ -136,6 +136,12 @@ def _published_ratio(record: dict) -> str:
     return f"{ours / found['lstm']:.3f}" if ours else MISSING
 
 
+BAGS = {
+    "bag of topic words": "topic_vocabulary_size",
+    "bag of words": "vocabulary_size",
+}
+
+
 def sentiment_table(chosen: list[tuple[str, dict]]) -> str:
     """Return the error of two classifiers, %, on features of runs, and on words.
 
@@ -150,9 +156,9 @@ def sentiment_table(chosen: list[tuple[str, dict]]) -> str:
                 size = str(_features(record["run"]["settings"], part))
                 rows.append([name, size, *_errors(found[part])])
     first = chosen[0][1]
-    words = first["data"]["vocabulary_size"]
-    errors = first["evaluation"]["classification"]["rows"]["bag of words"]
-    rows.append(["bag of words", f"{words:,}", *_errors(errors)])
+    for name, size in BAGS.items():
+        errors = first["evaluation"]["classification"]["rows"][name]
+        rows.append([name, f"{first['data'][size]:,}", *_errors(errors)])
     return markdown(rows)
 
 

@@ -144,8 +144,9 @@ def classification(
     """Return what two classifiers on the vectors get right of the last split.
 
     They are fitted to the labelled documents of all others. Beside the whole vectors
-    stand their `parts`, by size, and the log counts of all words, for logistic
-    regression. "picture": the vectors in two dimensions.
+    stand their `parts`, by size, and the log counts of all words and of topic words,
+    which most models see alone, for logistic regression. "picture": the vectors in two
+    dimensions.
     """
     labels = [labels_of(split) for split in splits]
     fitted = np.concatenate(labels[:-1])
@@ -160,10 +161,14 @@ def classification(
         }
         for name, (train, test) in tables.items()
     }
-    bags = [_all_words(split, len(data.vocabulary)) for split in splits]
-    train, test = sparse.vstack(bags[:-1]).tocsr(), bags[-1]
-    found = classify(train, fitted, test, labels[-1])
-    rows["bag of words"] = {"logistic": _figures(found)}
+    bags = {
+        "bag of words": [_all_words(split, len(data.vocabulary)) for split in splits],
+        "bag of topic words": [bag_of_words(split) for split in splits],
+    }
+    for name, found in bags.items():
+        train, test = sparse.vstack(found[:-1]).tocsr(), found[-1]
+        logistic = classify(train, fitted, test, labels[-1])
+        rows[name] = {"logistic": _figures(logistic)}
     picture = {**plane(vectors[-1], labels[-1]), "names": data.meta["labels"]}
     return {**rows["vector"]["logistic"], "rows": rows, "picture": picture}
 

@@ -67,6 +67,8 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-sentiment/docnade-all": "DocNADE, stop words too",
     "imdb-sentiment/docnade-500-sampled": "DocNADE, 500 units, sampled softmax",
     "imdb-sentiment/topic-gru-5000": "TopicRNN, GRU, a tenth of the KL",
+    "imdb-sentiment/topic-gru-all-hundredth": "TopicRNN, a hundredth, stop words too",
+    "imdb-sentiment/docnade-500-all": "DocNADE, 500 units, stop words too",
     "ptb/rnn-100": "without topics",
     "ptb/rnn-100-4e-3": "without topics, rate .004",
     "ptb/rnn-100-never": "without topics, state never reset",
@@ -75,6 +77,8 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
     "ptb/topic-rnn-100-never": "the same, state never reset",
     "ptb/topic-rnn-100-no-switch": "the same, stop words lean to topics too",
     "ptb/topic-rnn-100-tenth-kl": "the same, a tenth of the KL",
+    "ptb/topic-rnn-100-thrice-kl": "the same, three times the KL",
+    "ptb/topic-rnn-100-narrow": "the same, encoder of 30 units, 20 topics",
     "ptb/topic-rnn-100-others": "of the sentences outside it, later too (`others`)",
     "ptb/topic-rnn-100-all": "of the whole document, the window too (`all`)",
 }

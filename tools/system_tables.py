@@ -33,8 +33,8 @@ DOCUMENTS = (  # title, form, value of a record of a model of documents
 
 
 def _vector_size(settings: dict) -> int:
-    """Return how long a document's vector is: units, or topics of a topic model."""
-    return settings["units"] if "units" in settings else settings["num_topics"]
+    """Return how long a document's vector is: topics, or units without any."""
+    return settings["num_topics"] if "num_topics" in settings else settings["units"]
 
 
 def cells_table(chosen: list[tuple[str, dict]]) -> str:

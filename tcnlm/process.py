@@ -50,12 +50,13 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def make_reproducible(seed: int, threads: int = 0) -> None:
-    """Seed everything, use deterministic kernels only, and so many cores (0: all)."""
+def make_reproducible(seed: int, threads: int = 0, deterministic: bool = True) -> None:
+    """Seed everything, use so many cores (0: all), and only deterministic kernels."""
     # Here, since processes that only tokenize do without.
     import tensorflow as tf
 
     tf.config.threading.set_intra_op_parallelism_threads(threads)
     tf.config.threading.set_inter_op_parallelism_threads(threads)
     tf.keras.utils.set_random_seed(seed)
-    tf.config.experimental.enable_op_determinism()
+    if deterministic:
+        tf.config.experimental.enable_op_determinism()

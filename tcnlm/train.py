@@ -58,9 +58,9 @@ def main(options: argparse.Namespace, command: str) -> None:
     keep_memory()
     run = run_of(options)
     config, dataset = (resumed if options.resume else begun)(options, command)
-    make_reproducible(config["seed"], config["threads"])
-    workers = named_workers()
     loop = settings_of(config)[1]
+    make_reproducible(config["seed"], config["threads"], loop.deterministic)
+    workers = named_workers()
     judged = judge(model_class(config["model"]), loop.judge)
     model = make_model(config, dataset.vocabulary)
     check_words(model, dataset, "train")

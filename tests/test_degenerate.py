@@ -17,7 +17,7 @@ NO_TOPIC = "the of the .\tof the of ."
 @pytest.fixture
 def make_data(tmp_path, monkeypatch):
     # TensorFlow's threads cannot be set any more once it has worked.
-    monkeypatch.setattr(train, "make_reproducible", lambda seed, threads: None)
+    monkeypatch.setattr(train, "make_reproducible", lambda *_: None)
 
     def make(valid=SENTENCES, test=SENTENCES, *options):
         texts = {"train": [SENTENCES] * 12, "valid": [valid] * 2, "test": [test] * 2}

@@ -10,6 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tcnlm.layers.compiled import compilable
 from tcnlm.layers.recurrence import loop, sigmoid_slope, tanh_slope, write
 
 
@@ -52,6 +53,7 @@ def _recurrence(gates: tf.Tensor, U: tf.Tensor, h: tf.Tensor, c: tf.Tensor) -> A
     return (outputs, memories[-1]), gradient
 
 
+@compilable
 def _forward(gates, U, h, c):
     """Return h, c [T, B, H] and the activations [T, B, 4H] of every step."""
 
@@ -68,6 +70,7 @@ def _forward(gates, U, h, c):
     return [a.stack() for a in loop(steps, body, (0, h, c, arrays))[-1]]
 
 
+@compilable
 def _backward(trace, d_outputs, d_c, U, h, c):
     """Return the gradients of gates, U, h and c."""
     outputs, memories, activated = trace

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from tcnlm.layers.compiled import compilable
 from tcnlm.layers.lstm import GATES, update
 
 ACTIVATIONS = {"tanh": tf.tanh, "sigmoid": tf.sigmoid}
@@ -77,6 +78,7 @@ def recurrence(
     return run(gates, topic_factors, Ua, Uc, *state)
 
 
+@compilable
 def _forward(gates, topic_factors, Ua, Uc, h, c, candidate) -> _Trace:
     def body(m, h, c, arrays):
         reduced = h @ Uc
@@ -92,6 +94,7 @@ def _forward(gates, topic_factors, Ua, Uc, h, c, candidate) -> _Trace:
     return _Trace(*(array.stack() for array in arrays))
 
 
+@compilable
 def _backward(trace, ends, topic_factors, Ua, Uc, h, c, candidate) -> tuple[Any, ...]:
     """Return the gradients of gates, topic_factors, Ua, Uc, h and c."""
     (d_outputs, d_c), steps = ends, tf.shape(trace.h)[0]
@@ -136,7 +139,8 @@ def _step_gradient(activated, c, before, d_h, d_c, candidate):
 
 def loop(steps: tf.Tensor, body: Any, start: Any) -> Any:
     """Return what is left of `start`, a counter ahead, after so many steps."""
-    return tf.while_loop(lambda m, *_: m < steps, body, start, maximum_iterations=steps)
+    # Without `maximum_iterations`, a second condition under which XLA counts no steps.
+    return tf.while_loop(lambda m, *_: m < steps, body, start)
 
 
 def write(arrays: Any, m: tf.Tensor, values: Any) -> Any:

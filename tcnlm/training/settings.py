@@ -42,6 +42,9 @@ class Training(Settings):
     lazy_adam: bool = setting(
         False, "leave embeddings that a batch does not touch as they are"
     )
+    deterministic: bool = setting(
+        True, "kernels that give the same every time; on a GPU others are faster"
+    )
     checkpoint_minutes: float = setting(
         10.0, "between checkpoints; one after every epoch too", least=0
     )

@@ -12,6 +12,7 @@ import tensorflow as tf
 from tqdm import tqdm
 
 from tcnlm.data.dataset import Dataset
+from tcnlm.layers.compiled import compiled_loops
 from tcnlm.models.base import Method
 from tcnlm.training.checkpoints import Checkpoints
 from tcnlm.training.divergence import check_steps
@@ -53,12 +54,16 @@ class Trainer:
         )
         self.checkpoints = Checkpoints(run, model=model, optimizer=self.optimizer)
         self.step = tf.function(
-            lambda batch: self.workers.step(model, batch, self.optimizer),
+            self._step,
             input_signature=[self.workers.signature(model.batching.signature())],
         )
         self.state = State(best=self.judge.worst)
         self.pace = CALL_SECONDS  # seconds a step, lately
         self.log = Log(run, self.validation.measure, self.judge)
+
+    def _step(self, batch: Any) -> dict[str, tf.Tensor]:
+        with compiled_loops():
+            return self.workers.step(self.model, batch, self.optimizer)
 
     @property
     def finished(self) -> bool:

@@ -1,0 +1,21 @@
+"""How busy the GPU is, as nvidia-smi says."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+ASK = "nvidia-smi --query-gpu=utilization.gpu --format=csv,noheader,nounits -lms 200"
+
+
+@contextmanager
+def busy() -> Iterator[list[float]]:
+    """Give a list that afterwards has the shares of time in which anything ran."""
+    shares: list[float] = []
+    asked = subprocess.Popen(ASK.split(), stdout=subprocess.PIPE, text=True)
+    try:
+        yield shares
+    finally:
+        asked.terminate()
+        shares += [float(line) / 100 for line in asked.communicate()[0].split()]

@@ -1,0 +1,153 @@
+"""How fast one GPU trains the paper's size: python -m benchmarks.gpu DATA.
+
+LSTM and TCNLM of 600 units, the latter with 100 topics, by turns as train.py trains
+there and with one thing changed: loops that XLA has not compiled, kernels that need not
+be deterministic. The same batches come again and again; the first round, in which
+everything is compiled, is left out. "Busy" is nvidia-smi's share of time in which the
+device ran anything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import fmean
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+from tensorflow.python.framework.config import disable_op_determinism
+
+from benchmarks.busy import busy
+from benchmarks.systems import make_model
+from tcnlm.data.dataset import Dataset
+from tcnlm.layers import compiled
+from tcnlm.process import keep_memory, make_reproducible
+from tcnlm.training.settings import Training
+from tcnlm.training.trainer import Trainer
+
+SEED = 1
+SMALL = {"units": 600, "num_topics": 100}
+MODELS = ("lstm", "tcnlm")
+
+
+class Way(NamedTuple):
+    """How steps are taken."""
+
+    title: str
+    compiled: bool = True
+    deterministic: bool = True
+
+
+WAYS = (
+    Way("as train.py does"),
+    Way("loops not compiled", compiled=False),
+    Way("kernels free to vary", deterministic=False),
+)
+
+
+class Speed(NamedTuple):
+    """What was measured: of time, "first" is that of the first round."""
+
+    tokens: float  # a second
+    busy: float
+    step: float  # seconds
+    first: float
+
+    def __str__(self) -> str:
+        """Tell it as cells of a row."""
+        cells = f"{self.tokens:,.0f}", f"{self.busy:.0%}", f"{1000 * self.step:.1f}"
+        return " | ".join([*cells, f"{self.first:.0f}"])
+
+
+def trainer_of(name: str, dataset: Dataset, batch_size: int, folder: Path) -> Trainer:
+    """Return the trainer of a model with random weights."""
+    model = make_model(name, dataset.vocabulary, SMALL)
+    return Trainer(model, dataset, folder, Training(batch_size=batch_size), SEED)
+
+
+def measure(trainer: Trainer, steps: int, seconds: float) -> Speed:
+    """Take rounds of the same steps for so many seconds, after one to begin."""
+    batches = iter(trainer.batches().take(steps).cache().repeat())
+    began = time.perf_counter()
+    targets = int(trainer.take(batches, steps).targets.sum())
+    first, rounds, start = time.perf_counter() - began, 0, time.perf_counter()
+    with busy() as shares:
+        while time.perf_counter() - start < seconds:
+            trainer.take(batches, steps)
+            rounds += 1
+        spent = time.perf_counter() - start
+    return Speed(rounds * targets / spent, fmean(shares), spent / rounds / steps, first)
+
+
+def kernels(deterministic: bool) -> None:
+    """Take deterministic kernels, or any."""
+    if deterministic:
+        tf.config.experimental.enable_op_determinism()
+    else:
+        disable_op_determinism()
+
+
+@contextmanager
+def taken(way: Way) -> Iterator[None]:
+    """Take steps this way within."""
+    real = compiled.on_gpu
+    compiled.on_gpu = lambda: way.compiled
+    kernels(way.deterministic)
+    try:
+        yield
+    finally:
+        compiled.on_gpu = real
+        kernels(True)
+
+
+def rows(options: argparse.Namespace, folder: Path) -> Iterator[tuple[Any, ...]]:
+    """Yield the title of every row and its Speed."""
+    dataset = Dataset(options.data)
+    for size in options.batch_sizes:
+        for name in options.models:
+            for way in WAYS:
+                with taken(way):
+                    trainer = trainer_of(name, dataset, size, folder)
+                    yield (
+                        name,
+                        size,
+                        way.title,
+                        measure(trainer, options.steps, options.seconds),
+                    )
+
+
+def main() -> None:
+    """Measure, printing each row as it is known."""
+    options = parser().parse_args()
+    keep_memory()
+    make_reproducible(SEED)
+    print(*tf.config.list_physical_devices("GPU"))
+    print("| model | batch | | tokens/s | busy | ms a step | first round, s |")
+    print("|---|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, size, title, speed in rows(options, Path(folder)):
+            print(f"| {name} | {size} | {title} | {speed} |", flush=True)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parsed = argparse.ArgumentParser("python -m benchmarks.gpu", description=__doc__)
+    add = parsed.add_argument
+    add("data", metavar="DATA", type=Path, help="folder of python -m preprocessing")
+    add("--models", nargs="+", choices=MODELS, default=MODELS, help="default: both")
+    sizes = "sequences of a batch (default: 64 256)"
+    add(
+        "--batch-sizes", metavar="N", nargs="+", type=int, default=[64, 256], help=sizes
+    )
+    add("--steps", type=int, default=50, help="of a round (default: %(default)s)")
+    time = "of every row, after its first round (default: %(default)s)"
+    add("--seconds", type=float, default=5.0, help=time)
+    return parsed
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""The paper's size on all of a corpus by one GPU: python -m benchmarks.paper_size DATA.
+
+600 units, dropout of .4 and, for TCNLM, 100 topics, beside an LSTM and one that starts
+like TCNLM multiplied out, each with every rate asked for, side by side. A training is
+evaluated as it ends; what is here already goes on. Writes OUT/NAME (the RUN), NAME.log
+and NAME.json, the record.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+from pathlib import Path
+from statistics import fmean
+
+from benchmarks.busy import busy
+
+SHARED = (
+    "units=600 dropout=.4 cutoffs=1000,4000,12000 div_value=1 decay=linear "
+    "deterministic=false"
+)
+MODELS = {
+    "lstm": "lstm",
+    "lstm-multiplied-out": "lstm recurrent_start=product recurrent_rate=0.5",
+    "tcnlm": "tcnlm factor_rate=0.5 num_topics=100 encoder_dropout=0 head_start=10000 "
+    "head_start_rates=4e-3,3e-2 head_start_decay=linear topic_start=vectors "
+    "diversity_weight=30",
+}
+
+
+def settings(options: argparse.Namespace, rate: str) -> list[str]:
+    """Return what all models are given."""
+    chosen = {
+        "embeddings": options.embeddings,
+        "batch_size": options.batch_size,
+        "epochs": options.epochs,
+        "patience": options.epochs,
+        "learning_rate": rate,
+    }
+    return [*SHARED.split(), *(f"{name}={value}" for name, value in chosen.items())]
+
+
+def train(options: argparse.Namespace, name: str, rate: str) -> int:
+    """Train a model with a rate, then evaluate it; return the exit status."""
+    model, *own = MODELS[name].split()
+    run = options.out / f"{name}-{rate}"
+    given = [*settings(options, rate), *own, *options.set]
+    begun = ["train.py", options.data, "--model", model, "--seed", options.seed]
+    commands = (
+        [*begun, "--out", run, "--set", *given],
+        ["evaluate.py", run, "--topic-worth", "--batch-size", options.batch_size]
+        + ["--record", run.with_suffix(".json")],
+    )
+    environment = {**os.environ, "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
+    with open(f"{run}.log", "a", encoding="utf-8") as log:
+        for command in commands:
+            words = [sys.executable, *map(str, command)]
+            print(shlex.join(words), file=log, flush=True)
+            ended = subprocess.run(words, stdout=log, stderr=log, env=environment)
+            if ended.returncode:
+                return ended.returncode
+    return 0
+
+
+def main() -> int:
+    """Train all, some at once; return the number that failed."""
+    options = parser().parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    asked = list(product(options.rates, options.models))
+    failed = 0
+    with busy() as shares, ThreadPoolExecutor(options.at_once) as pool:
+        ends = pool.map(lambda pair: train(options, *reversed(pair)), asked)
+        for (rate, name), status in zip(asked, ends):
+            print(f"{name}-{rate}: {'done' if not status else 'FAILED, see its log'}")
+            failed += bool(status)
+    print(f"the device was busy {fmean(shares):.0%} of the time")
+    return failed
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parsed = argparse.ArgumentParser(
+        "python -m benchmarks.paper_size",
+        description=__doc__,
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    add = parsed.add_argument
+    add("data", metavar="DATA", type=Path, help="folder of python -m preprocessing")
+    add("--out", metavar="OUT", type=Path, required=True, help="for RUNs and records")
+    add("--models", nargs="+", choices=sorted(MODELS), default=list(MODELS), help=" ")
+    add("--rates", metavar="R", nargs="+", default=["2e-3", "4e-3"], help="of Adam")
+    add("--epochs", type=int, default=5, help="in which rates fall to zero")
+    add("--batch-size", type=int, default=256, help="sequences")
+    add("--embeddings", metavar="train|FILE", default="train", help="where words start")
+    add("--seed", type=int, default=1, help="of all that is random")
+    add("--at-once", type=int, default=6, help="trainings at a time")
+    add("--set", metavar="NAME=VALUE", nargs="+", default=[], help="other settings")
+    return parsed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -27,7 +27,7 @@ SHARED = (
 MODELS = {
     "lstm": "lstm",
     "lstm-multiplied-out": "lstm recurrent_start=product recurrent_rate=0.5",
-    "tcnlm": "tcnlm factor_rate=0.5 num_topics=100 encoder_dropout=0 head_start=10000 "
+    "tcnlm": "tcnlm factor_rate=0.5 num_topics=100 encoder_dropout=0 head_start=4000 "
     "head_start_rates=4e-3,3e-2 head_start_decay=linear topic_start=vectors "
     "diversity_weight=30",
 }
@@ -45,22 +45,26 @@ def settings(options: argparse.Namespace, rate: str) -> list[str]:
     return [*SHARED.split(), *(f"{name}={value}" for name, value in chosen.items())]
 
 
-def train(options: argparse.Namespace, name: str, rate: str) -> int:
-    """Train a model with a rate, then evaluate it; return the exit status."""
+def commands(options: argparse.Namespace, name: str, rate: str) -> list[list[str]]:
+    """Return what trains a model with a rate, and what evaluates it."""
     model, *own = MODELS[name].split()
     run = options.out / f"{name}-{rate}"
-    given = [*settings(options, rate), *own, *options.set]
-    begun = ["train.py", options.data, "--model", model, "--seed", options.seed]
-    commands = (
-        [*begun, "--out", run, "--set", *given],
-        ["evaluate.py", run, "--topic-worth", "--batch-size", options.batch_size]
-        + ["--record", run.with_suffix(".json")],
-    )
+    train = ["train.py", options.data, "--model", model, "--seed", options.seed]
+    train += ["--out", run, "--set", *settings(options, rate), *own]
+    evaluate = ["evaluate.py", run, "--batch-size", options.batch_size]
+    evaluate += ["--record", f"{run}.json"]
+    if model == "tcnlm":
+        evaluate.append("--topic-worth")
+    return [[str(word) for word in command] for command in (train, evaluate)]
+
+
+def train(options: argparse.Namespace, name: str, rate: str) -> int:
+    """Train a model with a rate, then evaluate it; return the exit status."""
     environment = {**os.environ, "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
-    with open(f"{run}.log", "a", encoding="utf-8") as log:
-        for command in commands:
-            words = [sys.executable, *map(str, command)]
-            print(shlex.join(words), file=log, flush=True)
+    with open(options.out / f"{name}-{rate}.log", "a", encoding="utf-8") as log:
+        for command in commands(options, name, rate):
+            print(shlex.join(["python", *command]), file=log, flush=True)
+            words = [sys.executable, *command]
             ended = subprocess.run(words, stdout=log, stderr=log, env=environment)
             if ended.returncode:
                 return ended.returncode
@@ -93,13 +97,12 @@ def parser() -> argparse.ArgumentParser:
     add("data", metavar="DATA", type=Path, help="folder of python -m preprocessing")
     add("--out", metavar="OUT", type=Path, required=True, help="for RUNs and records")
     add("--models", nargs="+", choices=sorted(MODELS), default=list(MODELS), help=" ")
-    add("--rates", metavar="R", nargs="+", default=["2e-3", "4e-3"], help="of Adam")
-    add("--epochs", type=int, default=5, help="in which rates fall to zero")
-    add("--batch-size", type=int, default=256, help="sequences")
+    add("--rates", metavar="R", nargs="+", default=["4e-3"], help="of Adam")
+    add("--epochs", type=int, default=4, help="in which rates fall to zero")
+    add("--batch-size", type=int, default=512, help="sequences")
     add("--embeddings", metavar="train|FILE", default="train", help="where words start")
     add("--seed", type=int, default=1, help="of all that is random")
-    add("--at-once", type=int, default=6, help="trainings at a time")
-    add("--set", metavar="NAME=VALUE", nargs="+", default=[], help="other settings")
+    add("--at-once", type=int, default=3, help="trainings at a time")
     return parsed
 
 

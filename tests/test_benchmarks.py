@@ -9,11 +9,23 @@ import tensorflow as tf
 from tensorflow.python.framework import op_callbacks
 from tiny import WORDS, make_model, make_run
 
-from benchmarks import bench, documents, floor, hierarchy, rates, serving, train_step
+from benchmarks import (
+    bench,
+    busy,
+    documents,
+    floor,
+    gpu,
+    hierarchy,
+    paper_size,
+    rates,
+    serving,
+    train_step,
+)
 from benchmarks import workers as several
 from benchmarks.memory import Peak
 from benchmarks.synthetic import Corpus, write_data
 from benchmarks.systems import Products, fastest
+from tcnlm import evaluate, train
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import Sequences
 from tcnlm.generation.saved_model import Program
@@ -206,6 +218,34 @@ def test_rates_of_several_runs_are_written_the_highest_first(
     assert sorted(names) == ["lclm", "lstm"]  # LDA takes no steps
     assert int(values[0]) >= int(values[1]) > 0
     assert capsys.readouterr().out == file.read_text()
+
+
+# --- A GPU ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", gpu.MODELS)
+def test_a_trainers_steps_are_timed_beside_how_busy_the_device_was(
+    name, data, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(busy, "ASK", "yes 50")
+    monkeypatch.setattr(gpu, "SMALL", {"units": 4, "num_topics": 3, **SHARED})
+    trainer = gpu.trainer_of(name, Dataset(data), batch_size=8, folder=tmp_path)
+    speed = gpu.measure(trainer, steps=2, seconds=0.2)
+    assert speed.busy == 0.5
+    assert 0 < speed.step < speed.first
+    assert 0 < speed.tokens < 8 * 31 / speed.step
+
+
+@pytest.mark.parametrize("name", paper_size.MODELS)
+def test_the_paper_sizes_commands_are_taken_by_train_and_evaluate(name, tmp_path):
+    options = paper_size.parser().parse_args(["DATA", "--out", str(tmp_path)])
+    (_, *training), (_, *evaluation) = paper_size.commands(options, name, "4e-3")
+    config, loop = train.chosen_settings(train.options_of(training))
+    assert (config.units, config.dropout, config.learning_rate) == (600, 0.4, 4e-3)
+    assert (loop.decay, loop.epochs, loop.deterministic) == ("linear", 4, False)
+    asked = evaluate.parser().parse_args(evaluation)
+    assert asked.topic_worth == hasattr(config, "num_topics")
+    assert asked.record == tmp_path / f"{name}-4e-3.json"
 
 
 # --- Documents ----------------------------------------------------------------------

@@ -14,6 +14,8 @@ from tools import over_seeds, results, system_tables, tables
 FILES = sorted(tables.RESULTS.rglob("*.json"))
 EXPERIMENTS = [f for f in FILES if "experiment" in json.loads(f.read_text())]
 RECORDS = [file for file in FILES if file not in EXPERIMENTS]
+# The machine they were trained on went back first.
+NOT_EVALUATED = ("imdb-600/lstm", "imdb-600/lstm-multiplied-out")
 
 
 def test_there_are_records():
@@ -37,7 +39,8 @@ def test_a_record_says_how_to_repeat_the_run(path):
     made_by = ("python train.py ", "python -m experiments.multiplied_out ")
     assert kept["run"]["command"].startswith(made_by)
     assert kept["data"]["command"].startswith("python -m preprocessing")
-    assert kept["evaluation"]["command"].startswith("python evaluate.py")
+    if not str(path).endswith(tuple(f"{name}.json" for name in NOT_EVALUATED)):
+        assert kept["evaluation"]["command"].startswith("python evaluate.py")
     assert re.fullmatch(r"[0-9a-f]{40}", kept["run"]["git_commit"])
     took_steps = kept["run"]["model"] != "lda"  # it is fitted before any
     assert (kept["history"][-1]["seconds"] > 0) == took_steps
@@ -46,7 +49,7 @@ def test_a_record_says_how_to_repeat_the_run(path):
 
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
 def test_a_record_has_no_text_of_the_corpus(path):
-    evaluation = json.loads(path.read_text())["evaluation"]
+    evaluation = json.loads(path.read_text()).get("evaluation", {})
     assert "documents" not in evaluation
     for section, left_out in LEFT_OUT.items():
         assert not set(evaluation.get(section) or {}) & set(left_out)

@@ -7,6 +7,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tcnlm.layers.compiled import on_gpu
+
 
 def cross_entropy(targets: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
     """Return -log softmax(logits)[target], nats: [N], [N, W] -> [N].
@@ -14,7 +16,7 @@ def cross_entropy(targets: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
     Where deterministic kernels are asked for, the public function takes a slow way
     round the fused kernel on every device, though only a GPU's is not deterministic.
     """
-    if tf.config.list_physical_devices("GPU"):
+    if on_gpu():
         return tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits)
     fused = tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits
     return fused(features=logits, labels=targets).loss

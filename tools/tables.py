@@ -39,6 +39,7 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-fifth-decay/tcnlm-weight-tenth": "the same, .1 of the topics' loss",
     "imdb-fifth-decay/lda-lstm": "LDA+LSTM",
     "imdb-fifth-decay/tdlm": "TDLM",
+    "imdb-fifth-decay/tdlm-one-topic": "TDLM with one topic",
     "imdb-fifth-decay/lclm": "LCLM",
     "imdb-fifth-decay/lstm-2-layers": "LSTM, two layers, rate .002",
     "imdb-fifth-decay/lstm-2-layers-4e-3": "LSTM, two layers, .004",

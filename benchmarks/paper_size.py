@@ -96,7 +96,13 @@ def parser() -> argparse.ArgumentParser:
     add = parsed.add_argument
     add("data", metavar="DATA", type=Path, help="folder of python -m preprocessing")
     add("--out", metavar="OUT", type=Path, required=True, help="for RUNs and records")
-    add("--models", nargs="+", choices=sorted(MODELS), default=list(MODELS), help=" ")
+    add(
+        "--models",
+        nargs="+",
+        choices=sorted(MODELS),
+        default=list(MODELS),
+        help="to train",
+    )
     add("--rates", metavar="R", nargs="+", default=["4e-3"], help="of Adam")
     add("--epochs", type=int, default=4, help="in which rates fall to zero")
     add("--batch-size", type=int, default=512, help="sequences")

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 ASK = "nvidia-smi --query-gpu=utilization.gpu --format=csv,noheader,nounits -lms 200"
+
+
+def check_gpu() -> None:
+    """End the program where there is no GPU to ask."""
+    program = ASK.split()[0]
+    if shutil.which(program) is None:
+        sys.exit(f"error: {program}: not found; this benchmark needs an NVIDIA GPU")
 
 
 @contextmanager

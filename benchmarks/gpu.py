@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 from tensorflow.python.framework.config import disable_op_determinism
 
-from benchmarks.busy import busy
+from benchmarks.busy import busy, check_gpu
 from benchmarks.systems import make_model
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers import compiled
@@ -123,6 +123,7 @@ def rows(options: argparse.Namespace, folder: Path) -> Iterator[tuple[Any, ...]]
 def main() -> None:
     """Measure, printing each row as it is known."""
     options = parser().parse_args()
+    check_gpu()
     keep_memory()
     make_reproducible(SEED)
     print(*tf.config.list_physical_devices("GPU"))

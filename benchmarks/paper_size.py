@@ -18,7 +18,7 @@ from itertools import product
 from pathlib import Path
 from statistics import fmean
 
-from benchmarks.busy import busy
+from benchmarks.busy import busy, check_gpu
 
 SHARED = (
     "units=600 dropout=.4 cutoffs=1000,4000,12000 div_value=1 decay=linear "
@@ -74,6 +74,7 @@ def train(options: argparse.Namespace, name: str, rate: str) -> int:
 def main() -> int:
     """Train all, some at once; return the number that failed."""
     options = parser().parse_args()
+    check_gpu()
     options.out.mkdir(parents=True, exist_ok=True)
     asked = list(product(options.rates, options.models))
     failed = 0

@@ -236,6 +236,18 @@ def test_a_trainers_steps_are_timed_beside_how_busy_the_device_was(
     assert 0 < speed.tokens < 8 * 31 / speed.step
 
 
+@pytest.mark.parametrize("program", [gpu, paper_size])
+def test_without_a_gpu_its_benchmarks_say_so_and_write_nothing(
+    program, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    out = ["--out", str(tmp_path / "out")] if program is paper_size else []
+    monkeypatch.setattr("sys.argv", ["benchmark", "DATA", *out])
+    with pytest.raises(SystemExit, match="nvidia-smi: not found; .* NVIDIA GPU"):
+        program.main()
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("name", paper_size.MODELS)
 def test_the_paper_sizes_commands_are_taken_by_train_and_evaluate(name, tmp_path):
     options = paper_size.parser().parse_args(["DATA", "--out", str(tmp_path)])

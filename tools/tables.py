@@ -13,11 +13,11 @@ RESULTS = Path(__file__).parents[1] / "results"
 MISSING = "–"
 BASELINE = "lstm"
 TITLES = {  # of results/FILE.json, where the file's name would not do
-    "imdb-lstm": "LSTM",
-    "imdb-controls/lstm-multiplied-out": "LSTM with TCNLM's start and half of the rate",
-    "imdb-controls/tcnlm-one-topic": "TCNLM with one topic",
-    "imdb-tcnlm": "TCNLM",
-    "imdb-held/tcnlm-held": "TCNLM, spread of μ held",
+    "imdb-lstm": "LSTM, constant rate",
+    "imdb-controls/lstm-multiplied-out": "LSTM, TCNLM's start and half rate, constant",
+    "imdb-controls/tcnlm-one-topic": "TCNLM with one topic, constant rate",
+    "imdb-tcnlm": "TCNLM, constant rate",
+    "imdb-held/tcnlm-held": "TCNLM, spread of μ held, constant rate",
     "imdb-decay/lstm": "LSTM, falling rate",
     "imdb-decay/tcnlm": "TCNLM from vectors, falling",
     "imdb-decay/lstm-multiplied-out": "LSTM with TCNLM's start and half rate, falling",

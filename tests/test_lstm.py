@@ -18,13 +18,16 @@ from tcnlm.generation.decoding import SentenceDecoder
 from tcnlm.generation.requests import write_sentences
 from tcnlm.generation.saved_model import export
 from tcnlm.layers.topic_lstm import TopicCompositionalLSTM
-from tcnlm.models.lstm import LSTM, Config, multiply_out
+from tcnlm.models.bag_lstm import BagLSTM
+from tcnlm.models.lda_lstm import LDALSTM
+from tcnlm.models.lstm import LSTM, multiply_out
 
 SIZES = {"units": 6, "embedding_size": 5, "cutoffs": (9,)}
+STARTED = pytest.mark.parametrize("kind", [LSTM, LDALSTM, BagLSTM])
 
 
-def make_model(data, **settings):
-    model = LSTM(Config(**SIZES, **settings), data.vocabulary, seed=1)
+def make_model(data, kind=LSTM, **settings):
+    model = kind(kind.Config(**SIZES, **settings), data.vocabulary, seed=1)
     model.build_weights()
     return model
 
@@ -48,8 +51,9 @@ def test_a_product_multiplied_out_is_the_same_lstm():
     assert not np.allclose(expected, different, atol=1e-2)
 
 
-def test_it_starts_at_a_cells_product_if_asked(data):
-    model = make_model(data, recurrent_start="product")
+@STARTED
+def test_it_starts_at_a_cells_product_if_asked(data, kind):
+    model = make_model(data, kind, recurrent_start="product")
     tf.keras.utils.set_random_seed(4)
     model.prepare(data)
     tf.keras.utils.set_random_seed(4)
@@ -65,13 +69,14 @@ def test_it_starts_at_a_cells_product_if_asked(data):
     np.testing.assert_array_equal(bias, np.repeat([0.0, 1.0, 0.0, 0.0], 6))
 
 
-def test_its_recurrent_weights_learn_at_their_share_of_the_rate(data):
-    model = make_model(data, recurrent_rate=0.25)
+@STARTED
+def test_its_recurrent_weights_learn_at_their_share_of_the_rate(data, kind):
+    model = make_model(data, kind, recurrent_rate=0.25)
     (rest, rate), (layer, own) = model.parameter_groups()
     assert own == 0.25 * rate == 0.25 * model.config.learning_rate
     assert {id(w) for w in layer} == {id(w) for w in model.recurrent[0].weights}
     assert len(rest) + len(layer) == len(model.trainable_variables)
-    assert len(make_model(data).parameter_groups()) == 1
+    assert len(make_model(data, kind).parameter_groups()) == 1
 
 
 # --- The state carried through a document ---------------------------------------------

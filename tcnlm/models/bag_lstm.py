@@ -13,7 +13,7 @@ from tcnlm.settings import setting
 
 
 @dataclass(frozen=True)
-class Config(lstm.RecurrentConfig):
+class Config(lstm.StartConfig, lstm.RecurrentConfig):
     """Settings of the LSTM and of what reads the bag."""
 
     encoder_units: tuple[int, ...] = setting(
@@ -24,7 +24,7 @@ class Config(lstm.RecurrentConfig):
     )
 
 
-class BagLSTM(lstm.LSTMLanguageModel):
+class BagLSTM(lstm.StartedLikeTCNLM):
     """p(y_m | y_<m, d) = softmax(V [h_m; q]), h_m an LSTM's output, q = f(d).
 
     f is the encoder of TCNLM's topic model (Wang et al. 2018, section 3.1) up to mu:

@@ -11,11 +11,11 @@ from tcnlm.models import lda, lstm
 
 
 @dataclass(frozen=True)
-class Config(lda.Config, lstm.RecurrentConfig):
+class Config(lda.Config, lstm.StartConfig, lstm.RecurrentConfig):
     """Settings of the LSTM and of LDA."""
 
 
-class LDALSTM(lda.DirichletTopics, lstm.LSTMLanguageModel):
+class LDALSTM(lda.DirichletTopics, lstm.StartedLikeTCNLM):
     """p(y_m | y_<m, d) = softmax(V [h_m; q]), h_m an LSTM's output, q = E t of LDA.
 
     LDA is fitted before training and stays as it is; q is inferred from the context,

@@ -108,8 +108,8 @@ class CarryConfig(Settings):
 
 
 @dataclass(frozen=True)
-class Config(CarryConfig, RecurrentConfig):
-    """Settings of the LSTM."""
+class StartConfig(Settings):
+    """Settings of how an LSTM's own weights start and learn."""
 
     recurrent_rate: float = setting(
         1.0, "share of learning_rate of the LSTM's own weights", above=0
@@ -119,6 +119,11 @@ class Config(CarryConfig, RecurrentConfig):
         "of those weights; product: TCNLM's factors multiplied out",
         choices=("keras", "product"),
     )
+
+
+@dataclass(frozen=True)
+class Config(StartConfig, CarryConfig, RecurrentConfig):
+    """Settings of the LSTM."""
 
 
 class LSTMLanguageModel(RecurrentLanguageModel):
@@ -147,6 +152,32 @@ class LSTMLanguageModel(RecurrentLanguageModel):
         log_probs = self.batch_log_probs(batch, self.context(batch), training)
         loss, terms = language_terms(log_probs, batch["targets"])
         return {"loss": loss, **terms}
+
+
+class StartedLikeTCNLM(LSTMLanguageModel):
+    """A model of Keras's LSTM whose layers may start and learn as TCNLM's do.
+
+    With `recurrent_start="product"` and `recurrent_rate=0.5` they have the start and
+    the steps of TCNLM's cell with one topic: what TCNLM has that is not its topics.
+    """
+
+    def prepare(self, dataset: Dataset) -> None:
+        """Start the embeddings, and each layer at a fresh cell's product if asked."""
+        super().prepare(dataset)
+        if self.config.recurrent_start == "product":
+            for layer in self.recurrent:
+                cell = TopicCompositionalLSTMCell(self.config.units, 1)
+                cell.build(tf.TensorShape([None, layer.cell.kernel.shape[0]]))
+                multiply_out(cell, layer)
+
+    def parameter_groups(self) -> list[tuple[list[tf.Variable], float]]:
+        """Return the layers' weights in a group of their own if their rate differs."""
+        ((weights, rate),) = super().parameter_groups()
+        share = self.config.recurrent_rate
+        if share == 1:
+            return [(weights, rate)]
+        layers = [w for layer in self.recurrent for w in layer.trainable_variables]
+        return [(without(weights, layers), rate), (layers, share * rate)]
 
 
 class CarryingLanguageModel(LSTMLanguageModel):
@@ -202,12 +233,8 @@ class CarryingLanguageModel(LSTMLanguageModel):
         return self.carried.apart() if self.config.carry else super().state_apart()
 
 
-class LSTM(CarryingLanguageModel):
-    """p(y_m | y_<m) by an LSTM (eq. 2 and 3) that sees its own sentence only.
-
-    With `recurrent_start="product"` and `recurrent_rate=0.5` its layers have the start
-    and the steps of TCNLM's cell with one topic: a control for what topics are worth.
-    """
+class LSTM(StartedLikeTCNLM, CarryingLanguageModel):
+    """p(y_m | y_<m) by an LSTM (eq. 2 and 3) that sees its own sentence only."""
 
     Config = Config
     TINY = {"units": 6, "layers": 2, "embedding_size": 5, "cutoffs": (12,)}
@@ -220,24 +247,6 @@ class LSTM(CarryingLanguageModel):
                 f"recurrent_start=product: goes with cell=lstm alone, not with "
                 f"cell={self.config.cell}"
             )
-
-    def prepare(self, dataset: Dataset) -> None:
-        """Start the embeddings, and each layer at a fresh cell's product if asked."""
-        super().prepare(dataset)
-        if self.config.recurrent_start == "product":
-            for layer in self.recurrent:
-                cell = TopicCompositionalLSTMCell(self.config.units, 1)
-                cell.build(tf.TensorShape([None, layer.cell.kernel.shape[0]]))
-                multiply_out(cell, layer)
-
-    def parameter_groups(self) -> list[tuple[list[tf.Variable], float]]:
-        """Return the layers' weights in a group of their own if their rate differs."""
-        ((weights, rate),) = super().parameter_groups()
-        share = self.config.recurrent_rate
-        if share == 1:
-            return [(weights, rate)]
-        layers = [w for layer in self.recurrent for w in layer.trainable_variables]
-        return [(without(weights, layers), rate), (layers, share * rate)]
 
 
 def multiply_out(cell: TopicCompositionalLSTMCell, layer: Any) -> None:

@@ -158,7 +158,7 @@ class StartedLikeTCNLM(LSTMLanguageModel):
     """A model of Keras's LSTM whose layers may start and learn as TCNLM's do.
 
     With `recurrent_start="product"` and `recurrent_rate=0.5` they have the start and
-    the steps of TCNLM's cell with one topic: what TCNLM has that is not its topics.
+    the steps of TCNLM's cell with one topic: a control for what topics are worth.
     """
 
     def prepare(self, dataset: Dataset) -> None:

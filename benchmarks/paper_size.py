@@ -1,9 +1,9 @@
 """The paper's size on all of a corpus by one GPU: python -m benchmarks.paper_size DATA.
 
-600 units, dropout of .4 and, for TCNLM, 100 topics, beside an LSTM and one that starts
-like TCNLM multiplied out, each with every rate asked for, side by side. A training is
-evaluated as it ends; what is here already goes on. Writes OUT/NAME (the RUN), NAME.log
-and NAME.json, the record.
+600 units and, for TCNLM, 100 topics, beside an LSTM and one that starts like TCNLM
+multiplied out, each with every rate asked for, side by side. A training is evaluated
+as it ends; what is here already goes on. Writes OUT/NAME (the RUN), NAME.log and
+NAME.json, the record.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from statistics import fmean
 from benchmarks.busy import busy, check_gpu
 
 SHARED = (
-    "units=600 dropout=.4 cutoffs=1000,4000,12000 div_value=1 decay=linear "
-    "deterministic=false"
+    "units=600 cutoffs=1000,4000,12000 div_value=1 decay=linear deterministic=false"
 )
 MODELS = {
     "lstm": "lstm",
@@ -37,6 +36,7 @@ def settings(options: argparse.Namespace, rate: str) -> list[str]:
     """Return what all models are given."""
     chosen = {
         "embeddings": options.embeddings,
+        "dropout": options.dropout,
         "batch_size": options.batch_size,
         "epochs": options.epochs,
         "patience": options.epochs,
@@ -106,6 +106,7 @@ def parser() -> argparse.ArgumentParser:
     )
     add("--rates", metavar="R", nargs="+", default=["4e-3"], help="of Adam")
     add("--epochs", type=int, default=4, help="in which rates fall to zero")
+    add("--dropout", type=float, default=0.4, help="share of embeddings and outputs")
     add("--batch-size", type=int, default=512, help="sequences")
     add("--embeddings", metavar="train|FILE", default="train", help="where words start")
     add("--seed", type=int, default=1, help="of all that is random")

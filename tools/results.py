@@ -10,8 +10,6 @@ A table stands between `<!-- table NAME -->` and `<!-- end -->`. NAME is one of
     leads FILE FILE...        how far runs are below each other over the seeds of both
     written FILE              what topics write
     named FILE FILE...        what was measured of runs
-    beside FILE FILE...       their validation perplexities, epoch by epoch, and the
-                              ratio to that of the LSTM
     hierarchies FILE FILE...  models of topics in layers beside the first, an LSTM
     documents FILE FILE...    models of documents
     cells FILE FILE...        PTB by cell and size, without topics and with

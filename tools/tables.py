@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Sequence
-from itertools import zip_longest
 from math import exp, log
 from pathlib import Path
 
@@ -56,9 +55,12 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-tenth-600/lstm-2e-3": "LSTM, rate .002",
     "imdb-tenth-600/lstm-multiplied-out-2e-3": "LSTM, TCNLM's start and half rate",
     "imdb-tenth-600/tcnlm-2e-3": "TCNLM, factors at half of the rate",
-    "imdb-600/lstm": "LSTM",
-    "imdb-600/lstm-multiplied-out": "LSTM, TCNLM's start and half rate",
-    "imdb-600/tcnlm": "TCNLM, factors at half of the rate",
+    "imdb-600/lstm": "LSTM, rate .004",
+    "imdb-600/lstm-2e-3": "LSTM, .002",
+    "imdb-600/lstm-multiplied-out": "LSTM, TCNLM's start and half of the rate, .004",
+    "imdb-600/lstm-multiplied-out-2e-3": "the same, .002",
+    "imdb-600/tcnlm": "TCNLM, factors at half of the rate, .004",
+    "imdb-600/tcnlm-2e-3": "TCNLM, .002",
     "imdb-50/tcnlm": "TCNLM, two epochs",
     "imdb-50/tcnlm-held": "TCNLM, spread of μ held, one epoch",
     "imdb-50/neural-topics": "its topic model alone, falling rates",
@@ -199,32 +201,9 @@ def effective(use: Sequence[float]) -> float:
     return exp(-sum(u / total * log(u / total) for u in use if u))
 
 
-def history_table(chosen: list[tuple[str, dict]]) -> str:
-    """Return the validation perplexity of every language model after every epoch.
-
-    In brackets its ratio to that of the LSTM, the first of them if it is there.
-    """
-    scored = [(title, record) for title, record in chosen if best(record)]
-    titles, runs = zip(*sorted(scored, key=lambda s: s[1]["run"]["model"] != BASELINE))
-    histories = [[row["valid_perplexity"] for row in epochs(r)] for r in runs]
-    compared = runs[0]["run"]["model"] == BASELINE
-    rows = [["epoch", *titles]]
-    for epoch, (first, *others) in enumerate(zip_longest(*histories), 1):
-        base = first if compared else None
-        cells = (_with_ratio(value, base) for value in others)
-        rows.append([str(epoch), _with_ratio(first, None), *cells])
-    return markdown(rows)
-
-
 def epochs(record: dict) -> list[dict]:
     """Return the evaluations after whole epochs; there may be others in between."""
     return [row for row in record["history"] if float(row["epoch"]).is_integer()]
-
-
-def _with_ratio(value: float | None, base: float | None) -> str:
-    if value is None:
-        return ""
-    return f"{value:.2f}" + (f" ({value / base:.3f})" if base else "")
 
 
 def words_table(file: str, *numbers: str) -> str:
@@ -274,7 +253,6 @@ def published_table(corpus: str, table: str) -> str:
 TABLES: dict[str, Callable[[str], str]] = {
     "ratios": lambda files: ratios_table(named(files.split())),
     "named": lambda files: named_table(named(files.split())),
-    "beside": lambda files: history_table(named(files.split())),
     "words": lambda rest: words_table(*rest.split()),
     "written": lambda file: written_table(file),
     "published": lambda rest: published_table(*rest.split(" ", 1)),

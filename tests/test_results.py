@@ -166,21 +166,6 @@ def test_a_run_of_no_published_corpus_stands_beside_nothing():
     assert published.beside(None, "lstm", settings, "perplexity") is None
 
 
-def test_a_published_table_shows_ours_where_there_is_one(monkeypatch):
-    def of(model, units, perplexity):
-        settings = {"layers": 1, "units": units, "num_topics": 30}
-        run = {"model": model, "settings": settings}
-        evaluation = {"corpus": "imdb", "perplexity": perplexity, "npmi": None}
-        history = [{"epoch": 3.0, "valid_perplexity": perplexity}]
-        return {"run": run, "evaluation": evaluation, "history": history}
-
-    runs = [of("tcnlm", 100, 95.126), of("lstm", 200, 50.0)]
-    monkeypatch.setattr(tables, "records", lambda: runs)
-    table = tables.published_table("imdb", "Table 6")
-    assert "| tcnlm | 1x100 | 30 | perplexity | 94.64 | 95.13 | 3 |" in table
-    assert "| lstm | 1x100 | – | perplexity | 105.29 | – | – |" in table
-
-
 def history(model, *values):
     rows = [{"epoch": i, "valid_perplexity": v} for i, v in enumerate(values, 1)]
     return {"run": {"model": model}, "history": rows}
@@ -250,22 +235,6 @@ def test_a_table_of_topics_has_means_over_seeds_beside_the_paper_s(
     # By use .25 * .2 + .75 * .1, effective 4 / 3^.75.
     figures = "0.125 ± 0.000 | 0.72 ± 0.00 | 2 ± 0 | 1.8 ± 0.0 | – |"
     assert f"| held | 2 | 0.106 | 0.091 ± 0.007 | {figures}" in table
-
-
-def test_a_table_of_words_begins_with_the_most_used_topic(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "RESULTS", tmp_path)
-    topic_models(tmp_path)
-    table = results.rebuilt("<!-- table words held -->\n<!-- end -->")
-    rows = table.split("\n")[4:6]
-    assert [row.split()[-2] for row in rows] == ["often", "seldom"]
-
-
-def test_a_table_of_words_has_the_topics_that_it_names(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "RESULTS", tmp_path)
-    topic_models(tmp_path)
-    table = results.rebuilt("<!-- table words held 0 -->\n<!-- end -->")
-    assert "seldom" in table
-    assert "often" not in table
 
 
 def test_curves_close_together_have_an_axis_to_read_them_by(tmp_path, monkeypatch):

@@ -9,17 +9,13 @@ A table stands between `<!-- table NAME -->` and `<!-- end -->`. NAME is one of
     seeds FILE FILE...        runs over their seeds, FILE-seed-N.json
     leads FILE FILE...        how far runs are below each other over the seeds of both
     written FILE              what topics write
-    named FILE FILE...        what was measured of runs
     hierarchies FILE FILE...  models of topics in layers beside the first, an LSTM
     documents FILE FILE...    models of documents
     cells FILE FILE...        PTB by cell and size, without topics and with
     sentiment FILE FILE...    errors of classifiers on features of runs
     bleu FILE FILE...         how like real sentences, and each other, those of runs are
     topics FILE FILE...       the topics of runs over seeds, beside the paper's Table 4
-    words FILE [NUMBER...]    topics of a run
     systems FILE FILE...      systems over their seeds, and the paper's ratios on IMDB
-    published CORPUS TABLE    the paper's figures, and ours where a recorded run has the
-                              same corpus, size and topics
 
     python tools/results.py
 """

@@ -6,7 +6,7 @@ from math import exp, log
 from pathlib import Path
 
 from tcnlm.evaluation.measures import BY_KEY
-from tcnlm.report.published import beside, figures, layered
+from tcnlm.report.published import figures, layered
 
 RESULTS = Path(__file__).parents[1] / "results"
 MISSING = "–"
@@ -94,11 +94,6 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
 }
 
 
-def records(folder: Path = RESULTS) -> list[dict]:
-    """Return all recorded runs in a folder, by file name."""
-    return [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
-
-
 def named(files: Sequence[str]) -> list[tuple[str, dict]]:
     """Return the runs in results/FILE.json with their titles."""
     return [(title_of(file), record_of(file)) for file in files]
@@ -125,21 +120,6 @@ def measured(key: str, title: str = "") -> tuple[str, str, Callable]:
     return title or row.title, row.form, lambda r: row.value(r["evaluation"])
 
 
-COLUMNS = (  # title, form, value of a record
-    ("topics", "{}", lambda r: number_of_topics(r["run"]["settings"])),
-    measured("parameters"),
-    ("epochs", "{:.0f}", lambda r: r["history"][-1]["epoch"]),
-    ("best epoch", "{:.0f}", lambda r: best(r).get("epoch")),
-    # LDA is fitted before the clock starts: no hours.
-    ("training, hours", "{:.1f}", lambda r: r["history"][-1]["seconds"] / 3600 or None),
-    ("validation perplexity", "{:.2f}", lambda r: best(r).get("valid_perplexity")),
-    measured("perplexity", "test perplexity"),
-    measured("npmi"),
-    measured("diversity"),
-    measured("topics_in_use"),
-)
-
-
 def number_of_topics(settings: dict) -> str | None:
     """Return it, of every layer; None without topics."""
     return layered(settings.get("num_topics", "")) or None
@@ -151,10 +131,11 @@ def best(record: dict) -> dict:
     return min(scored, key=lambda row: row["valid_perplexity"], default={})
 
 
-def named_table(
-    chosen: list[tuple[str, dict]], columns: Sequence[tuple] = COLUMNS
-) -> str:
-    """Return a row for every recorded run, by the name that it is given."""
+def named_table(chosen: list[tuple[str, dict]], columns: Sequence[tuple]) -> str:
+    """Return a row for every recorded run, by the name that it is given.
+
+    columns: title, form and value of a record of each.
+    """
     rows = [["model", *(title for title, *_ in columns)]]
     for name, record in chosen:
         values = [(form, value(record)) for _, form, value in columns]
@@ -206,17 +187,6 @@ def epochs(record: dict) -> list[dict]:
     return [row for row in record["history"] if float(row["epoch"]).is_integer()]
 
 
-def words_table(file: str, *numbers: str) -> str:
-    """Return the words of a run's topics, all or these, the most used first."""
-    rows = [["topic", "documents that it leads", "NPMI", "ten most probable words"]]
-    topics = {str(t["topic"]): t for t in record_of(file)["evaluation"]["topics"]}
-    kept = [topics[number] for number in numbers or topics]
-    for topic in sorted(kept, key=lambda t: -t["documents"]):
-        figures = str(topic["documents"]), f"{topic['npmi']:.3f}"
-        rows.append([str(topic["topic"]), *figures, " ".join(topic["words"][:10])])
-    return markdown(rows)
-
-
 def written_table(file: str, number: int = 2) -> str:
     """Return what topics write: words of each, and sampled sentences."""
     found = record_of(file)
@@ -228,34 +198,9 @@ def written_table(file: str, number: int = 2) -> str:
     return markdown(rows)
 
 
-def published_table(corpus: str, table: str) -> str:
-    """Return the paper's rows for a corpus, and ours where a run can stand beside."""
-    ours = {}
-    for record in records():
-        evaluation, settings = record["evaluation"], record["run"]["settings"]
-        for measure in ("perplexity", "npmi"):
-            model = record["run"]["model"]
-            figure = beside(evaluation.get("corpus"), model, settings, measure)
-            text = BY_KEY[measure].text(evaluation)
-            ours[figure] = text, best(record).get("epoch")
-    title = ["model", "layers x units", "topics", "measure", "published", "ours"]
-    rows = [[*title, "our epochs"]]
-    for figure in figures():
-        if (figure.corpus, figure.table) == (corpus, table):
-            value, epochs = ours.get(figure, (None, None))
-            cells = [figure.model, figure.size, figure.topics, figure.measure]
-            cells += [figure.value, value or MISSING]
-            cells += [f"{epochs:.0f}" if epochs else MISSING]
-            rows.append([cell or MISSING for cell in cells])
-    return markdown(rows)
-
-
 TABLES: dict[str, Callable[[str], str]] = {
     "ratios": lambda files: ratios_table(named(files.split())),
-    "named": lambda files: named_table(named(files.split())),
-    "words": lambda rest: words_table(*rest.split()),
     "written": lambda file: written_table(file),
-    "published": lambda rest: published_table(*rest.split(" ", 1)),
 }
 
 

@@ -31,7 +31,7 @@ from tcnlm.training.workers import (
 )
 
 TAKE_PARTS = ("bag_lstm", "lclm", "lda_lstm", "lstm", "naive_moe", "neural_topics")
-TAKE_PARTS += ("tcnlm", "tdlm", "topic_rnn")
+TAKE_PARTS += ("tcnlm", "tdlm", "topic_lstm", "topic_rnn")
 LOOP = ("epochs=5", "dropout=0.3", "lazy_adam=true", "checkpoint_steps=3")
 
 

@@ -23,6 +23,7 @@ MODELS = {
     "ntm": "tcnlm.models.ntm:NTM",  # Cao et al. 2015
     "rgbn_rnn": "tcnlm.models.rgbn_rnn:RGBNRNN",  # the same
     "tdlm": "tcnlm.models.tdlm:TDLM",  # Lau et al. 2017
+    "topic_lstm": "tcnlm.models.topic_lstm:TopicLSTM",  # a control of no paper
     "topic_rnn": "tcnlm.models.topic_rnn:TopicRNN",  # Dieng et al. 2017
     "tcnlm": "tcnlm.models.tcnlm:TCNLM",  # Wang et al. 2018
 }

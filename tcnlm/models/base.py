@@ -234,6 +234,15 @@ def without(weights: list[tf.Variable], removed: list[tf.Variable]) -> list:
     return [weight for weight in weights if weight.ref() not in references]
 
 
+def apart(
+    group: tuple[list[tf.Variable], float], layers: list[Any], share: float
+) -> list[tuple[list[tf.Variable], float]]:
+    """Return a group without the layers' weights, and those at a share of its rate."""
+    weights, rate = group
+    own = [weight for layer in layers for weight in layer.trainable_variables]
+    return [(without(weights, own), rate), (own, share * rate)]
+
+
 def language_terms(log_probs: tf.Tensor, targets: tf.Tensor) -> tuple[tf.Tensor, Terms]:
     """Return the language model's loss, nats a sequence, and {"nll": nats a target}."""
     total = -tf.reduce_sum(log_probs)

@@ -15,11 +15,7 @@ from tcnlm.data.windows import Windows
 from tcnlm.layers import plain_lstm
 from tcnlm.layers.carried import CarriedState
 from tcnlm.layers.topic_lstm import TopicCompositionalLSTMCell
-from tcnlm.models.base import (
-    Terms,
-    language_terms,
-    without,
-)
+from tcnlm.models.base import Terms, apart, language_terms
 from tcnlm.models.recurrent import RecurrentLanguageModel
 from tcnlm.settings import Settings, setting
 
@@ -172,12 +168,9 @@ class StartedLikeTCNLM(LSTMLanguageModel):
 
     def parameter_groups(self) -> list[tuple[list[tf.Variable], float]]:
         """Return the layers' weights in a group of their own if their rate differs."""
-        ((weights, rate),) = super().parameter_groups()
+        (group,) = super().parameter_groups()
         share = self.config.recurrent_rate
-        if share == 1:
-            return [(weights, rate)]
-        layers = [w for layer in self.recurrent for w in layer.trainable_variables]
-        return [(without(weights, layers), rate), (layers, share * rate)]
+        return [group] if share == 1 else apart(group, self.recurrent, share)
 
 
 class CarryingLanguageModel(LSTMLanguageModel):

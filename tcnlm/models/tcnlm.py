@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from tcnlm.layers.topic_lstm import TopicCompositionalLSTM
-from tcnlm.models.base import without
+from tcnlm.models.base import apart
 from tcnlm.models.guided import JointConfig, NeuralTopicLanguageModel
 from tcnlm.models.lstm import LSTM
 from tcnlm.models.neural_topics import NeuralTopicModel
@@ -78,10 +78,5 @@ class TCNLM(NeuralTopicLanguageModel):
 
         W(t) is a product of three: where each takes a full step it takes three.
         """
-        (language, rate), topic = super().parameter_groups()
-        factors = [w for layer in self.recurrent for w in layer.trainable_variables]
-        return [
-            (without(language, factors), rate),
-            (factors, self.config.factor_rate * rate),
-            topic,
-        ]
+        language, topic = super().parameter_groups()
+        return [*apart(language, self.recurrent, self.config.factor_rate), topic]

@@ -23,7 +23,9 @@ from tcnlm.report.sections import Measured
 REFERENCES = Path(__file__).with_name("references.bib")
 ENTRY = re.compile(r"^@\w+\{(\w+),\n.*?^\}\n", re.DOTALL | re.MULTILINE)
 SAME_PAPER = {  # model: the name that its paper has in the file
-    **dict.fromkeys(("bag_lstm", "lda_lstm", "naive_moe", "neural_topics"), "tcnlm"),
+    **dict.fromkeys(
+        ("bag_lstm", "lda_lstm", "naive_moe", "neural_topics", "topic_lstm"), "tcnlm"
+    ),
     "gbn_rnn": "rgbn_rnn",
 }
 ESCAPES = {

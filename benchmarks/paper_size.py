@@ -106,7 +106,7 @@ def parser() -> argparse.ArgumentParser:
     )
     add("--rates", metavar="R", nargs="+", default=["4e-3"], help="of Adam")
     add("--epochs", type=int, default=4, help="in which rates fall to zero")
-    add("--dropout", type=float, default=0.4, help="share of embeddings and outputs")
+    add("--dropout", type=float, default=0.4, help="share that is dropped")
     add("--batch-size", type=int, default=512, help="sequences")
     add("--embeddings", metavar="train|FILE", default="train", help="where words start")
     add("--seed", type=int, default=1, help="of all that is random")

@@ -13,7 +13,10 @@ from helpers import (
     randomise,
 )
 
-from tcnlm.layers.topic_lstm import TopicCompositionalLSTM, TopicCompositionalLSTMCell
+from tcnlm.layers.topic_compositional_lstm import (
+    TopicCompositionalLSTM,
+    TopicCompositionalLSTMCell,
+)
 
 B, M, E, H, F, K = 2, 5, 3, 4, 6, 7  # all different: no transposition goes unseen
 WEIGHTS = ("Wa", "Wb", "Wc", "Ua", "Ub", "Uc", "bias")

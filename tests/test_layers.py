@@ -18,7 +18,7 @@ from tcnlm.layers.neural_topics import (
     TopicProportions,
     bag_of_words,
 )
-from tcnlm.layers.topic_lstm import TopicCompositionalLSTMCell
+from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTMCell
 
 B, D, K = 4, 9, 5
 TRANSFORMS = {

@@ -4,7 +4,7 @@ import numpy as np
 import oracle
 import pytest
 import tensorflow as tf
-from helpers import assert_close, every_way, randomise
+from helpers import assert_close, every_way, fix_draws, randomise
 from test_objective import (
     LENGTHS,
     PRIOR,
@@ -21,7 +21,7 @@ from test_objective import (
 
 from preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.generation.saved_model import export
-from tcnlm.layers.topic_lstm import TopicCompositionalLSTMCell
+from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTMCell
 from tcnlm.models.naive_moe import (
     Config,
     ExpertLSTM,
@@ -81,9 +81,7 @@ def oracle_sentence(model, batch, b, t):
 def test_loss_is_minus_J_for_the_sampled_topics(rng, monkeypatch):
     model, batch = make_model(rng), draw_batch(rng)
     epsilon = rng.normal(size=[B, K])
-    monkeypatch.setattr(
-        tf.random, "stateless_normal", lambda *_, **__: tf.constant(epsilon, tf.float32)
-    )
+    fix_draws(monkeypatch, epsilon)
     terms = model.objective(batch, training=True)
     assert_is_the_oracle_s(terms, oracle_terms(model, batch, epsilon, oracle_sentence))
 

@@ -4,7 +4,7 @@ import numpy as np
 import oracle
 import pytest
 import tensorflow as tf
-from helpers import randomise
+from helpers import fix_draws, randomise
 
 from preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.models.tcnlm import TCNLM, Config
@@ -114,9 +114,7 @@ def assert_is_the_oracle_s(terms, expected):
 def epsilon(rng, monkeypatch):
     """The draws [B, K] that any model will make."""
     drawn = rng.normal(size=[B, K])
-    monkeypatch.setattr(
-        tf.random, "stateless_normal", lambda *_, **__: tf.constant(drawn, tf.float32)
-    )
+    fix_draws(monkeypatch, drawn)
     return drawn
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import tensorflow as tf
-from helpers import assert_close, randomise
+from helpers import assert_close, fix_draws, randomise
 from test_lda_lstm import oracle_sentence
 from test_objective import (
     PRIOR,
@@ -43,9 +43,7 @@ def make_model(rng, vocabulary=None, **settings):
 def test_loss_is_minus_J_for_the_sampled_topics(rng, monkeypatch):
     model, batch = make_model(rng), draw_batch(rng)
     epsilon = rng.normal(size=[B, K])
-    monkeypatch.setattr(
-        tf.random, "stateless_normal", lambda *_, **__: tf.constant(epsilon, tf.float32)
-    )
+    fix_draws(monkeypatch, epsilon)
     terms = model.objective(batch, training=True)
     assert_is_the_oracle_s(terms, oracle_terms(model, batch, epsilon, oracle_sentence))
 
@@ -72,12 +70,14 @@ def test_the_output_layer_alone_sees_the_topics(rng):
 def test_its_three_groups_learn_at_their_own_rates(rng):
     model = make_model(rng, recurrent_rate=0.25, topic_learning_rate=7e-3)
     groups = model.parameter_groups()
-    assert [rate / model.config.learning_rate for _, rate in groups] == [1, 0.25, 7]
-    names = [{id(weight) for weight in weights} for weights, _ in groups]
-    assert names[1] == {id(w) for w in model.recurrent[0].weights}
-    assert names[2] >= {id(w) for w in model.encoder.trainable_weights}
-    assert len(set.union(*names)) == sum(map(len, names))
-    assert set.union(*names) == {id(w) for w in model.trainable_variables}
+    rate = model.config.learning_rate
+    assert [own for _, own in groups] == [rate, 0.25 * rate, 7e-3]
+    ids = [{id(weight) for weight in weights} for weights, _ in groups]
+    assert ids[1] == {id(w) for w in model.recurrent[0].weights}
+    assert ids[2] >= {id(w) for w in model.encoder.trainable_weights}
+    assert len(set.union(*ids)) == sum(map(len, ids))
+    assert set.union(*ids) == {id(w) for w in model.trainable_variables}
+    assert len(make_model(rng).parameter_groups()) == 2
 
 
 def test_its_lstm_starts_as_the_lstm_does_that_starts_like_tcnlm(rng, toy_data):

@@ -4,7 +4,7 @@ import numpy as np
 import oracle
 import pytest
 import tensorflow as tf
-from helpers import assert_close, randomise
+from helpers import assert_close, fix_draws, randomise
 
 from preprocessing.vocabulary import EOS, GO, SPECIALS, Vocabulary
 from tcnlm.data.dataset import Dataset
@@ -147,9 +147,7 @@ def assert_terms(terms, expected):
 def test_loss_is_minus_the_bound_for_the_sampled_theta(rng, monkeypatch, cell):
     model, batch = make_model(rng, cell), draw_batch(rng)
     epsilon = rng.normal(size=[B, K])
-    monkeypatch.setattr(
-        tf.random, "stateless_normal", lambda *_, **__: tf.constant(epsilon, tf.float32)
-    )
+    fix_draws(monkeypatch, epsilon)
     terms = model.objective(batch, training=True)
     assert_terms(terms, oracle_terms(model, batch, epsilon))
 

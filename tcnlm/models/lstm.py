@@ -14,7 +14,7 @@ from tcnlm.data.dataset import Dataset
 from tcnlm.data.windows import Windows
 from tcnlm.layers import plain_lstm
 from tcnlm.layers.carried import CarriedState
-from tcnlm.layers.topic_lstm import TopicCompositionalLSTMCell
+from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTMCell
 from tcnlm.models.base import Terms, apart, language_terms
 from tcnlm.models.recurrent import RecurrentLanguageModel
 from tcnlm.settings import Settings, setting
@@ -169,6 +169,12 @@ class StartedLikeTCNLM(LSTMLanguageModel):
     def parameter_groups(self) -> list[tuple[list[tf.Variable], float]]:
         """Return the layers' weights in a group of their own if their rate differs."""
         (group,) = super().parameter_groups()
+        return self.layers_apart(group)
+
+    def layers_apart(
+        self, group: tuple[list[tf.Variable], float]
+    ) -> list[tuple[list[tf.Variable], float]]:
+        """Return the same of a group that has the layers' weights among others."""
         share = self.config.recurrent_rate
         return [group] if share == 1 else apart(group, self.recurrent, share)
 

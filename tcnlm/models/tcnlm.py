@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tcnlm.layers.topic_lstm import TopicCompositionalLSTM
+from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTM
 from tcnlm.models.base import apart
 from tcnlm.models.guided import JointConfig, NeuralTopicLanguageModel
 from tcnlm.models.lstm import LSTM

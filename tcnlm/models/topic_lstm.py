@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import tensorflow as tf
 
 from tcnlm.models import lstm
-from tcnlm.models.base import apart
 from tcnlm.models.guided import JointConfig, NeuralTopicLanguageModel
 from tcnlm.models.neural_topics import NeuralTopicModel
 
@@ -33,6 +32,6 @@ class TopicLSTM(NeuralTopicLanguageModel, lstm.StartedLikeTCNLM):
         return tf.concat([hidden, context], axis=1)
 
     def parameter_groups(self) -> list[tuple[list[tf.Variable], float]]:
-        """Return the others' group, the LSTM's own weights' and the topic model's."""
+        """Return the language model's weights, as the LSTM's, and the topic model's."""
         language, topic = super().parameter_groups()
-        return [*apart(language, self.recurrent, self.config.recurrent_rate), topic]
+        return [*self.layers_apart(language), topic]

@@ -1,9 +1,9 @@
 """The paper's size on all of a corpus by one GPU: python -m benchmarks.paper_size DATA.
 
-600 units and, for TCNLM, 100 topics, beside an LSTM and one that starts like TCNLM
-multiplied out, each with every rate asked for, side by side. A training is evaluated
-as it ends; what is here already goes on. Writes OUT/NAME (the RUN), NAME.log and
-NAME.json, the record.
+600 units and, where there are topics, 100: TCNLM, its topic model beside the output
+of an LSTM, an LSTM that starts like TCNLM multiplied out, and a plain one, each with
+every rate asked for, side by side. A training is evaluated as it ends; what is here
+already goes on. Writes OUT/NAME (the RUN), NAME.log and NAME.json, the record.
 """
 
 from __future__ import annotations
@@ -23,12 +23,16 @@ from benchmarks.busy import busy, check_gpu
 SHARED = (
     "units=600 cutoffs=1000,4000,12000 div_value=1 decay=linear deterministic=false"
 )
+STARTED = "recurrent_start=product recurrent_rate=0.5"
+TOPICS = (
+    "num_topics=100 encoder_dropout=0 topic_start=vectors diversity_weight=30 "
+    "head_start=4000 head_start_rates=4e-3,3e-2 head_start_decay=linear"
+)
 MODELS = {
     "lstm": "lstm",
-    "lstm-multiplied-out": "lstm recurrent_start=product recurrent_rate=0.5",
-    "tcnlm": "tcnlm factor_rate=0.5 num_topics=100 encoder_dropout=0 head_start=4000 "
-    "head_start_rates=4e-3,3e-2 head_start_decay=linear topic_start=vectors "
-    "diversity_weight=30",
+    "lstm-multiplied-out": f"lstm {STARTED}",
+    "topic-lstm": f"topic_lstm {STARTED} {TOPICS}",
+    "tcnlm": f"tcnlm factor_rate=0.5 {TOPICS}",
 }
 
 
@@ -53,7 +57,7 @@ def commands(options: argparse.Namespace, name: str, rate: str) -> list[list[str
     train += ["--out", run, "--set", *settings(options, rate), *own]
     evaluate = ["evaluate.py", run, "--batch-size", options.batch_size]
     evaluate += ["--record", f"{run}.json"]
-    if model == "tcnlm":
+    if "num_topics" in MODELS[name]:
         evaluate.append("--topic-worth")
     return [[str(word) for word in command] for command in (train, evaluate)]
 

@@ -42,6 +42,7 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-fifth-decay/tdlm": "TDLM",
     "imdb-fifth-decay/tdlm-one-topic": "TDLM with one topic",
     "imdb-fifth-decay/lclm": "LCLM",
+    "imdb-fifth-decay/topic-rnn": "TopicRNN, full softmax",
     "imdb-fifth-decay/lstm-2-layers": "LSTM, two layers, rate .002",
     "imdb-fifth-decay/lstm-2-layers-4e-3": "LSTM, two layers, .004",
     "imdb-fifth-decay/lstm-2-layers-carried": "LSTM, two layers, .002, state carried",

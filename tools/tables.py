@@ -20,7 +20,7 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-decay/lstm": "LSTM, falling rate",
     "imdb-decay/tcnlm": "TCNLM from vectors, falling",
     "imdb-decay/lstm-multiplied-out": "LSTM with TCNLM's start and half rate, falling",
-    "imdb-decay/topic-lstm": "TCNLM's topics beside that LSTM's output (`topic_lstm`), falling",
+    "imdb-decay/topic-lstm": "its topics beside that LSTM's output (`topic_lstm`)",
     "imdb-fifth-decay/lstm": "LSTM, rate .002",
     "imdb-fifth-decay/lstm-4e-3": "LSTM, .004",
     "imdb-fifth-decay/lstm-1e-3": "LSTM, .001",

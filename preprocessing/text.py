@@ -10,10 +10,9 @@ same table: `tf.strings.regex_replace` rule by rule, then `tf.strings.split`.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache, lru_cache
 from itertools import chain, groupby
-
-from nltk.tokenize.punkt import _ORTHO_LC, PunktParameters, PunktSentenceTokenizer
 
 from preprocessing.markup import strip_markup
 
@@ -24,17 +23,6 @@ ABBREVIATIONS = (
     "dept det dist dr esq est etc feb fr ft gen gov hon inc jan jr jul jun lt ltd maj "
     "mar messrs mfg mlle mme mr mrs ms msgr mt mts nov oct ph.d prof pvt rep reps rev "
     "sec sen sens sep sept sgt sr st ste supt univ vol vols vs"
-).split()
-ACRONYMS = "a.d a.k.a a.m b.c d.c e.g i.e l.a n.y o.k p.m p.s t.v u.k u.n u.s u.s.a"
-# Written with a capital after an abbreviation, one of these starts a sentence. ("a" is
-# none of them, for it would end one at "J. A. Smith".)
-SENTENCE_STARTERS = (
-    "after all also although an and another anyway as at because both but by do does "
-    "even every everything for from he her here his how however i if it its just let "
-    "many maybe most my no not nothing now of oh okay on once one or our overall "
-    "perhaps she since so some still that the their then there these they this those "
-    "though to too under until we well what when where which while who why with yes "
-    "yet you your"
 ).split()
 
 _INVISIBLE = "\xad\u200b-\u200f\u2060\ufeff"
@@ -127,18 +115,6 @@ _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
 _RUN_ON = re.compile(r"([a-z]{2}[.!?]+)([A-Z][a-z])")
 _OF_RUN_ON = re.compile(r"[.!?][A-Z]")  # what it needs, and is found faster
 _ELLIPSIS = re.compile(r"\.\.+|\. \. \.(?: \.)*")
-_PLAIN_END = re.compile(r"([A-Za-z]{2,})[.!?]\s+[A-Za-z]")
-
-
-class Punkt(PunktSentenceTokenizer):
-    """nltk's, faster: where a sentence plainly ends, there is nothing to look up."""
-
-    def text_contains_sentbreak(self, text: str) -> bool:
-        """Tell whether a sentence ends within a word, its stop and the next word."""
-        plain = _PLAIN_END.match(text)
-        if plain and plain[1].lower() not in self._params.abbrev_types:
-            return True
-        return super().text_contains_sentbreak(text)
 
 
 def split_sentences(text: str) -> list[str]:
@@ -146,7 +122,7 @@ def split_sentences(text: str) -> list[str]:
     return [
         sentence.replace("\u2026", "...")
         for paragraph in _PARAGRAPH.split(text)
-        for sentence in _punkt().tokenize(_prepare(paragraph))
+        for sentence in _split()(_prepare(paragraph))
     ]
 
 
@@ -220,9 +196,8 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 @cache
-def _punkt() -> Punkt:
-    parameters = PunktParameters()
-    parameters.abbrev_types.update(ABBREVIATIONS, ACRONYMS.split())
-    for word in SENTENCE_STARTERS:
-        parameters.add_ortho_context(word, _ORTHO_LC)
-    return Punkt(parameters)
+def _split() -> Callable[[str], list[str]]:
+    # Here, or programs that split no text would wait for nltk, a fifth of their start.
+    from preprocessing.punkt import punkt
+
+    return punkt(ABBREVIATIONS).tokenize

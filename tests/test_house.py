@@ -35,10 +35,11 @@ def test_no_module_imports_itself_in_a_circle():
 @pytest.mark.parametrize(
     ("work", "unwanted"),
     [
-        ("tcnlm.load('{run}')", ("gensim", "tensorflow_addons", "matplotlib")),
+        ("tcnlm.load('{run}')", ("gensim", "nltk", "tensorflow_addons", "matplotlib")),
+        ("import tcnlm.train", ("gensim", "nltk", "scipy.stats", "matplotlib")),
         ("import tcnlm.coherence", ("tensorflow", "gensim")),
         ("import tcnlm.serve", ("tensorflow", "gensim")),
-        ("import preprocessing.__main__", ("tensorflow", "gensim")),
+        ("import preprocessing.__main__", ("tensorflow", "gensim", "nltk")),
         ("import tcnlm.evaluation.documents", ("tensorflow", "gensim")),
         ("import tcnlm.evaluation.classification", ("tensorflow", "sklearn")),
     ],

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from nltk.tokenize.punkt import PunktSentenceTokenizer
 
 from preprocessing import text
+from preprocessing.punkt import punkt as made_punkt
 from preprocessing.text import (
     RULES,
     sentences,
@@ -205,7 +206,7 @@ def test_abbreviations_are_lower_case_and_distinct():
 @pytest.mark.parametrize("stop", [".", "!", "?", "..", "?!", '."', ".)"])
 @pytest.mark.parametrize("word", ["end", "Mr", "ETC", "U.S", "x", "is", "3", "ex-vol"])
 def test_punkt_decides_at_a_glance_as_nltk_s_own_does(word, stop):
-    punkt = text._punkt()
+    punkt = made_punkt(text.ABBREVIATIONS)
     for space in (" ", "  ", "\n", ""):
         for after in ("The", "the", "Smith", "a", "3", '"So', "(x)", "'s", "i.e."):
             context = word + stop + space + after

@@ -15,7 +15,6 @@ from tcnlm.coherence.topic_lists import TopicList
 from tcnlm.data.batching import Rows
 from tcnlm.data.dataset import Dataset, Split
 from tcnlm.evaluation import ablation, document_sections, topics
-from tcnlm.evaluation.bleu import measure_bleu
 from tcnlm.evaluation.features import document_vectors
 from tcnlm.evaluation.perplexity import Score, sampled_score, score
 from tcnlm.models.base import TopicModel
@@ -95,6 +94,9 @@ class Subject:
     @cached_property
     def bleu(self) -> dict[str, Any]:
         """Test-BLEU and self-BLEU of what it writes, and of real sentences."""
+        # Here, or training, which measures too, would wait for nltk.
+        from tcnlm.evaluation.bleu import measure_bleu
+
         return measure_bleu(self.model, self.dataset, self.rows.split)
 
     @cached_property

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import entropy
+from scipy.special import entr
 from tqdm import tqdm
 
 from tcnlm.layers.neural_topics import topic_angles
@@ -64,7 +64,7 @@ class DocumentTopics:
     @property
     def effective(self) -> float:
         """The effective number of topics: exp(entropy of the mean shares), 1 .. K."""
-        return float(np.exp(entropy(self.shares)))
+        return float(np.exp(entr(self.shares).sum()))
 
     @property
     def largest_proportion(self) -> float:

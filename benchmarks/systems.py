@@ -20,6 +20,7 @@ from benchmarks.floor import Product
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.data.batching import Batch
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
+from tcnlm.graphs import graph
 from tcnlm.models import model_class
 from tcnlm.training.optimization import GroupedAdam
 from tcnlm.training.settings import Training
@@ -50,7 +51,7 @@ class Ours:
         self.batches = batches
         self.targets = sum(map(model.count_words, batches))
         optimizer = GroupedAdam(model.parameter_groups(), Training().clip_norm, lazy)
-        self.step = tf.function(
+        self.step = graph(
             lambda batch: model.train_step(batch, optimizer),
             input_signature=[model.batching.signature()],
         )

@@ -1,6 +1,7 @@
 """How the rooms of the house hang together: who imports whom, and what when."""
 
 import ast
+import re
 import subprocess
 import sys
 
@@ -51,3 +52,9 @@ def test_a_package_is_imported_only_by_what_needs_it(work, unwanted):
     command = [sys.executable, "-c", program]
     result = subprocess.run(command, capture_output=True, text=True, cwd=toy.ROOT)
     assert result.stdout.strip() == "[]", result.stderr
+
+
+def test_graphs_are_made_without_autograph():
+    files = sorted((toy.ROOT / "tcnlm").rglob("*.py"))
+    made = [f.name for f in files if re.search(r"tf\.function\b[(\n]", f.read_text())]
+    assert made == ["graphs.py"]

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from tcnlm.data.batching import Rows
+from tcnlm.graphs import graph
 
 BATCH = 256
 SEED = 1  # of the batches
@@ -46,7 +48,7 @@ def topic_worth(model: Any, rows: Rows, mean: np.ndarray) -> dict[str, float]:
 def perplexity(model: Any, rows: Rows, context: Context) -> float:
     """Return the perplexity of a split with the contexts that a function gives."""
 
-    @tf.function(input_signature=[model.batching.signature()])
+    @partial(graph, input_signature=[model.batching.signature()])
     def score(batch):
         log_probs = model.batch_log_probs(batch, context(batch))
         total = tf.reduce_sum(tf.cast(log_probs, tf.float64))

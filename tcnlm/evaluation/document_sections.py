@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from tcnlm.evaluation.retrieval import (
     precision_at_fractions,
 )
 from tcnlm.evaluation.sigmoid_network import classify_by_network
+from tcnlm.graphs import graph
 from tcnlm.models.base import DocumentModel
 
 ORDERS = 5  # of the words, each drawn by a seed of its own
@@ -63,7 +65,7 @@ def _nats(model: DocumentModel, split: Split) -> tuple[np.ndarray, np.ndarray]:
     rows = model.batching.rows(split)
     seeds = tf.TensorSpec([2], tf.int32)
 
-    @tf.function(input_signature=[model.batching.signature(), seeds])
+    @partial(graph, input_signature=[model.batching.signature(), seeds])
     def score(batch, seed):
         read = model.read(batch["words"]) != NO_WORD
         total = tf.reduce_sum(model.log_probs(batch, seed), axis=1)

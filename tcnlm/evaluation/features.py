@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 from tqdm import tqdm
 
 from tcnlm.data.dataset import Dataset, Split
 from tcnlm.files import write_arrays
+from tcnlm.graphs import graph
 
 BATCH = 64
 
@@ -21,7 +21,7 @@ def document_vectors(model: Any, split: Split) -> np.ndarray:
     That of a document without words is zero.
     """
     rows = model.document_batching.rows(split)
-    features = tf.function(
+    features = graph(
         model.features, input_signature=[model.document_batching.signature()]
     )
     vectors = None

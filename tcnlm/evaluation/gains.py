@@ -16,6 +16,7 @@ from tqdm import tqdm
 
 from preprocessing.vocabulary import EOS, PAD, SPECIALS, UNK, Vocabulary
 from tcnlm.data.dataset import Split
+from tcnlm.graphs import graph
 
 RANKS = (100, 1000, 10000)  # of words by their count in the training text
 POSITIONS = (1, 2, 5, 10, 20)  # of a target in its sentence
@@ -48,7 +49,7 @@ def target_nats(model: Any, split: Split, batch_size: int = 64) -> np.ndarray:
     The topics are at their posterior mean, as `perplexity.score` has them.
     """
     rows, nats = model.batching.rows(split), np.full(split.num_targets, np.nan)
-    score = tf.function(
+    score = graph(
         lambda batch: _nats(model, batch),
         input_signature=[model.batching.signature()],
     )

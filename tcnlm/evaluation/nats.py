@@ -10,6 +10,7 @@ import tensorflow as tf
 from preprocessing.vocabulary import PAD
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.data.dataset import Split
+from tcnlm.graphs import graph
 from tcnlm.models.base import DocumentModel
 
 Pair = tuple[tf.Tensor, tf.Tensor]
@@ -33,7 +34,7 @@ class DocumentScorer:
     def __init__(self, model: Any, batch_size: int = 64):
         self.model, self.batch_size = model, batch_size
         own = isinstance(model, DocumentModel)
-        self._score = tf.function(
+        self._score = graph(
             self._of_bags if own else self._of_sentences,
             input_signature=[model.batching.signature()],
         )

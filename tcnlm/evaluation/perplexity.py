@@ -19,6 +19,7 @@ from tqdm import tqdm
 
 from preprocessing.errors import InputError
 from tcnlm.data.batching import Batch, Rows
+from tcnlm.graphs import graph
 from tcnlm.models.base import LanguageModel, Method
 
 
@@ -43,7 +44,7 @@ def score(model: Method, rows: Rows, batch_size: int = 64) -> Score:
     `terms` are the model's other terms ("reconstruction", "kl" ...), averages over the
     sequences; "reconstruction" is taken at that t too, not averaged over its posterior.
     """
-    evaluate = tf.function(
+    evaluate = graph(
         lambda batch: model.objective(batch, training=False),
         input_signature=[model.batching.signature()],
     )
@@ -79,7 +80,7 @@ def sampled_score(
     if "fresh" in model.batching.arrays:
         raise InputError("samples: this model carries its state, one for all draws")
     model.noise.reset_from_seed(seed)
-    evaluate = tf.function(
+    evaluate = graph(
         lambda batch: _log_mean_likelihood(model, batch, samples),
         input_signature=[model.batching.signature()],
     )
@@ -93,13 +94,15 @@ def sampled_score(
 
 def _log_mean_likelihood(model: Any, batch: dict, samples: int) -> tf.Tensor:
     """Return log 1/S sum_s p(sequence | t_s) for each sequence, [...] float64."""
-    likelihoods = tf.TensorArray(tf.float64, samples)
-    for i in tf.range(samples):
+
+    def drawn(_: tf.Tensor) -> tf.Tensor:
         context = model.sample_context(batch)
         log_probs = model.log_probs(batch["inputs"], batch["targets"], context)
-        total = tf.reduce_sum(tf.cast(log_probs, tf.float64), axis=-1)
-        likelihoods = likelihoods.write(i, total)
-    return tf.reduce_logsumexp(likelihoods.stack(), axis=0) - math.log(samples)
+        return tf.reduce_sum(tf.cast(log_probs, tf.float64), axis=-1)
+
+    kind = {"parallel_iterations": 1, "fn_output_signature": tf.float64}
+    likelihoods = tf.map_fn(drawn, tf.range(samples), **kind)
+    return tf.reduce_logsumexp(likelihoods, axis=0) - math.log(samples)
 
 
 def _batches(model: Method, rows: Rows, batch_size: int) -> Iterator[Batch]:

@@ -12,6 +12,7 @@ from preprocessing.vocabulary import UNK
 from tcnlm.data.dataset import Split
 from tcnlm.data.texts import Tokens, split_of
 from tcnlm.evaluation.nats import DocumentScorer
+from tcnlm.graphs import graph
 from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel
 
 BATCH = 64  # documents whose units are computed at a time
@@ -49,7 +50,7 @@ class Reader:
         if isinstance(model, TopicModel):
             self.vectors_of, self._vectors = "topic", self._proportions
             contexts = tf.TensorSpec([None, None], tf.int32)
-            self._infer = tf.function(model.infer_context, input_signature=[contexts])
+            self._infer = graph(model.infer_context, input_signature=[contexts])
         elif isinstance(model, DocumentModel):
             self.vectors_of, self._vectors = "unit", self._units
         predicts = isinstance(model, (LanguageModel, DocumentModel))

@@ -20,6 +20,7 @@ from preprocessing.errors import InputError
 from preprocessing.vocabulary import EOS, GO, PAD, UNK
 from tcnlm.generation.pieces import SENTENCES
 from tcnlm.generation.sampling import MAX_LENGTH, draw, forbid, step_seed
+from tcnlm.graphs import graph
 
 with warnings.catch_warnings():  # a notice that its development has ended
     warnings.filterwarnings("ignore", message="\\s*TensorFlow Addons")
@@ -94,7 +95,7 @@ class SentenceDecoder:
     def __init__(self, model: Any, options: Decoding | None = None):
         self.model = model
         self.options = options or Decoding()
-        self._graph = tf.function(self._decode, reduce_retracing=True)
+        self._graph = graph(self._decode, reduce_retracing=True)
 
     def __call__(
         self,
@@ -163,12 +164,16 @@ class SentenceDecoder:
         self, prefix: tf.Tensor, context: Any, rows: tf.Tensor
     ) -> tuple[Any, tf.Tensor]:
         """Return the state before the prefix's last word, and log p(prefix) [N]."""
-        state, total = self.model.initial_state(rows), tf.zeros([rows])
-        for i in tf.range(tf.size(prefix) - 1):
+
+        def read(i: tf.Tensor, state: Any, total: tf.Tensor) -> tuple[Any, ...]:
             token = tf.fill([rows], prefix[i])
             log_probs, state = self.model.step(token, state, context)
-            total += log_probs[:, prefix[i + 1]]
-        return state, total
+            return i + 1, state, total + log_probs[:, prefix[i + 1]]
+
+        last, start = tf.size(prefix) - 1, self.model.initial_state(rows)
+        last, state = tf.size(prefix) - 1, self.model.initial_state(rows)
+        start = tf.constant(0), state, tf.zeros([rows])
+        return tf.while_loop(lambda i, *_: i < last, read, start)[1:]
 
     def _word_by_word(
         self, cell: _StepCell, start: tf.Tensor, seeds: tf.Tensor
@@ -196,8 +201,6 @@ class SentenceDecoder:
         log_probs = tf.reshape(final.log_probs, [-1])
         return tf.reshape(ids, [-1, tf.shape(ids)[2]]), log_probs
 
-    # tfa's loops are graph loops already, and autograph would take seconds over them.
-    @tf.autograph.experimental.do_not_convert
     def _run(self, decoder: Any, cell: _StepCell, start: tf.Tensor) -> tuple[Any, Any]:
         outputs, final_state, _ = tfa.seq2seq.dynamic_decode(
             decoder,

@@ -41,6 +41,7 @@ from tcnlm.generation import asserted, pieces
 from tcnlm.generation import warm_up as warm_ups
 from tcnlm.generation.pieces import in_pieces
 from tcnlm.generation.sampling import MAX_LENGTH, draw, forbid, step_seed
+from tcnlm.graphs import graph
 from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel
 
 Tensors = dict[str, tf.Tensor]
@@ -162,25 +163,26 @@ class Program:
         """Return the functions that the model has, ready to be saved."""
         found = {}
         if isinstance(self.model, TopicModel):
-            found["infer_topics"] = tf.function(self.infer_topics, [DOCUMENTS])
-            found["topic_words"] = tf.function(self.topic_words, [NUMBER])
+            found["infer_topics"] = graph(self.infer_topics, [DOCUMENTS])
+            found["topic_words"] = graph(self.topic_words, [NUMBER])
         if isinstance(self.model, LanguageModel):
-            found["score"] = tf.function(self.score, [SENTENCES, CONTEXTS])
+            found["score"] = graph(self.score, [SENTENCES, CONTEXTS])
             found["generate"] = self._generate_signature()
         if isinstance(self.model, DocumentModel):
-            found["features"] = tf.function(self.features, [DOCUMENTS])
-            found["score_document"] = tf.function(self.score_document, [DOCUMENTS])
+            found["features"] = graph(self.features, [DOCUMENTS])
+            found["score_document"] = graph(self.score_document, [DOCUMENTS])
         return found
 
     def _generate_signature(self) -> Any:
         if not isinstance(self.model, TopicModel):
-            return tf.function(self.generate, [NUMBER, SEED, TEMPERATURE])
-        topics = tf.TensorSpec([None, len(self.model.topics())], tf.float32, "topics")
-        return tf.function(self.generate_from_topics, [topics, SEED, TEMPERATURE])
+            return graph(self.generate, [NUMBER, SEED, TEMPERATURE])
+        number = self.model.topics().shape[0]
+        topics = tf.TensorSpec([None, number], tf.float32, "topics")
+        return graph(self.generate_from_topics, [topics, SEED, TEMPERATURE])
 
     def infer_topics(self, documents: tf.Tensor) -> Tensors:
         """Infer the topics of documents [N] from their content words: [N, K]."""
-        content, topics = self.texts.content(documents), len(self.model.topics())
+        content, topics = self.texts.content(documents), self.model.topics().shape[0]
         [found] = in_pieces(
             lambda first, last: [self.model.infer_context(content[first:last])],
             tf.size(documents),
@@ -221,7 +223,6 @@ class Program:
     def _document_log_probs(self, batch: Tensors) -> tf.Tensor:
         return tf.reduce_sum(self.model.log_probs(batch), axis=1)
 
-    @tf.autograph.experimental.do_not_convert  # it cannot read a dataclass
     def _batch(self, documents: tf.Tensor) -> Tensors:
         return self.model.batching.of_texts(self.texts, documents)
 

@@ -16,6 +16,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tcnlm.graphs import graph
+
 _wanted = ContextVar("_wanted", default=False)
 
 
@@ -36,7 +38,7 @@ def compiled_loops() -> Iterator[None]:
 
 def compilable(loop: Callable[..., Any]) -> Callable[..., Any]:
     """Let `compiled_loops` decide how a function of tensors runs."""
-    compiled = tf.function(loop, jit_compile=True)
+    compiled = graph(loop, jit_compile=True)
 
     @wraps(loop)
     def chosen(*arguments: Any) -> Any:

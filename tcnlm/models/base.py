@@ -28,7 +28,7 @@ class Method(tf.keras.Model):
     A subclass offers `objective(batch, training)`, whose "loss" falls as it learns, and
     `build_weights()`; `batch` is what `tcnlm.data` yields. One of its terms is
     `per_word`, a mean over `count_words(batch)` words: that is what an epoch is judged
-    by.
+    by. Loops over tensors are `tf.while_loop`, or in a `tf.function` of their own.
     """
 
     Config: type[Settings]

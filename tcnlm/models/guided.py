@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 
 import numpy as np
@@ -18,6 +19,7 @@ from preprocessing.errors import InputError
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.data.batching import Batch, Rows
 from tcnlm.data.dataset import Dataset
+from tcnlm.graphs import graph
 from tcnlm.models.base import Terms, language_terms, without
 from tcnlm.models.lstm import RecurrentConfig
 from tcnlm.models.neural_topics import NeuralTopics, TopicConfig
@@ -126,7 +128,7 @@ class NeuralTopicLanguageModel(NeuralTopics, RecurrentLanguageModel):
         schedule = decay(config.head_start_decay, config.head_start)
         optimizer = GroupedAdam(groups, HEAD_START_CLIP, schedule=schedule)
 
-        @tf.function(input_signature=[contexts, tf.TensorSpec([])])
+        @partial(graph, input_signature=[contexts, tf.TensorSpec([])])
         def step(context, kl_weight):
             with tf.GradientTape() as tape:
                 _, terms = self.infer_terms(self.bag(context), training=True)

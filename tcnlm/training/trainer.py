@@ -12,6 +12,7 @@ import tensorflow as tf
 from tqdm import tqdm
 
 from tcnlm.data.dataset import Dataset
+from tcnlm.graphs import graph
 from tcnlm.layers.compiled import compiled_loops
 from tcnlm.models.base import Method
 from tcnlm.training.checkpoints import Checkpoints
@@ -53,7 +54,7 @@ class Trainer:
             decay(settings.decay, self._steps()),
         )
         self.checkpoints = Checkpoints(run, model=model, optimizer=self.optimizer)
-        self.step = tf.function(
+        self.step = graph(
             self._step,
             input_signature=[self.workers.signature(model.batching.signature())],
         )
@@ -153,10 +154,10 @@ class Trainer:
         terms = self._take(batches, tf.constant(number))
         return pd.DataFrame({name: values.numpy() for name, values in terms.items()})
 
-    @tf.function
+    @graph
     def _take(self, batches: Any, number: tf.Tensor) -> dict[str, tf.Tensor]:
         def step(_):
-            batch, targets = next(batches)
+            batch, targets = batches.get_next()
             return {**self.step(batch), "targets": targets}
 
         terms = self.step.get_concrete_function().structured_outputs

@@ -24,6 +24,7 @@ import tensorflow as tf
 from preprocessing.errors import InputError
 from tcnlm.data.sequences import Sequences
 from tcnlm.data.windows import Windows
+from tcnlm.graphs import graph
 
 CLUSTER = "TF_CONFIG"
 PART = "part"  # beside a batch's arrays: what `Part` is made of
@@ -159,7 +160,7 @@ class SeveralWorkers(Workers):
 
         return self.strategy.run(summed, args=(list(tensors),))
 
-    @tf.function
+    @graph
     def _total(self, values: tf.Tensor) -> tf.Tensor:
         return self._sum([values])[0]
 

@@ -1,0 +1,29 @@
+"""Functions that run as graphs, without AutoGraph.
+
+AutoGraph reads and rewrites the source of all that a `tf.function` calls: more than a
+third of the time of a short evaluation, or of a training of some steps. It has nothing
+to rewrite where loops and choices are TensorFlow's own: `tf.while_loop`, `tf.map_fn`,
+`tf.where`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+
+def graph(
+    function: Callable[..., Any],
+    input_signature: Sequence[Any] | None = None,
+    **options: Any,
+) -> tf.types.experimental.GenericFunction:
+    """Return `tf.function` of a function whose loops and choices are TensorFlow's own.
+
+    Nothing that it calls is rewritten either, Keras layers included; what has a Python
+    `if` or `for` over a tensor raises, unless it is a `tf.function` of its own.
+    options: see `tf.function`.
+    """
+    plain = tf.autograph.experimental.do_not_convert(function)
+    return tf.function(plain, input_signature, **options)

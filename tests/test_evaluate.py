@@ -19,7 +19,7 @@ from preprocessing.errors import InputError
 from tcnlm.coherence import count_windows, topic_coherence
 from tcnlm.coherence.reference import Reference
 from tcnlm.data.dataset import Dataset
-from tcnlm.evaluation import bleu
+from tcnlm.evaluation import bleu_protocol
 from tcnlm.evaluation.evaluate import evaluate, evaluate_run
 from tcnlm.evaluation.subject import Subject
 from tcnlm.files import write_json
@@ -232,7 +232,7 @@ def test_draws_of_topics_are_refused_before_any_work_where_a_run_has_none(finish
 def test_what_the_data_cannot_tell_is_refused_before_any_work(
     finished, data, asked, said, monkeypatch
 ):
-    monkeypatch.setattr(bleu, "LEAST", 10_000)
+    monkeypatch.setattr(bleu_protocol, "LEAST", 10_000)
     monkeypatch.setattr(Subject, "__init__", lambda *each: pytest.fail("measured"))
     dataset = Dataset(data)
     model = runs.load(finished["tcnlm"])

@@ -38,6 +38,7 @@ def test_no_module_imports_itself_in_a_circle():
     [
         ("tcnlm.load('{run}')", ("gensim", "nltk", "tensorflow_addons", "matplotlib")),
         ("import tcnlm.train", ("gensim", "nltk", "scipy.stats", "matplotlib")),
+        ("import tcnlm.evaluation.evaluate", ("gensim", "nltk", "scipy.stats")),
         ("import tcnlm.coherence", ("tensorflow", "gensim")),
         ("import tcnlm.serve", ("tensorflow", "gensim")),
         ("import preprocessing.__main__", ("tensorflow", "gensim", "nltk")),

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -25,48 +25,18 @@ from nltk.translate.bleu_score import (
 from nltk.util import ngrams
 from tqdm import tqdm
 
-from preprocessing.errors import InputError
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.data.dataset import Dataset, Split
 from tcnlm.data.stream import cut, pad
-from tcnlm.generation.sampling import MAX_LENGTH
+from tcnlm.evaluation.bleu_protocol import Protocol
 from tcnlm.models.base import TopicModel
 
 ORDERS = (2, 3, 4)  # the longest n-grams of each BLEU, weighted alike
 SENTENCES = 500
-LEAST = 4  # of a split: two to refer to and two to be scored, each by the other
 ROWS = 100  # sentences that are written at a time
 
 Sentence = Sequence[str]
 Scores = dict[str, float]  # by the order, a string as in JSON
-
-
-@dataclass(frozen=True)
-class Protocol:
-    """How many sentences, how they are drawn and scored."""
-
-    split: str
-    sentences: int  # written, references and held out: as many of each
-    seed: int = 1
-    temperature: float = 1.0
-    max_length: int = MAX_LENGTH  # words; what is longer is cut, real text as well
-    smoothing: str = "method1"
-    topics: str = ""  # what the sentences are written from
-
-    @classmethod
-    def of(cls, section: Mapping[str, Any]) -> Protocol:
-        """Return that of the section of an evaluation.json."""
-        return cls(**{field.name: section[field.name] for field in fields(cls)})
-
-    def __str__(self) -> str:
-        source = f" from {self.topics}" if self.topics else ""
-        return (
-            f"BLEU of {self.sentences} sentences sampled{source} (temperature "
-            f"{self.temperature:g}, seed {self.seed}, at most {self.max_length} words) "
-            f"against {self.sentences} of the {self.split} split; self-BLEU against "
-            f"the others; nltk's sentence_bleu, {self.smoothing}. Real: as many other "
-            f"sentences of the split, scored alike."
-        )
 
 
 class References:
@@ -137,16 +107,6 @@ def self_bleu(sentences: Sequence[Sentence]) -> Scores:
 
 def _mean(scores: Sequence[Scores]) -> Scores:
     return {n: float(np.mean([score[n] for score in scores])) for n in scores[0]}
-
-
-def check_sentences(split: Split) -> None:
-    """Raise InputError where a split is too small for references and real text."""
-    with_words = np.count_nonzero(np.diff(split.sentences))
-    if with_words < LEAST:
-        raise InputError(
-            f"--bleu: the {split.name} split has {with_words} sentences; it takes "
-            f"{LEAST}"
-        )
 
 
 def measure_bleu(model: Any, dataset: Dataset, split: Split) -> dict[str, Any]:

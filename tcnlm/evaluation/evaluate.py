@@ -22,7 +22,7 @@ from tcnlm.coherence.table import line, shown
 from tcnlm.coherence.topic_lists import TopicList
 from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation import topics
-from tcnlm.evaluation.bleu import Protocol, check_sentences
+from tcnlm.evaluation.bleu_protocol import Protocol, check_sentences
 from tcnlm.evaluation.exploration import explore
 from tcnlm.evaluation.features import document_vectors, write_features
 from tcnlm.evaluation.hierarchy import hierarchy

@@ -8,7 +8,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from tcnlm.evaluation.bleu import Protocol
+from tcnlm.evaluation.bleu_protocol import Protocol
 from tcnlm.report.figures import REAL, bleu_planes, png
 from tcnlm.report.markup import image, note, table
 

@@ -170,7 +170,6 @@ class SentenceDecoder:
             log_probs, state = self.model.step(token, state, context)
             return i + 1, state, total + log_probs[:, prefix[i + 1]]
 
-        last, start = tf.size(prefix) - 1, self.model.initial_state(rows)
         last, state = tf.size(prefix) - 1, self.model.initial_state(rows)
         start = tf.constant(0), state, tf.zeros([rows])
         return tf.while_loop(lambda i, *_: i < last, read, start)[1:]

@@ -214,9 +214,8 @@ class NeuralTopicModel(NeuralTopics, TopicsAlone):
         """
         bow = self.bag(batch["context"])
         _, terms = self.infer_terms(bow, training)
-        nats = (terms["reconstruction"] + terms["kl"]) * tf.cast(
-            tf.shape(bow)[0], tf.float32
-        )
+        documents = tf.cast(tf.shape(bow)[0], tf.float32)
+        nats = (terms["reconstruction"] + terms["kl"]) * documents
         bound = tf.math.divide_no_nan(nats, tf.reduce_sum(bow))
         loss = self.topic_loss(terms, self._kl_weight(training))
         return {"loss": loss, "bound": bound, **terms}

@@ -1,8 +1,8 @@
 """Functions that run as graphs, without AutoGraph.
 
 AutoGraph reads and rewrites the source of all that a `tf.function` calls, which takes
-seconds, a third of a short training. It has nothing to rewrite where loops and choices
-are TensorFlow's own: `tf.while_loop`, `tf.map_fn`, `tf.where`.
+seconds of every start. It has nothing to rewrite where loops and choices are
+TensorFlow's own: `tf.while_loop`, `tf.map_fn`, `tf.where`.
 """
 
 from __future__ import annotations

@@ -60,6 +60,7 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-tenth-600/lstm-multiplied-out-2e-3": "LSTM, TCNLM's start and half rate",
     "imdb-tenth-600/tcnlm-2e-3": "TCNLM, factors at half of the rate",
     "imdb-600/lstm": "LSTM, rate .004",
+    "imdb-600/lstm-dropout-2e-1": "the same, dropout of .2",
     "imdb-600/lstm-multiplied-out": "LSTM, TCNLM's start and half rate, .004",
     "imdb-600/lstm-multiplied-out-dropout-2e-1": "the same, dropout of .2",
     "imdb-600/topic-lstm": "TCNLM's topics beside the output (`topic_lstm`), .004",

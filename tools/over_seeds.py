@@ -24,13 +24,16 @@ Cell = Callable[[Runs, Runs], str]  # of a row's runs and the first row's
 def seeds_table(files: Sequence[str], columns: Sequence[str]) -> str:
     """Return what runs have over their seeds, beside the first of them.
 
-    columns: of CELLS.
+    columns: of CELLS. The paper's figures stand beside the first run of each method.
     """
     base = runs_of(files[0])
-    rows = [["model", *columns]]
+    rows, known = [["model", *columns]], set()
     for file in files:
         runs = runs_of(file)
-        rows.append([title_of(file), *(CELLS[name](runs, base) for name in columns)])
+        again = PUBLISHED if runs[1]["run"]["model"] in known else ()
+        known.add(runs[1]["run"]["model"])
+        cells = (MISSING if n in again else CELLS[n](runs, base) for n in columns)
+        rows.append([title_of(file), *cells])
     return markdown(rows)
 
 
@@ -144,6 +147,7 @@ CELLS: dict[str, Cell] = {
     "effective topics": _measure(lambda e: effective(_use(e)), 1),
     "KL, nats a review": _measure(lambda e: (e.get("elbo") or {}).get("kl"), 1),
 }
+PUBLISHED = ("Table 2", "Table 4", "Table 6")
 PERPLEXITIES = ("parameters", "seeds", "training", "validation", "test", "ratio")
 TOPICS = ("diversity", "topics in use")
 COLUMNS = {  # of the tables of that name

@@ -12,6 +12,7 @@ from preprocessing.thresholds import MOST_UNKNOWN, choose
 from preprocessing.vocabulary import SPECIALS, UNK, Rules, Vocabulary, is_content
 
 FEW_TOPIC_WORDS = 200
+MANY_BLANK = 0.2  # of the lines
 _LETTER_RULES = {
     "english": "one of the letters a to z; --topic-letters unicode takes those of any "
     "script",
@@ -103,6 +104,18 @@ def without_tabs(train: Arrays) -> str | None:
     return (
         "no training document has a tab, so that each is one sentence: tdlm has tabs "
         "between sentences and tokens as they are; for plain text take --format text"
+    )
+
+
+def blank_lines(train: Arrays) -> str | None:
+    """A warning if many training documents, each a line of text, have no word."""
+    share = np.mean(np.diff(train.documents) == 0)
+    if share < MANY_BLANK:
+        return None
+    return (
+        f"{share:.0%} of the training lines are blank, and of --format text every line "
+        "is a document: where yours have several lines, make JSON Lines of them as "
+        "docs/corpora.md shows"
     )
 
 

@@ -22,6 +22,7 @@ from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOpt
 from tqdm import tqdm
 
 from preprocessing.errors import InputError
+from preprocessing.progress_bar import progress_bar
 from preprocessing.runners import RUNNERS
 
 Texts = list[str]
@@ -160,7 +161,7 @@ def _files(folder: str) -> list[str]:
 def _progress(folder: str, total: int, runner: str) -> Iterator[None]:
     """A bar of the files in a folder, for as long as workers write them."""
     ended = threading.Event()
-    with tqdm(total=total, desc=runner, unit=" parts", disable=None) as bar:
+    with progress_bar(total=total, desc=runner, unit=" parts") as bar:
         watch = threading.Thread(target=_watch, args=(folder, bar, ended), daemon=True)
         watch.start()
         try:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from preprocessing import text
@@ -17,6 +18,7 @@ from preprocessing.sources import (
     Fields,
     Format,
     grouped,
+    is_table,
     read_aclimdb,
     read_plain,
 )
@@ -36,6 +38,7 @@ class Corpus:
     parts: Mapping[str, Callable[[], Iterator[Document]]]
     sentences: Callable[[str], list[list[str]]]
     source: str
+    of_lines: bool = False  # whether every line of plain text is a document
 
 
 def lee_corpus() -> Corpus:
@@ -73,16 +76,32 @@ def file_corpus(
     drop_headers: of documents that are news messages, take the bodies; group: lines of
     a file that make a document, 0 where a line is one.
     """
-    for path in (path for paths in files.values() for path in paths):
+    refuse_tables(name, chain(*files.values()))
+    for path in chain(*files.values()):
         _refuse_pipe(path)
     chosen = FORMATS[name]
     parts = {
         part: partial(read_files, chosen, paths, fields, drop_headers, group)
         for part, paths in files.items()
     }
-    sources = " ".join(str(path) for paths in files.values() for path in paths)
+    sources = " ".join(map(str, chain(*files.values())))
     lines = f", {group} lines a document" if group else ""
-    return Corpus(parts, chosen.sentences, f"{name}: {sources}{lines}")
+    of_lines = name == "text" and not group
+    return Corpus(parts, chosen.sentences, f"{name}: {sources}{lines}", of_lines)
+
+
+def refuse_tables(name: str, paths: Iterable[Path]) -> None:
+    """InputError for the first table among files in the format `name`, if it is text.
+
+    Its rows would be taken for documents line by line, the names of its columns too.
+    """
+    table = next(filter(is_table, paths), None)
+    if name == "text" and table:
+        raise InputError(
+            f"{table}: a table, and of --format text every line is a document; write "
+            'JSON Lines, with pandas df.to_json("x.jsonl", orient="records", '
+            "lines=True), and give --format jsonl --field COLUMN"
+        )
 
 
 def _refuse_pipe(path: Path) -> None:

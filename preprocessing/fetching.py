@@ -10,6 +10,7 @@ from tqdm import tqdm
 
 from preprocessing.errors import InputError
 from preprocessing.locks import locked
+from preprocessing.progress_bar import progress_bar
 
 CACHE, MIRROR = "TCNLM_CACHE", "TCNLM_MIRROR"  # environment variables
 PIECE = 2**16  # bytes
@@ -117,6 +118,4 @@ class GoOn:
 def _bar(name: str, have: int, left: int) -> tqdm:
     total = have + left if left else None
     size = {"unit": "B", "unit_scale": True, "unit_divisor": 1024}
-    return tqdm(
-        desc=f"fetching {name}", initial=have, total=total, disable=None, **size
-    )
+    return progress_bar(desc=f"fetching {name}", initial=have, total=total, **size)

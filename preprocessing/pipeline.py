@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from preprocessing.advice import refuse_no_topics, warnings, without_tabs
+from preprocessing.advice import blank_lines, refuse_no_topics, warnings, without_tabs
 from preprocessing.collect import Arrays, select, tokenize_all
 from preprocessing.corpora import Corpus
 from preprocessing.encode import (
@@ -27,6 +27,7 @@ from preprocessing.encode import (
 from preprocessing.folders import new_folder
 from preprocessing.marks import Marks, save_marks
 from preprocessing.parallel import Map
+from preprocessing.progress_bar import progress_bar
 from preprocessing.sources import Document, split_tdlm
 from preprocessing.splits import DEFAULT_FRACTIONS, assign
 from preprocessing.texts import held_out, save_texts
@@ -123,8 +124,7 @@ def _pick(items: Iterable[Document], wanted: np.ndarray) -> Iterator[Document]:
 
 
 def _progress(items: Iterable, label: str, total: int | None = None) -> tqdm:
-    # disable=None: no bar where the standard error is no terminal.
-    return tqdm(items, label, total, unit=" documents", disable=None)
+    return progress_bar(items, label, total, unit=" documents")
 
 
 def _vocabulary(
@@ -134,14 +134,21 @@ def _vocabulary(
     words, counts = counted(types, train)
     rules = choose(words, counts, settings.rules)
     vocabulary = build_vocabulary(words, counts, len(train.sentences) - 1, rules)
-    tabs = without_tabs(train) if corpus.sentences is split_tdlm else None
+    misread = _misread(corpus, train)
     refuse_no_topics(vocabulary, rules)
     ids = np.array(vocabulary.ids(types), dtype=np.int32)
     train = train._replace(tokens=ids[train.tokens])
     found = warnings(words, counts, train, vocabulary, rules, settings.context)
-    for line in [tabs, *found] if tabs else found:
+    for line in [misread, *found] if misread else found:
         print(f"warning: {line}", file=sys.stderr)
     return vocabulary, replace(settings, rules=rules)
+
+
+def _misread(corpus: Corpus, train: Arrays) -> str | None:
+    """A warning if the documents look like those of another format."""
+    if corpus.sentences is split_tdlm:
+        return without_tabs(train)
+    return blank_lines(train) if corpus.of_lines else None
 
 
 def _save_splits(

@@ -19,6 +19,7 @@ from preprocessing.errors import InputError
 ACLIMDB_LABELS = {"train": ("neg", "pos", "unsup"), "test": ("neg", "pos")}
 
 _OPENERS = {".gz": gzip.open, ".tgz": gzip.open, ".xz": lzma.open}
+_TABLES = (".csv", ".tsv")
 _DAMAGED = (
     EOFError,
     lzma.LZMAError,
@@ -72,6 +73,12 @@ def read_jsonl(path: Path, fields: Fields) -> Iterator[Document]:
     for number, line in _numbered_lines(path):
         if line.strip():
             yield _json_document(line, fields, f"{path}:{number}")
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file, compressed or not, is a table by its name."""
+    plain = path.with_suffix("") if path.suffix in _OPENERS else path
+    return plain.suffix.lower() in _TABLES
 
 
 def read_aclimdb(path: Path, part: str) -> Iterator[Document]:
@@ -159,14 +166,21 @@ def _json_document(line: str, fields: Fields, where: str) -> Document:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: not valid JSON: {error}") from None
+        hint = _of_array(line)
+        raise InputError(f"{where}: not valid JSON: {error}{hint}") from None
     if not isinstance(record, dict):
-        raise InputError(f'{where}: not a JSON object like {{"{fields.text}": "..."}}')
+        like = f'{{"{fields.text}": "..."}}{_of_array(line)}'
+        raise InputError(f"{where}: not a JSON object like {like}")
     return Document(
         _checked_text(_value(record, "field", fields.text, where), fields.text, where),
         _name(record, "label", fields.label, where),
         _name(record, "id", fields.id, where),
     )
+
+
+def _of_array(line: str) -> str:
+    found = line.lstrip().startswith("[")
+    return "; this is an array: write one object a line" if found else ""
 
 
 def _value(record: dict, option: str, field: str, where: str) -> object:
@@ -180,9 +194,9 @@ def _value(record: dict, option: str, field: str, where: str) -> object:
 
 
 def _name(record: dict, option: str, field: str | None, where: str) -> str | None:
-    """A label or id, which may be a number; null is none."""
+    """A label or id, which may be a number; null is none, and so is an empty id."""
     value = None if field is None else _value(record, option, field, where)
-    if value is None:
+    if value is None or (option, value) == ("id", ""):
         return None
     if isinstance(value, int):
         return json.dumps(value)

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from preprocessing.errors import InputError, add_debug, errors_reported
+from tcnlm.coherence.table import shown
 from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation.gains import Gain, gains, target_nats
 from tcnlm.models.base import LanguageModel
@@ -56,8 +57,9 @@ def _nats(run: Path, dataset: Dataset, split: str) -> np.ndarray:
 
 def table(found: Sequence[Gain]) -> str:
     """Return the gains as lines of text."""
-    form = "{:30} {:>6} {:>9} {:>9} {:>16} {:>7} {:>10}"
-    titles = ("targets", "share", "baseline", "model", "gain", "ratio", "of gain")
+    form = "{:30} {:>6} {:>9} {:>9} {:>9} {:>16} {:>7} {:>10}"
+    titles = ("targets", "share", "documents", "baseline", "model", "gain")
+    titles += ("ratio", "of gain")
     lines, classes = [form.format(*titles)], "all"
     for gain in found:
         if gain.classes != classes:
@@ -67,9 +69,10 @@ def table(found: Sequence[Gain]) -> str:
             form.format(
                 gain.name,
                 f"{gain.share:.1%}",
+                f"{gain.documents:,}",
                 f"{gain.baseline_nats:.3f}",
                 f"{gain.model_nats:.3f}",
-                f"{gain.gain:.4f} +- {gain.error:.4f}",
+                f"{gain.gain:.4f} +- {shown(gain.error, '.4f'):>6}",
                 f"{gain.ratio:.3f}",
                 f"{gain.share_of_gain:.1%}",
             )

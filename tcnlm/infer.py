@@ -14,11 +14,10 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
-from tqdm import tqdm
-
-from preprocessing.corpora import read_files
+from preprocessing.corpora import read_files, refuse_tables
 from preprocessing.errors import InputError, add_debug, errors_reported
 from preprocessing.parallel import chunks
+from preprocessing.progress_bar import progress_bar
 from preprocessing.runners import add_runner, on_runner
 from preprocessing.sources import FORMATS, Document, Fields
 from tcnlm.evaluation.inferred import Table
@@ -78,6 +77,7 @@ def _read(
 
 def check(options: argparse.Namespace) -> None:
     """Refuse options that don't fit together before anything is loaded."""
+    refuse_tables(format_of(options), options.input)
     if fields_of(options) != Fields() and format_of(options) != "jsonl":
         raise InputError("--field, --label and --id name fields of --format jsonl")
     if options.headers == "drop" and format_of(options) != "jsonl":
@@ -107,7 +107,7 @@ def documents_of(options: argparse.Namespace) -> Iterator[Document]:
     paths = [Path("/dev/stdin") if str(p) == "-" else p for p in options.input]
     drop = options.headers == "drop"
     documents = read_files(FORMATS[format_of(options)], paths, fields, drop)
-    return iter(tqdm(documents, "inferring", unit=" documents", disable=None))
+    return iter(progress_bar(documents, "inferring", unit=" documents"))
 
 
 def parser() -> argparse.ArgumentParser:

@@ -95,6 +95,39 @@ def test_scores_for_each_n_and_their_means_over_topics(place):
     assert means == pytest.approx(list(np.mean(expected, axis=0)))
 
 
+def test_blank_lines_between_topics_do_not_count(place):
+    (place / "spaced.txt").write_text("\n" + "\n \n\n".join(TOPICS) + "\n\n")
+    line = "topics.txt spaced.txt --reference reference.txt"
+    plain, spaced = run(line)["results"]
+    assert spaced["topics"] == plain["topics"]
+
+
+NUMBERED = {
+    "rows": "0\tship sea\n1\toven bread\n",
+    "rows after blank lines": "\n0\tship sea\n\n1\toven bread\n",
+    "a list": "1. ship sea\n2. oven bread\n",
+    "weights": "0.25 ship sea\n1.5E-4 oven bread\n",
+    "MALLET's keys": "0\t0.5\tship sea \n1\t0,07\toven bread \n",
+    "a row without words": "0\tship sea\n1\n",
+}
+
+
+@pytest.mark.parametrize("name", NUMBERED)
+def test_numbers_before_all_topics_are_refused_with_what_cuts_them(place, name):
+    (place / "keys.txt").write_text(NUMBERED[name])
+    with pytest.raises(InputError, match="keys.txt: .* a number.*cut -f2-.*cut -f3-"):
+        run("keys.txt --reference reference.txt")
+
+
+@pytest.mark.parametrize("text", ["1912 ship", "1912 ship\nsea nan", "4x4 sea\ninf b"])
+def test_a_number_that_may_be_a_word_is_taken_for_one(place, text):
+    (place / "words.txt").write_text(text)
+    topics = run("words.txt --reference reference.txt")["results"][0]["topics"]
+    assert [topic["words"] for topic in topics] == [
+        line.split() for line in text.split("\n")
+    ]
+
+
 def test_window_and_zero_rule_are_those_asked_for(place):
     line = "topics.txt --reference reference.txt --window 0 --zero minus-one"
     result = run(line)
@@ -220,8 +253,9 @@ def write_counts(**changes):
         ("nowhere.txt --counts counts.npz", "nowhere.txt: no such file"),
         ("topics.txt --reference nowhere.txt", "nowhere.txt: no such"),
         ("topics.txt --counts nowhere.npz", "nowhere.npz: no such"),
-        ("gap.txt --counts counts.npz", "gap.txt:2: .*two different.*none"),
+        ("gap.txt --counts counts.npz", r"gap.txt:4: .*two different.*\['oven'\]"),
         ("empty.txt --counts counts.npz", "empty.txt: no topics"),
+        ("blank.txt --counts counts.npz", "blank.txt: no topics"),
         ("topics.txt --counts topics.txt", "topics.txt: not a counts file"),
         ("topics.txt --counts cut.npz", "cut.npz: not a counts file"),
         ("topics.txt --counts one.npy", "one.npy: not a counts file"),
@@ -247,8 +281,9 @@ def test_bad_input_is_refused_by_name(place, line, complaint):
     (place / "foreign.txt").write_text("корабль море\n")
     foreign = [["корабль", "море"]], [w for t in TOPIC_WORDS for w in t]
     save_counts(place / "foreign.npz", count_windows(*foreign, 20, "foreign.txt"))
-    (place / "gap.txt").write_text("ship sea\n\noven bread\n")
+    (place / "gap.txt").write_text("ship sea\n\n \noven\n")
     (place / "empty.txt").write_text("")
+    (place / "blank.txt").write_text("\n \n")
     (place / "new.txt").write_text("ship novel\n")
     with pytest.raises(InputError, match=complaint):
         run(line)

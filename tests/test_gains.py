@@ -1,6 +1,8 @@
 """Where a model gains on another: target by target, class by class."""
 
 import csv
+import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from preprocessing.errors import InputError
 from preprocessing.vocabulary import EOS, GO, UNK
 from tcnlm import gains as command
 from tcnlm.data.dataset import Dataset
-from tcnlm.evaluation.gains import gains, target_nats
+from tcnlm.evaluation.gains import _gain, gains, target_nats
 from tcnlm.evaluation.perplexity import score
 from tcnlm.models import model_class
 
@@ -86,6 +88,28 @@ def test_gains_are_those_of_loops_over_targets(data, rng):
         assert sum(gain.share_of_gain for gain in parts) == pytest.approx(1)
     assert found["all", "all targets"].ratio == pytest.approx(np.exp(-(total / place)))
     assert ("kind", "<unk>") not in found or UNK in split.tokens
+
+
+def test_what_one_document_has_gains_without_an_error(data, rng):
+    split, vocabulary = data.split("test"), data.vocabulary
+    baseline, model = rng.uniform(1, 5, [2, split.num_targets])
+    found = gains(baseline, model, split, vocabulary)
+    alone = [gain for gain in found if gain.documents == 1]
+    assert all((gain.error is None) == (gain in alone) for gain in found)
+    assert found[0].documents == split.num_documents
+    one = dataclasses.replace(found[0], documents=1, error=None)
+    assert re.search(r" 1 .* \+- +- ", command.table([one]))
+
+
+def test_the_error_of_few_documents_is_that_of_means_over_them(rng):
+    documents = np.repeat(np.arange(3), 4)
+    inside, errors, means = np.full(12, True), [], []
+    for _ in range(4000):
+        shift = rng.normal(size=3)[documents]
+        found = _gain("", "", shift, np.zeros(12), documents, inside)
+        errors.append(found.error**2)
+        means.append(found.gain)
+    assert np.mean(errors) == pytest.approx(np.var(means), rel=0.1)
 
 
 def test_the_error_is_that_of_means_over_documents(data):

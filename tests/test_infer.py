@@ -173,6 +173,25 @@ def test_what_cannot_be_is_refused(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("options", [[], ["--format", "text"], ["--field", "body"]])
+def test_a_table_is_refused_as_preprocessing_refuses_it(run, tmp_path, options):
+    table = tmp_path / "news.csv"
+    table.write_text("id,body\n1,The sea.\n")
+    out = tmp_path / "theta.csv"
+    with pytest.raises(InputError, match="news.csv: a table, .*--field COLUMN"):
+        call(run, "--input", table, "--out", out, *options)
+    assert not out.exists()
+
+
+def test_an_empty_id_leaves_its_cell_empty(run, tmp_path):
+    texts, out = tmp_path / "texts.jsonl", tmp_path / "theta.csv"
+    names = ["a", "", None]
+    rows = (json.dumps({"text": "The sea.", "docid": name}) for name in names)
+    texts.write_text("\n".join(rows))
+    call(run, "--input", texts, "--id", "docid", "--out", out)
+    assert [row["id"] for row in read_csv(out)] == ["a", "", ""]
+
+
 def test_the_input_is_not_replaced(run, corpus):
     before = corpus.read_bytes()
     with pytest.raises(InputError, match="is read, and would be replaced"):

@@ -314,6 +314,7 @@ BAD_OPTIONS = {
     "--format text --input FILE --headers drop": "in --format jsonl",
     "--format text --input FILE --vocabulary nowhere.txt": "nowhere.txt",
     "--format lee --id x": "fields of --format jsonl",
+    "--format text --input news.csv": "lines=True), and give --format jsonl --field",
 }
 
 

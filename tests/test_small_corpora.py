@@ -1,7 +1,10 @@
 """Small or unfit corpora: counts chosen for them, and what their user is told."""
 
+import re
+
 import numpy as np
 import pytest
+import toy
 
 from preprocessing.__main__ import main
 from preprocessing.advice import context_sizes
@@ -177,3 +180,29 @@ def test_plain_text_taken_for_tdlm_is_warned_of(capsys, tmp_path):
     for corpus, form in ((one * 9, "tdlm"), (text, "text")):
         found = told(capsys, tmp_path, corpus, *SMALL, form=form)
         assert not any("tab" in line for line in found)
+
+
+def poems(blank):
+    """Verses, 16 in a poem, with so many blank lines after each."""
+    poem = "The cat slept. It woke.\n" * 16 + "\n" * blank
+    return poem * 9
+
+
+def test_many_blank_lines_are_warned_of_once_with_where_to_read_on(capsys, tmp_path):
+    warning, *others = told(capsys, tmp_path, poems(16), *SMALL)
+    assert re.search(r"\d\d% of the training lines are blank, .* every line", warning)
+    assert "JSON Lines" in warning
+    assert (toy.ROOT / re.search(r"docs/\S+", warning)[0]).exists()
+    assert not any("blank" in line for line in others)
+
+
+def test_few_blank_lines_or_lines_that_are_grouped_are_not_warned_of(capsys, tmp_path):
+    for blank, options in (1, []), (16, ["--group", "32"]):
+        found = told(capsys, tmp_path, poems(blank), *SMALL, *options)
+        assert not any("blank" in line for line in found)
+
+
+def test_empty_documents_of_json_are_not_taken_for_blank_lines(capsys, tmp_path):
+    text = "".join(f'{{"text": "{line}"}}\n' for line in poems(16).splitlines())
+    found = told(capsys, tmp_path, text, *SMALL, form="jsonl")
+    assert not any("blank" in line for line in found)

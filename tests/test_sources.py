@@ -4,11 +4,14 @@ import gzip
 import json
 import lzma
 import os
+import re
 import subprocess
 import sys
 import tarfile
 
+import pandas as pd
 import pytest
+import toy
 
 from preprocessing.corpora import aclimdb_corpus, body, file_corpus, lee_corpus
 from preprocessing.errors import InputError
@@ -86,7 +89,8 @@ def test_an_empty_tdlm_line_is_one_empty_sentence():
 BAD_LINES = {
     b"{": "not valid JSON",
     b"[" * 100_000: "not valid JSON",
-    b"[1]": "not a JSON object",
+    b"[1]": "not a JSON object .*; this is an array: write one object a line",
+    b"[": r"not valid JSON: .*\(char 1\); this is an array: write one object a line",
     b'{"body": "x"}': r"no field 'text' \(its fields: body\); name one with --field",
     b'{"text": 3}': "field 'text' is no string",
     rb'{"text": "\ud800"}': "field 'text' has half a surrogate pair",
@@ -136,6 +140,52 @@ def test_a_bad_label_is_named_with_its_line(tmp_path, line):
     path.write_text(line)
     with pytest.raises(InputError, match=f"bad.jsonl:1: {BAD_LABELS[line]}"):
         list(FORMATS["jsonl"].read(path, Fields("text", "label")))
+
+
+def test_an_empty_id_is_none_as_null_is(tmp_path):
+    path = tmp_path / "file.jsonl"
+    path.write_text('{"text": "x", "docid": ""}\n{"text": "y", "docid": null}\n')
+    found = FORMATS["jsonl"].read(path, Fields(id="docid"))
+    assert [document.id for document in found] == [None, None]
+
+
+TABLES = "news.csv news.tsv NEWS.CSV news.csv.gz news.tsv.xz a.b.csv.tgz".split()
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_is_no_text_whatever_it_is_compressed_by(tmp_path, name):
+    good, table = tmp_path / "good.txt", tmp_path / name
+    with pytest.raises(InputError, match=f"{name}: a table, .*JSON Lines, with pandas"):
+        file_corpus("text", {"train": [good], "test": [good, table]}, Fields())
+
+
+@pytest.mark.parametrize("name", ["csv", "csv.txt", "news.csv.jsonl", "a.csv/b.txt"])
+def test_what_only_has_csv_in_its_name_is_no_table(tmp_path, name):
+    assert file_corpus("text", {"all": [tmp_path / name]}, Fields())
+
+
+def test_tokens_and_their_tabs_may_be_in_a_file_named_as_a_table(tmp_path):
+    path = write(tmp_path / "corpus.tsv", b"a b\tc\n")
+    corpus = file_corpus("tdlm", {"all": [path]}, Fields())
+    assert list(corpus.parts["all"]()) == [Document("a b\tc")]
+
+
+def test_json_lines_made_as_the_docs_say_hold_files_and_rows_of_several_lines(
+    tmp_path, monkeypatch
+):
+    page = (toy.ROOT / "docs" / "corpora.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    texts = ["One.\n\nTwo.\n", 'D\u00e9j\u00e0, "vu".']
+    (tmp_path / "stories").mkdir()
+    for name, text in zip("ab", texts):
+        path = tmp_path / "stories" / f"{name}.txt"
+        path.write_text(text, encoding="utf-8")
+    pd.DataFrame({"year": [1, 2], "body": texts}).to_csv("news.csv", index=False)
+    for block in re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE):
+        exec(block, {})
+    stories = FORMATS["jsonl"].read(tmp_path / "stories.jsonl", Fields(id="name"))
+    assert [document[::2] for document in stories] == [*zip(texts, ("a.txt", "b.txt"))]
+    assert read("jsonl", tmp_path / "news.jsonl", "body") == texts
 
 
 def test_a_folder_is_no_file(tmp_path):

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tqdm import tqdm
-
 from preprocessing.errors import InputError
+from preprocessing.progress_bar import progress_bar
 from preprocessing.reference_text import read_reference, reference_texts
 from tcnlm.coherence import WINDOW, WindowCounts, count_windows, load_counts
 
@@ -81,12 +80,11 @@ class Reference:
     ) -> Iterator[Sequence[str]]:
         """Yield documents of tokens, and show how many tokens there were so far."""
         size = None if self.files else dataset.meta["splits"]["train"]["tokens"]
-        with tqdm(
+        with progress_bar(
             desc=doing,
             total=size,  # unknown of files
             unit=" tokens",
             unit_scale=True,
-            disable=None,
             leave=False,
         ) as bar:
             for document in self.documents(dataset):

@@ -23,8 +23,8 @@ from nltk.translate.bleu_score import (
     closest_ref_length,
 )
 from nltk.util import ngrams
-from tqdm import tqdm
 
+from preprocessing.progress_bar import progress_bar
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.data.dataset import Dataset, Split
 from tcnlm.data.stream import cut, pad
@@ -150,8 +150,8 @@ def write(model: Any, train: Split, protocol: Protocol) -> list[list[str]]:
         known = np.flatnonzero(train.contexts.lengths())
         few = len(known) < protocol.sentences
         documents = rng.choice(known, protocol.sentences, replace=few)
-    bars = {"disable": None, "leave": False}
-    for rows in tqdm(cut(documents, ROWS), "writing sentences", **bars):
+    parts = cut(documents, ROWS)
+    for rows in progress_bar(parts, "writing sentences", leave=False):
         context, copies = _contexts(model, train, rows)
         seed = int(rng.integers(2**31))
         found = decoder(context, len(rows) // copies, copies, seed=seed)

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
+from preprocessing.progress_bar import progress_bar
 from tcnlm.data.dataset import Dataset, Split
 from tcnlm.files import write_arrays
 from tcnlm.graphs import graph
@@ -25,8 +25,8 @@ def document_vectors(model: Any, split: Split) -> np.ndarray:
         model.features, input_signature=[model.document_batching.signature()]
     )
     vectors = None
-    bar = {"unit": " batches", "disable": None, "leave": False}
-    for chosen in tqdm(rows.order(BATCH, None, 0), "reading documents", **bar):
+    bar = {"unit": " batches", "leave": False}
+    for chosen in progress_bar(rows.order(BATCH, None, 0), "reading documents", **bar):
         found = features(rows.batch(chosen)).numpy()
         if vectors is None:
             vectors = np.zeros([split.num_documents, found.shape[1]], found.dtype)

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tqdm import tqdm
 
+from preprocessing.progress_bar import progress_bar
 from preprocessing.vocabulary import EOS, PAD, SPECIALS, UNK, Vocabulary
 from tcnlm.data.dataset import Split
 from tcnlm.graphs import graph
@@ -30,11 +30,12 @@ class Gain:
     classes: str
     name: str
     targets: int
+    documents: int  # that have such targets
     share: float  # of all targets
     baseline_nats: float
     model_nats: float
     gain: float  # baseline_nats - model_nats
-    error: float  # its standard error over documents
+    error: float | None  # its standard error over documents; of one there is none
     share_of_gain: float
 
     @property
@@ -53,8 +54,8 @@ def target_nats(model: Any, split: Split, batch_size: int = 64) -> np.ndarray:
         lambda batch: _nats(model, batch),
         input_signature=[model.batching.signature()],
     )
-    order, bar = rows.order(batch_size, None, 0), {"disable": None, "leave": False}
-    batches = tqdm(rows.batches(batch_size), "scoring", len(order), **bar)
+    order, batches = rows.order(batch_size, None, 0), rows.batches(batch_size)
+    batches = progress_bar(batches, "scoring", len(order), leave=False)
     with model.state_apart():
         for chosen, batch in zip(order, batches):
             nats[rows.places(chosen)] = score(batch)
@@ -96,18 +97,31 @@ def _gain(
 ) -> Gain:
     difference = baseline - model
     mean, number = float(difference[inside].mean()), int(inside.sum())
-    sums = np.bincount(document[inside], difference[inside] - mean)
+    documents, rows = np.unique(document[inside], return_inverse=True)
+    sums = np.bincount(rows, difference[inside] - mean)
     return Gain(
         classes,
         name,
         number,
+        len(documents),
         number / len(inside),
         float(baseline[inside].mean()),
         float(model[inside].mean()),
         mean,
-        float(np.sqrt(np.sum(sums**2))) / number,
+        _error(sums, number),
         float(difference[inside].sum() / difference.sum()),
     )
+
+
+def _error(sums: np.ndarray, number: int) -> float | None:
+    """Return the standard error of a mean over `number` targets of D documents.
+
+    sums: [D] the documents' deviations from it.
+    """
+    if len(sums) == 1:
+        return None
+    unbiased = len(sums) / (len(sums) - 1)
+    return float(np.sqrt(unbiased * np.sum(sums**2))) / number
 
 
 def _classes(

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tqdm import tqdm
 
 from preprocessing.errors import InputError
+from preprocessing.progress_bar import progress_bar
 from tcnlm.data.batching import Batch, Rows
 from tcnlm.graphs import graph
 from tcnlm.models.base import LanguageModel, Method
@@ -110,7 +110,6 @@ def _batches(model: Method, rows: Rows, batch_size: int) -> Iterator[Batch]:
         raise InputError(f"the batch size must be 1 or more, got {batch_size}")
     if len(rows) == 0:
         raise InputError("this split has nothing to score")
-    total, bar = rows.num_batches(batch_size), {"disable": None, "leave": False}
+    total, bar = rows.num_batches(batch_size), {"unit": " batches", "leave": False}
     with model.state_apart():
-        batches = rows.batches(batch_size)
-        yield from tqdm(batches, "scoring", total, unit=" batches", **bar)
+        yield from progress_bar(rows.batches(batch_size), "scoring", total, **bar)

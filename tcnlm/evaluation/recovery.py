@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
+from preprocessing.progress_bar import progress_bar
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 
@@ -43,7 +43,7 @@ def written_words(model: Any, sentences: int, seed: int) -> list[list[int]]:
     """Return the content words, as topic-word ids, of what each topic wrote."""
     number, vocabulary = len(model.topics()), model.vocabulary
     decoder, words = SentenceDecoder(model, Decoding()), []
-    for topic in tqdm(range(number), "writing topics", disable=None, leave=False):
+    for topic in progress_bar(range(number), "writing topics", leave=False):
         context = model.context_from_topics(np.eye(number, dtype="float32")[[topic]])
         (written,) = decoder(context, 1, sentences, seed=seed + topic)
         ids = [i for sentence in written for i in vocabulary.ids(sentence.words)]

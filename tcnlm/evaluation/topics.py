@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from scipy.special import entr
-from tqdm import tqdm
 
+from preprocessing.progress_bar import progress_bar
 from tcnlm.layers.neural_topics import topic_angles
 
 
@@ -78,7 +78,7 @@ def infer_documents(model: Any, split: Any, batch_size: int = 256) -> DocumentTo
     rows, has_words = [], []
     batches = split.document_contexts(batch_size)
     total = math.ceil(split.num_documents / batch_size)
-    for contexts in tqdm(batches, "inferring topics", total, disable=None, leave=False):
+    for contexts in progress_bar(batches, "inferring topics", total, leave=False):
         rows.append(np.asarray(model.infer_context(contexts)))
         has_words.append((contexts >= 0).any(axis=1))
     return DocumentTopics(np.concatenate(rows), np.concatenate(has_words))

@@ -13,9 +13,9 @@ from itertools import count
 
 import numpy as np
 import tensorflow as tf
-from tqdm import tqdm
 
 from preprocessing.errors import InputError
+from preprocessing.progress_bar import progress_bar
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.data.batching import Batch, Rows
 from tcnlm.data.dataset import Dataset
@@ -135,7 +135,7 @@ class NeuralTopicLanguageModel(NeuralTopics, RecurrentLanguageModel):
                 loss = self.topic_loss(terms, kl_weight)
             optimizer.minimize(loss, tape)
 
-        steps = tqdm(range(config.head_start), "topics alone", disable=None)
+        steps = progress_bar(range(config.head_start), "topics alone")
         for number, batch in zip(steps, self._endless(rows)):
             kl_weight = min(1.0, 1.5 * number / config.head_start)
             step(batch["context"], tf.constant(kl_weight, tf.float32))

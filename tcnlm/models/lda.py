@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tqdm import tqdm
 
+from preprocessing.progress_bar import progress_bar
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.data.dataset import Dataset, Split
 from tcnlm.layers.distributions import dirichlet_kl, dirichlet_log_mean
@@ -199,7 +199,7 @@ class Bags:
         return self.split.num_documents
 
     def __iter__(self) -> Iterator[list[tuple[int, int]]]:
-        for row in tqdm(range(len(self)), "LDA, a pass", disable=None, leave=False):
+        for row in progress_bar(range(len(self)), "LDA, a pass", leave=False):
             ids, counts = np.unique(self.split.content(row), return_counts=True)
             yield list(zip(ids.tolist(), counts.tolist()))
 

@@ -11,6 +11,7 @@ import pandas as pd
 import tensorflow as tf
 from tqdm import tqdm
 
+from preprocessing.progress_bar import progress_bar
 from tcnlm.data.dataset import Dataset
 from tcnlm.graphs import graph
 from tcnlm.layers.compiled import compiled_loops
@@ -122,14 +123,13 @@ class Trainer:
         due = min(self.state.evaluated + every, total)
         label = f"epoch {self.state.epoch + 1}/{settings.epochs}"
         self.clock = time.monotonic()
-        bar = tqdm(
+        bar = progress_bar(
             total=total,
             initial=self.state.position,
             desc=label,
             unit=" batches",
             mininterval=1,
             leave=False,
-            disable=None,
         )
         with bar:
             batches = iter(self.batches())

@@ -1,0 +1,62 @@
+"""Progress of long work, on a terminal and in a log."""
+
+import io
+import re
+import sys
+import time
+
+import pytest
+import toy
+
+from preprocessing import progress_bar as module
+from preprocessing.progress_bar import progress_bar
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def watched(monkeypatch):
+    """Make a file stderr, within a test since pytest sets its own before each."""
+
+    def watch(file, seconds=0.2):
+        monkeypatch.setattr(sys, "stderr", file)
+        monkeypatch.setattr(module, "LOG_SECONDS", seconds)
+        return file
+
+    return watch
+
+
+def test_a_log_gets_lines_of_how_far_long_work_is(watched):
+    stderr = watched(io.StringIO())
+    with progress_bar(total=6, desc="epoch 1/2", mininterval=0, leave=False) as bar:
+        for step in range(6):
+            bar.set_postfix_str(f"loss {step}", refresh=False)
+            time.sleep(0.15)
+            bar.update()
+    lines = stderr.getvalue().splitlines()
+    assert 1 <= len(lines) <= 4  # of the .9 seconds, or more on a slow machine
+    for line in lines:
+        assert re.fullmatch(r"epoch 1/2: +\d+%.*\| \d/6 \[.*, loss \d\]", line)
+
+
+def test_a_log_gets_nothing_of_short_work(watched):
+    stderr = watched(io.StringIO(), seconds=1000)
+    assert list(progress_bar(range(3), "scoring")) == [0, 1, 2]
+    assert stderr.getvalue() == ""
+
+
+def test_a_terminal_gets_a_bar_at_once(watched):
+    stderr = watched(Terminal())
+    assert list(progress_bar(range(3), "scoring", leave=False)) == [0, 1, 2]
+    assert stderr.getvalue().startswith("\rscoring:   0%|")
+    assert "\n" not in stderr.getvalue()
+
+
+def test_all_bars_are_made_here():
+    folders = ("tcnlm", "preprocessing")
+    files = sorted(f for name in folders for f in (toy.ROOT / name).rglob("*.py"))
+    made = [f.name for f in files if re.search(r"\btqdm\(", f.read_text())]
+    assert made == ["progress_bar.py"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from preprocessing.numbers import LARGEST, whole_number
 from tcnlm.data.contexts import RULES
 from tcnlm.files import check_folder, check_writable
 from tcnlm.process import command_line, keep_memory
-from tcnlm.report.published import corpora
+from tcnlm.report.published import corpora, other_data
 from tcnlm.seeds import runs_of
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def main(options: argparse.Namespace, command: str) -> None:
     chosen = {name: getattr(options, name) for name in CHOSEN}
     chosen["ask"] = [name for name in ASKED if getattr(options, name)]
     _check_asked(options)
+    _check_corpus(options)
     measured = []
     for run in options.run:
         measured.append(
@@ -118,6 +120,17 @@ def _check_asked(options: argparse.Namespace) -> None:
         _check_some(options.run, language, "--bleu is of models that write sentences")
     if options.samples:
         _check_drawn(options.run)
+
+
+def _check_corpus(options: argparse.Namespace) -> None:
+    """Warn of RUNs whose data is not what the published figures rest on."""
+    from tcnlm.training.runs import read_config
+
+    for run in options.run:
+        said = other_data(options.corpus, read_config(run)["data"])
+        if said:
+            text = f"the published figures of {options.corpus} are of other data"
+            print(f"warning: {run}: {text} ({said})", file=sys.stderr)
 
 
 def _check_drawn(paths: Sequence[Path]) -> None:

@@ -16,6 +16,7 @@ import pytest
 import toy
 
 from preprocessing.errors import InputError
+from tcnlm import evaluate as evaluate_command
 from tcnlm.coherence import count_windows, topic_coherence
 from tcnlm.coherence.reference import Reference
 from tcnlm.data.dataset import Dataset
@@ -191,6 +192,8 @@ def test_several_runs_make_one_report(finished, tmp_path):
     asked = ("--report", report, "--export", export)
     done = command(finished["tcnlm"], finished["lstm"], *asked)
     assert done.returncode == 0, done.stderr
+    for run in (finished["tcnlm"], finished["lstm"]):
+        assert f"{run}: {run.name}, test split; weights of epoch" in done.stdout
     page = ElementTree.fromstring(report.read_text())
     assert [h.text for h in page.iter("h1")][1:] == [
         "tcnlm: tcnlm on DATA",
@@ -396,6 +399,40 @@ def test_a_published_figure_of_other_data_is_marked(words, topic_words, said):
     assert ('<td class="number">63.98 ≠ (Table 2)</td>' in compared) == bool(said)
     assert ('<td class="number">63.98 (Table 2)</td>' in compared) != bool(said)
     assert (f"≠ on other data: {said}." in compared) == bool(said)
+
+
+def test_the_command_says_at_once_that_published_figures_are_of_other_data(
+    finished, capsys
+):
+    run = finished["tcnlm"]
+    asked = evaluate_command.parser().parse_args([str(run), "--corpus", "imdb"])
+    evaluate_command._check_corpus(asked)
+    words = runs.read_config(run)["data"]["vocabulary_size"]
+    assert capsys.readouterr().err.startswith(
+        f"warning: {run}: the published figures of imdb are of other data ({words} "
+        "words here, 34,256 there; "
+    )
+    evaluate_command._check_corpus(evaluate_command.parser().parse_args([str(run)]))
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("lda", "No figure of lda is published for imdb at 30 topics, only at 50, 100"),
+        ("bag_lstm", "No figure of bag_lstm is published for imdb."),
+    ],
+)
+def test_a_run_beside_which_nothing_stands_says_what_is_published(model, said):
+    run = fake_run(["a", "b"], corpus="imdb", model=model)
+    run = dataclasses.replace(run, config={"settings": {"num_topics": 30}})
+    assert said in report.render([run])
+
+
+def test_published_figures_are_explained_only_where_there_are_any():
+    beside = fake_run(["a", "b"])
+    assert "Published: same corpus" not in report.render([beside, beside])
+    assert "Published: same corpus" in report.render([beside, on_imdb()])
 
 
 def test_history_with_gaps_and_without_a_file(tmp_path):

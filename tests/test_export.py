@@ -127,6 +127,14 @@ def answers(model, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def loaded(model, tmp_path_factory):
+    """Signatures as a user loads them, who can give a tensor of any shape."""
+    folder = tmp_path_factory.mktemp("loaded") / "saved_model"
+    export(model, folder)
+    return tf.saved_model.load(str(folder)).signatures
+
+
+@pytest.fixture(scope="module")
 def offered(model):
     """Signatures as functions of this process."""
     return Program(model, 30, 300).signatures()
@@ -183,6 +191,15 @@ def test_topics_are_the_models(answers, model):
     expected = [infer(model, text)[0] for text in CONTEXTS]
     assert np.ptp(expected, axis=0).max() > 0.01
     np.testing.assert_allclose(answers["infer_topics"]["topics"], expected, atol=1e-6)
+
+
+def test_topics_say_how_many_words_they_were_inferred_from(answers, model):
+    ids = [model.vocabulary.ids(text.lower().split()) for text in CONTEXTS[2:6:3]]
+    expected = [int((model.vocabulary.topic_ids[row] >= 0).sum()) for row in ids]
+    found = answers["infer_topics"]["topic_words"]
+    assert [found[2], found[5]] == expected == [0, 0]
+    assert found[4] == 300
+    assert (np.array(found)[[0, 1, 3, 6]] > 0).all()
 
 
 def test_topic_words_are_the_models(answers, model):
@@ -384,6 +401,14 @@ def test_topics_that_are_no_mixture_are_refused_by_name(row, offered):
     given = {"seed": tf.constant(1, tf.int64), "temperature": tf.constant(1.0)}
     with pytest.raises(tf.errors.InvalidArgumentError, match="topics: every row must"):
         offered["generate"](topics=topics, **given)
+
+
+@pytest.mark.parametrize("width", [1, 3, 8])
+def test_mixtures_of_another_number_of_topics_are_refused_by_name(width, loaded):
+    topics = tf.one_hot([0, 0], width)
+    given = {"seed": tf.constant(1, tf.int64), "temperature": tf.constant(1.0)}
+    with pytest.raises(tf.errors.InvalidArgumentError, match="row must be 4 shares"):
+        loaded["generate"](topics=topics, **given)
 
 
 @pytest.mark.parametrize("number", [0, 1, 3])

@@ -58,7 +58,14 @@ def test_a_run_without_weights_says_what_to_do(config, toy_data, tmp_path):
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path):
-    with pytest.raises(InputError, match="not a RUN"):
+    with pytest.raises(InputError, match="not a RUN .*train one with train.py"):
+        runs.load(tmp_path)
+
+
+def test_a_folder_of_several_seeds_is_refused_with_the_runs_in_it(tmp_path):
+    for seed in (2, 10):
+        (tmp_path / f"seed-{seed}").mkdir()
+    with pytest.raises(InputError, match="give .*seed-2, .*seed-10$"):
         runs.load(tmp_path)
 
 

@@ -118,13 +118,14 @@ def test_every_signature_answers_with_the_models_figures(address, program):
     expected = program.score(text, text[::-1])
     assert found["targets"] == expected["targets"].numpy().tolist()
     np.testing.assert_allclose(found["perplexity"], expected["perplexity"], rtol=1e-5)
-    expected = program.infer_topics(text)["topics"]
-    for path in ("my%20run", "my%20run/versions/1"):  # the only output stands alone
-        found = outputs(address, "infer_topics", path, documents=TEXTS)
-        np.testing.assert_allclose(found, expected, atol=1e-6)
+    expected = program.infer_topics(text)
+    found = outputs(address, "infer_topics", documents=TEXTS)
+    np.testing.assert_allclose(found["topics"], expected["topics"], atol=1e-6)
+    assert found["topic_words"] == expected["topic_words"].numpy().tolist()
     words = program.topic_words(tf.constant(2))["words"].numpy()
-    found = outputs(address, "topic_words", number=2)
-    assert found == [[word.decode() for word in row] for row in words]
+    for path in ("my%20run", "my%20run/versions/1"):  # the only output stands alone
+        found = outputs(address, "topic_words", path, number=2)
+        assert found == [[word.decode() for word in row] for row in words]
 
 
 def test_rows_are_answered_in_rows(address):
@@ -137,7 +138,7 @@ def test_rows_are_answered_in_rows(address):
     named = [{"documents": text} for text in TEXTS]
     assert alone == predict(address, signature_name="infer_topics", instances=named)
     [first, _] = alone[1]["predictions"]
-    np.testing.assert_allclose(sum(first), 1, atol=1e-5)
+    np.testing.assert_allclose(sum(first["topics"]), 1, atol=1e-5)
 
 
 def score(**more):
@@ -182,7 +183,7 @@ GARBAGE = {
             (infer(["word " * 100_000]), "documents: 100,000 words; give at most"),
             (generate(topics=[[1, 0]]), "topics: must have the shape [any, 4]"),
             (generate(topics=[[1, 0, 0, 0], [1]]), "topics: must have the shape"),
-            (generate(topics=[[1, 1, 0, 0]]), "topics: every row must be shares"),
+            (generate(topics=[[1, 1, 0, 0]]), "topics: every row must be 4 shares"),
             (generate(topics=[["1", 0, 0, 0]]), "topics: must be numbers"),
             (generate(topics=[[1, 0, 0, 0]] * 1001), "topics: 1,001 are asked for"),
             (generate(seed=1.5), "seed: must be whole numbers"),
@@ -256,7 +257,7 @@ def test_what_nothing_foresaw_is_answered_and_the_server_goes_on(address, monkey
         patched.setattr(serving_model, "json_of", lambda _: 1 / 0)
         status, answer = predict(address, **infer(TEXTS))
     assert (status, answer) == (500, {"error": "ZeroDivisionError: division by zero"})
-    assert len(outputs(address, "infer_topics", documents=TEXTS)) == 2
+    assert len(outputs(address, "infer_topics", documents=TEXTS)["topics"]) == 2
 
 
 def test_so_many_sentences_that_it_would_never_end_are_refused(lstm_run):

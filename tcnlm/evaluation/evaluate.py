@@ -256,13 +256,16 @@ def _excerpt(words: Sequence[str], sentences: Iterable[Sequence[int]]) -> str:
 
 def summary(result: Mapping[str, Any]) -> str:
     """Return the measurements as lines to read."""
-    title = f"{result['model']}, {result['split']} split", stated(result)
+    run = f"{result['run']}: {result['model']}, {result['split']} split"
+    title = run, stated(result)
     lines = ["; ".join(filter(None, title))]
     figures = {measure.title: measure.text(result) for measure in MEASURES}
     lines += [f"  {name:<40}{text}" for name, text in figures.items() if text]
     lines += [f"  {text}" for text in missing(result)]
     if result.get("bleu"):
         lines.append(f"  {Protocol.of(result['bleu'])}")
+    if result["topics"]:
+        lines.append(line("topic", ["NPMI"], "words"))
     for topic in result["topics"] or ():
         words = " ".join(topic["words"][:10])
         lines.append(line(topic["topic"], [shown(topic["npmi"], ".3f")], words))

@@ -26,9 +26,14 @@ def positive(temperature: tf.Tensor) -> tf.Tensor:
 
 def mixtures(topics: tf.Tensor) -> tf.Tensor:
     """Return topics [N, K], rows on the simplex."""
+    number = topics.shape[1]
+    # By their count, since TensorFlow takes a width that its graph knows as given.
+    shares = tf.math.count_nonzero(topics >= 0, dtype=tf.int32)
     sums = tf.reduce_sum(topics, axis=1)
-    good = tf.reduce_all(topics >= 0) & tf.reduce_all(abs(sums - 1) <= TOLERANCE)
-    return _if(good, topics, "topics: every row must be shares from 0 on that sum to 1")
+    good = shares == number * tf.shape(topics)[0]
+    good &= tf.reduce_all(abs(sums - 1) <= TOLERANCE)
+    message = f"topics: every row must be {number} shares from 0 on that sum to 1"
+    return _if(good, topics, message)
 
 
 def counted(number: tf.Tensor) -> tf.Tensor:

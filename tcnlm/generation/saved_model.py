@@ -3,7 +3,8 @@
 `tf.saved_model.load` is all that its user needs: neither this package nor
 tensorflow_addons. Its signatures (N texts, K topics):
 
-    infer_topics  documents [N] -> topics [N, K], rows on the simplex
+    infer_topics  documents [N] -> topics [N, K], rows on the simplex,
+                  topic_words [N]: how many they were inferred from
     topic_words   number -> words [K, number], best first
     score         sentences [N], contexts [N]
                   -> log_probability [N] nats, targets [N], perplexity [N]
@@ -181,14 +182,17 @@ class Program:
         return graph(self.generate_from_topics, [topics, SEED, TEMPERATURE])
 
     def infer_topics(self, documents: tf.Tensor) -> Tensors:
-        """Infer the topics of documents [N] from their content words: [N, K]."""
+        """Infer the topics of documents [N] from their content words: [N, K].
+
+        Those of a document without any are what an empty bag gives.
+        """
         content, topics = self.texts.content(documents), self.model.topics().shape[0]
         [found] = in_pieces(
             lambda first, last: [self.model.infer_context(content[first:last])],
             tf.size(documents),
             [tf.TensorSpec([None, topics], tf.float32)],
         )
-        return {"topics": found}
+        return {"topics": found, "topic_words": _number_of_words(content)}
 
     def topic_words(self, number: tf.Tensor) -> Tensors:
         """Return the most probable words of every topic, [K, number]."""
@@ -215,7 +219,7 @@ class Program:
             tf.size(documents),
             [NATS],
         )
-        words = tf.math.count_nonzero(self.model.read(batch["words"]) != NO_WORD, 1)
+        words = _number_of_words(self.model.read(batch["words"]))
         nll = tf.math.divide_no_nan(-total, tf.cast(words, total.dtype))
         perplexity = tf.exp(nll)
         return {"log_probability": total, "words": words, "perplexity": perplexity}
@@ -320,6 +324,11 @@ class Program:
             maximum_iterations=MAX_LENGTH,
         )
         return tf.strings.strip(sentences), total
+
+
+def _number_of_words(content: tf.Tensor) -> tf.Tensor:
+    """Return how many content words [N] are in rows [N, W] of them."""
+    return tf.math.count_nonzero(content != NO_WORD, axis=1)
 
 
 def _rows(batch: Tensors, first: tf.Tensor, last: tf.Tensor) -> Tensors:

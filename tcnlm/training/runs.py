@@ -24,6 +24,7 @@ from tcnlm.files import write_json, writing
 from tcnlm.models import model_class
 from tcnlm.models.base import Method
 from tcnlm.process import cores
+from tcnlm.seeds import runs_of
 from tcnlm.settings import LARGEST, Settings, from_json
 from tcnlm.training.checkpoints import saved
 from tcnlm.training.differences import check_same
@@ -96,9 +97,7 @@ def read_config(run: str | Path) -> dict[str, Any]:
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
-        raise InputError(
-            f"{run}: not a RUN (no config.json); train one with train.py"
-        ) from None
+        raise InputError(f"{run}: not a RUN (no config.json); {_right(run)}") from None
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: damaged ({error})") from None
     if not isinstance(config, dict):
@@ -114,6 +113,14 @@ def read_config(run: str | Path) -> dict[str, Any]:
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     return config
+
+
+def _right(run: str | Path) -> str:
+    """Say what to give in place of a folder that is no RUN."""
+    seeds = runs_of(Path(run))
+    if seeds == [Path(run)]:
+        return "train one with train.py"
+    return f"it has those of several seeds: give {', '.join(map(str, seeds))}"
 
 
 def text_settings(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable
 from functools import partial
 from math import isclose
@@ -15,7 +14,7 @@ from preprocessing.errors import InputError, add_debug
 from preprocessing.fetching import CACHE, MIRROR
 from preprocessing.known_corpora import KNOWN, known_corpus
 from preprocessing.numbers import LARGEST, whole_number
-from preprocessing.parallel import Map, ordered_map
+from preprocessing.parallel import Map, cores, ordered_map
 from preprocessing.pipeline import Settings
 from preprocessing.runners import add_runner, on_runner
 from preprocessing.sources import FORMATS, Fields
@@ -358,10 +357,9 @@ def _add_run(group: argparse._ArgumentGroup) -> None:
     )
     add("--verify", type=Path, metavar="DATA", help=purpose)
     add("--force", action="store_true", help="replace an existing DATA")
-    cores = os.cpu_count() or 1
     purpose = (
         "to tokenize with; the result does not depend on it (default: %(default)s)"
     )
     most = whole_number(1, MOST_PROCESSES)
-    add("--processes", type=most, default=cores, metavar="N", help=purpose)
+    add("--processes", type=most, default=cores(), metavar="N", help=purpose)
     add_runner(group)

@@ -21,6 +21,13 @@ Result = TypeVar("Result")
 Map = Callable[[Callable[[Item], Result], Iterable[Item]], Iterator[Result]]
 
 
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # not everywhere
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
     """`items` in lists of `size`, the last one shorter."""
     items = iter(items)

@@ -108,7 +108,7 @@ RULES = [*_TO_ASCII, *_BEFORE, (f"({TOKEN})", r" \1 "), *_AFTER]
 _OF_BEFORE = re.compile(r"[\x00-\x20\x7f'`.]")
 _OF_INNER = re.compile(r"['`]")  # rules about full stops need spaces, or the end
 _OF_AFTER = re.compile(r"\. +\.|\.\.|--|cannot|nna |gotta|mme |'t")
-_CLOSING = "\"')]"  # which may follow a sentence's full stop
+_CLOSING = "\"'`)]"  # which may follow a sentence's full stop
 _REMEMBERED = 2**16  # chunks, some 25 MB
 
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
@@ -136,6 +136,15 @@ def tokenize(sentence: str) -> list[str]:
         return _tokens(text, _BEFORE)
     *inner, last = chunks
     return [*chain.from_iterable(map(_inner_tokens, inner)), *_last_tokens(last)]
+
+
+def tokenize_beginning(text: str) -> list[str]:
+    """The tokens of a sentence's beginning, lower-cased.
+
+    A last full stop after an abbreviation or initial is a part of it, no end.
+    """
+    text = _apply(_TO_ASCII, text.lower())
+    return _tokens(text, _BEFORE[:-1])
 
 
 def _is_chunks(text: str, chunks: list[str]) -> bool:

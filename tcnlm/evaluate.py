@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from preprocessing.errors import InputError, add_debug, errors_reported
 from preprocessing.numbers import LARGEST, whole_number
+from preprocessing.parallel import cores
 from tcnlm.data.contexts import RULES
 from tcnlm.files import check_folder, check_writable
 from tcnlm.process import command_line, keep_memory
@@ -45,15 +45,15 @@ def main(options: argparse.Namespace, command: str) -> None:
     if options.baseline:
         options.run = _first(options.baseline, options.run)
     _check_outputs(options)
+    _check_asked(options)
+    _check_corpus(options)
     files = tuple(options.reference)
-    processes = os.cpu_count() or 1
-    reference = Reference(files, options.field, processes, options.counts)
+    reference = Reference(files, options.field, cores(), options.counts)
     if len(options.run) > 1:
+        _check_data(options)
         reference = reference.counted_for(scored_words(options.run))
     chosen = {name: getattr(options, name) for name in CHOSEN}
     chosen["ask"] = [name for name in ASKED if getattr(options, name)]
-    _check_asked(options)
-    _check_corpus(options)
     measured = []
     for run in options.run:
         measured.append(
@@ -131,6 +131,17 @@ def _check_corpus(options: argparse.Namespace) -> None:
         if said:
             text = f"the published figures of {options.corpus} are of other data"
             print(f"warning: {run}: {text} ({said})", file=sys.stderr)
+
+
+def _check_data(options: argparse.Namespace) -> None:
+    """Refuse, before anything is counted for all RUNs, data that one of them lacks."""
+    from tcnlm.evaluation.measures import check_labels
+    from tcnlm.training.runs import open_data, read_config
+
+    for run in options.run:
+        dataset = open_data(read_config(run), options.data, options.context)
+        if options.retrieval or options.classification:
+            check_labels(dataset, options.split)
 
 
 def _check_drawn(paths: Sequence[Path]) -> None:

@@ -1,9 +1,8 @@
-"""What a program sets of its process before it works: memory, seeds, cores."""
+"""What a program sets of its process before it works: memory and seeds."""
 
 from __future__ import annotations
 
 import ctypes
-import os
 import shlex
 import sys
 from pathlib import Path
@@ -41,13 +40,6 @@ def _called(script: str) -> str:
     if script.endswith(".py"):
         return shlex.join(["python", script])
     return shlex.quote(Path(script).name)
-
-
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):  # not everywhere
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def make_reproducible(seed: int, threads: int = 0, deterministic: bool = True) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from preprocessing.errors import InputError, add_debug, errors_reported
 from preprocessing.numbers import whole_number
+from preprocessing.parallel import cores
 from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation.measures import check_words, judge
 from tcnlm.generation.saved_model import export, is_export_of
@@ -17,7 +18,6 @@ from tcnlm.models import MODELS, model_class
 from tcnlm.models.base import Method
 from tcnlm.process import (
     command_line,
-    cores,
     keep_memory,
     make_reproducible,
     program,

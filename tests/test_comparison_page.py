@@ -64,7 +64,7 @@ def test_a_row_has_its_ratio_to_the_first_and_whether_it_is_level():
     assert first is None
     assert second == "0.819 [0.819, 0.819]"  # exp(-2 / 10), as of all documents
     assert third.endswith("] level")
-    assert "1,000 draws of the documents" in notes
+    assert "1,000 draws of the 20 documents" in notes
 
 
 def test_the_best_of_each_column_is_bold():

@@ -13,6 +13,7 @@ from preprocessing.__main__ import main as preprocess
 from preprocessing.errors import InputError
 from preprocessing.vocabulary import GO
 from tcnlm.data.dataset import Dataset
+from tcnlm.data.texts import split_of
 from tcnlm.evaluation import document_sections
 from tcnlm.evaluation.classification import Classification
 from tcnlm.evaluation.features import document_vectors
@@ -70,6 +71,18 @@ def test_a_topic_models_vector_is_its_proportions(labelled):
     for row in range(3):
         expected = model.infer_context(split.content(row)[None])
         np.testing.assert_allclose(vectors[row], expected[0], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["tcnlm", "lda", "docnade"])
+def test_documents_without_a_word_of_the_model_have_vectors_of_zeros(name, labelled):
+    data = Dataset(labelled)
+    model = make_model(name, data)
+    topicless = int(np.flatnonzero(model.vocabulary.topic_ids < 0)[-1])
+    documents = [[[model.vocabulary.words[topicless]]]] * 2
+    split = split_of(documents, model.vocabulary, data.meta["settings"])
+    vectors = document_vectors(model, split)
+    assert len(vectors) == 2
+    assert not vectors.any()
 
 
 def test_documents_are_measured_by_the_command_and_shown_on_the_page(

@@ -204,6 +204,25 @@ def test_several_runs_make_one_report(finished, tmp_path):
     assert (export / "lstm" / "learning_curves.svg").exists()
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("--samples", "2"), "--samples: "),
+        (("--retrieval",), "label"),
+        (("--data", "nowhere"), "nowhere"),
+    ],
+)
+def test_what_runs_cannot_have_is_refused_before_their_reference_is_counted(
+    asked, said, finished, monkeypatch
+):
+    counted = []
+    monkeypatch.setattr(Reference, "counted_for", lambda *_: counted.append(1))
+    line = [str(finished["tcnlm"]), str(finished["lstm"]), *asked]
+    with pytest.raises(InputError, match=said):
+        evaluate_command.main(evaluate_command.parser().parse_args(line), "")
+    assert not counted
+
+
 def test_a_run_is_recorded_with_what_repeats_it(finished, tmp_path):
     file = tmp_path / "lstm.json"
     done = command(finished["lstm"], "--record", file)

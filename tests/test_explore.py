@@ -110,6 +110,15 @@ def test_the_page_is_whole_with_and_without_its_script(measured):
     assert measured.evaluation["continuations"]["prefix"] == "the ship"
 
 
+def test_large_topics_lie_under_small_ones_and_numbers_on_all(measured):
+    tree = ElementTree.fromstring(page.render([measured]))
+    drawn = [e for e in next(tree.iter("svg")).iter() if e.tag in ("circle", "text")]
+    number = len(measured.evaluation["topics"])
+    radii = [float(circle.get("r")) for circle in drawn[:number]]
+    assert radii == sorted(radii, reverse=True)
+    assert {text.text for text in drawn[number:]} == set(map(str, range(number)))
+
+
 def test_no_text_of_a_document_ends_the_script(measured):
     words = [["</script><script>alert(1)</script>", 0.5, 1.0], ["]]>&", 0.5, 1.0]]
     found = json.loads(json.dumps(measured.exploration))

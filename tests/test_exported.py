@@ -21,6 +21,19 @@ def read_csv(path):
         return list(csv.DictReader(file))
 
 
+def table_rows(text):
+    return [line for line in text.splitlines() if line.endswith(r" \\")]
+
+
+def notes(text):
+    """Return the lines below a table as one text; each spans all columns."""
+    columns = len(re.search(r"\\begin\{tabular\}\{([lr]+)\}", text)[1])
+    start = rf"\multicolumn{{{columns}}}{{l}}{{\footnotesize "
+    below = text.split("\\bottomrule\n")[1].splitlines()[:-1]
+    assert all(line.startswith(start) and line.endswith(r"} \\") for line in below)
+    return " ".join(line[len(start) : -len(r"} \\")] for line in below)
+
+
 def figure():
     drawn = Figure()
     drawn.add_subplot().plot([1, 3, 2])
@@ -52,13 +65,21 @@ def test_the_latex_is_a_table_of_booktabs_whose_rows_are_whole(folder):
         r"\midrule",
         r"\bottomrule",
     ]
-    rows = [line for line in text.splitlines() if line.endswith(r" \\")]
+    rows = [line for line in table_rows(text) if "multicolumn" not in line]
     columns = re.search(r"\\begin\{tabular\}\{([lr]+)\}", text)[1]
     assert len(rows) == 3
     assert {len(row.split(" & ")) for row in rows} == {len(columns)}
     assert r"tcnlm~\cite{tcnlm}" in rows[1]
     assert r"63.98$^{\neq}$" in rows[1]
     assert "12.35" in rows[1]
+
+
+@pytest.mark.parametrize("name", ["comparison", "seeds"])
+def test_a_published_figure_of_other_data_is_marked_and_explained(name, folder):
+    text = (folder / f"{name}.tex").read_text()
+    assert r"63.98$^{\neq}$" in text
+    explained = r"$^{\neq}$ Published on other data: 9 words here, 34,256 there."
+    assert notes(text) == explained
 
 
 def test_special_characters_are_set_as_they_are():
@@ -90,6 +111,17 @@ def test_topics_and_figures_are_in_a_folder_for_each_run(folder):
     assert b"<svg" in (folder / "RUN-1" / "use.svg").read_bytes()
 
 
+def test_seeds_have_shares_in_percent_whose_rows_are_whole(tmp_path):
+    runs = [
+        shown("tcnlm", seed, nats=np.ones(9), topic_recovery={"share": share})
+        for seed, share in ((1, 0.45), (2, 0.55))
+    ]
+    exported.export(runs, tmp_path)
+    text = (tmp_path / "seeds.tex").read_text()
+    assert r"50.0\% $\pm$ 7.1\%" in text
+    assert not re.search(r"(?<!\\)%", text.partition("\n")[2])
+
+
 def test_seeds_are_a_row_with_mean_deviation_and_ratio(tmp_path):
     nats = np.full(9, 20.0)
     runs = [
@@ -104,7 +136,12 @@ def test_seeds_are_a_row_with_mean_deviation_and_ratio(tmp_path):
     assert float(tcnlm["perplexity, deviation"]) == pytest.approx(0.5**0.5)
     assert float(tcnlm["ratio"]) == pytest.approx(np.exp(-0.2))
     assert float(tcnlm["ratio, low"]) <= float(tcnlm["ratio, high"])
-    assert r"6.50 $\pm$ 0.71" in (tmp_path / "seeds.tex").read_text()
+    assert (lstm["ratio, documents"], tcnlm["ratio, documents"]) == ("", "9")
+    text = (tmp_path / "seeds.tex").read_text()
+    assert r"6.50 $\pm$ 0.71" in text
+    assert r"95 \% interval over 1,000 draws of the 9 documents." in notes(text)
+    assert "does not tell how other seeds would come out" in notes(text)
+    assert notes((tmp_path / "comparison.tex").read_text()) == ""
 
 
 @pytest.mark.parametrize("ending", ["svg", "pdf", "png"])

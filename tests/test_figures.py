@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tcnlm.report.figures import png, retrieval_curve
+from tcnlm.report.figures import learning_curves, png, retrieval_curve
 
 PRECISIONS = {
     "bag of words": {0.02: 0.25, 0.0001: 0.6, 0.2: 0.1},
@@ -33,3 +33,18 @@ def test_the_retrieval_curve_marks_every_fraction_on_a_logarithmic_axis():
 
 def test_the_retrieval_curve_is_drawn():
     assert png(retrieval_curve(PRECISIONS, 0.05)).startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("columns", "title", "lowest"),
+    [
+        ({"valid_perplexity": [9, 8], "valid_bound": [3, 2]}, "Perplexity", "8.0"),
+        ({"valid_loss": [700, 600], "valid_bound": [2, 3]}, "Bound", "2.0"),
+        ({"valid_loss": [7, 6]}, "Loss", "6.0"),
+    ],
+)
+def test_learning_curves_are_of_what_the_weights_are_chosen_by(columns, title, lowest):
+    arrays = {name: np.array(values, float) for name, values in columns.items()}
+    axes = learning_curves({"step": np.array([1.0, 2.0]), **arrays}).axes[0]
+    assert axes.get_title(loc="left").startswith(title)
+    assert f"lowest: {lowest}" in axes.get_legend_handles_labels()[1]

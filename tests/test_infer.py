@@ -16,10 +16,13 @@ from test_generate import REVIEW
 
 import tcnlm
 from preprocessing.errors import InputError
+from preprocessing.sources import Document
 from preprocessing.text import sentences
 from tcnlm import infer
 from tcnlm.data.dataset import Dataset
+from tcnlm.evaluation.inferred import Table
 from tcnlm.evaluation.perplexity import score
+from tcnlm.evaluation.reading import Reading
 from tcnlm.evaluation.topics import infer_documents
 from tcnlm.generation.saved_model import Program
 
@@ -303,3 +306,20 @@ def test_perplexity_in_contexts_is_the_saved_models(run):
 def test_what_a_model_does_not_have_is_refused(name, method, message):
     with pytest.raises(InputError, match=message):
         getattr(tcnlm.open(RUNS / name), method)(TEXTS)
+
+
+def test_labels_have_the_same_columns_where_one_has_no_word_to_predict():
+    reading = Reading(
+        words=np.array([0, 2]),
+        unknown=np.array([0, 0]),
+        topic_words=np.array([0, 2]),
+        nats=np.array([0.0, 3.0]),
+        predicted=np.array([0, 3]),
+        vectors=np.array([[np.nan, np.nan], [0.3, 0.7]]),
+    )
+    table = Table("topic", False, True)
+    list(table.rows([Document("", "empty"), Document("x y", "full")], reading))
+    empty, full = table.label_rows()
+    assert list(empty) == list(full)
+    assert empty["perplexity"] is None
+    assert full["perplexity"] == pytest.approx(math.e)

@@ -12,7 +12,7 @@ from preprocessing.errors import InputError
 from preprocessing.text import sentences
 from preprocessing.vocabulary import EOS
 from tcnlm import generate
-from tcnlm.generation import paragraphs
+from tcnlm.generation import mixtures, paragraphs
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.generation.requests import Document
 
@@ -114,6 +114,21 @@ def test_sentence_j_is_written_from_theta_j_and_past_the_end_from_pi(model, meth
         ids = [*map(tiny.WORDS.index, sentence.words), *[EOS] * sentence.ended]
         expected = tiny.log_prob(model, ids, model.context_of_theta(theta))
         assert sentence.log_probability == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", [int, np.int64, np.int32])
+def test_a_topic_s_number_alone_is_one_of_layer_1(model, kind):
+    assert mixtures.as_request(model, kind(2), 1) == "1:2:1"
+    assert mixtures.as_request(model, (kind(2), kind(0)), 0.5) == "2:0:0.5"
+
+
+def test_a_seed_may_be_negative(model):
+    write = SentenceDecoder(model, Decoding(max_length=5))
+    theta = [tf.constant([each]) for each in THETA]
+    first, again = (
+        str(paragraphs.write_paragraphs(write, [theta], 2, seed=-1)) for _ in range(2)
+    )
+    assert first == again
 
 
 def test_a_seed_repeats_a_paragraph(model):

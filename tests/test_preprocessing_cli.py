@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from preprocessing.__main__ import main
+from preprocessing.arguments import parser
 from preprocessing.encode import read_meta
 
 ROOT = Path(__file__).parents[1]
@@ -92,6 +93,11 @@ def test_the_table_has_the_figures_of_meta(stories, tmp_path, capsys):
         share = 100 * counts["unknown"] / counts["tokens"]
         assert float(figures[-1].rstrip("%")) == pytest.approx(share, abs=0.006)
     assert table[5] == "documents without a topic word: train 0, valid 0, test 0"
+
+
+def test_no_more_processes_than_cores_that_may_be_used(monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {3, 5, 7}, raising=False)
+    assert parser().parse_args(["--out", "DATA"]).processes == 3
 
 
 def test_the_number_of_processes_does_not_change_the_result(tmp_path):

@@ -166,6 +166,34 @@ def test_a_run_of_no_published_corpus_stands_beside_nothing():
     assert published.beside(None, "lstm", settings, "perplexity") is None
 
 
+@pytest.mark.parametrize(
+    ("corpus", "model", "cell", "said"),
+    [
+        ("imdb", "lstm", None, "1x600 or 2x900 (Wang et al. 2018, Table 2); 1x100"),
+        ("bnc", "lda", None, "50, 100, 150 topics (Wang et al. 2018, Table 4)"),
+        (
+            "imdb",
+            "tcnlm",
+            None,
+            "1x600 or 2x900 with 50, 100, 150 topics (Wang et al. 2018, Table 2 and "
+            "Table 4); 1x100 with 30 topics (Wang et al. 2018, Table 6)",
+        ),
+        (
+            "ptb",
+            "topic_rnn",
+            "gru",
+            "1x10 with 18 topics, 1x100 or 1x300 with 50 topics (Dieng et al. 2017",
+        ),
+    ],
+)
+def test_the_sizes_that_are_published_are_told_by_table(corpus, model, cell, said):
+    assert published.sizes(corpus, model, {"cell": cell}).startswith(said)
+
+
+def test_a_model_without_published_figures_has_no_sizes():
+    assert published.sizes("imdb", "topic_lstm", {}) == ""
+
+
 def history(model, *values):
     rows = [{"epoch": i, "valid_perplexity": v} for i, v in enumerate(values, 1)]
     return {"run": {"model": model}, "history": rows}

@@ -16,6 +16,7 @@ from preprocessing.text import (
     split_sentences,
     strip_markup,
     tokenize,
+    tokenize_beginning,
 )
 
 # Sentence and its tokens, apart by spaces.
@@ -187,6 +188,27 @@ def test_splitting_into_sentences_loses_nothing_but_white_space(document):
 def test_tokens_joined_by_spaces_are_the_same_tokens_again():
     for sentence, tokens in TOKENS.items():
         assert tokenize(" ".join(tokenize(sentence))) == tokens.split()
+
+
+@pytest.mark.parametrize(
+    ("beginning", "expected"),
+    [
+        ("He told Mr.", "he told mr."),
+        ("in the U.S.", "in the u.s."),
+        ("John F.", "john f."),
+        ("The end.", "the end ."),
+        ("It doesn\u2019t", "it does n't"),
+        ("", ""),
+    ],
+)
+def test_a_beginning_keeps_the_full_stop_of_its_last_word(beginning, expected):
+    assert " ".join(tokenize_beginning(beginning)) == expected
+
+
+@pytest.mark.parametrize("mark", ["`", "``", "'", "''", '"', ")"])
+def test_what_stands_alone_at_the_end_closes_as_the_rules_say(mark):
+    sentence = f"He moved to the U.S. {mark}"
+    assert tokenize(sentence) == by_the_table(sentence)
 
 
 def test_the_rules_keep_to_what_re2_reads_the_same_way():

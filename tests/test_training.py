@@ -197,3 +197,30 @@ def test_collapse_is_not_said_before_topics_had_time(toy_data, tmp_path, capsys,
         assert trainer.validation.topics_in_use(used, epochs)
         said.append("collapsed" in capsys.readouterr().out)
     assert said == [model == "tcnlm", True]
+
+
+def test_evaluations_share_one_graph(toy_data, tmp_path, monkeypatch):
+    trainer, traced = make_trainer(toy_data, tmp_path / "RUN", "tcnlm"), []
+    objective = type(trainer.model).objective
+
+    def watched(self, batch, training):
+        traced.append(training)
+        return objective(self, batch, training)
+
+    monkeypatch.setattr(type(trainer.model), "objective", watched)
+    found = [trainer.validation.scores(trainer.validation.subject()) for _ in range(3)]
+    assert found[0] == found[1] == found[2]
+    assert traced == [False]
+
+
+@pytest.mark.parametrize(("decay", "orders"), [("constant", 0), ("linear", 3)])
+def test_epochs_are_put_in_order_beforehand_only_where_a_rate_falls(
+    decay, orders, toy_data, tmp_path, monkeypatch
+):
+    made = []
+    kind = type(make_trainer(toy_data, tmp_path / "A", "lstm"))
+    of_epoch = kind._epoch_steps
+    watched = lambda self, epoch: made.append(epoch) or of_epoch(self, epoch)  # noqa: E731
+    monkeypatch.setattr(kind, "_epoch_steps", watched)
+    make_trainer(toy_data, tmp_path / "B", "lstm", epochs=3, decay=decay)
+    assert len(made) == orders

@@ -12,6 +12,7 @@ from test_evaluate import command, make_run
 from tcnlm.data.dataset import Dataset
 from tcnlm.evaluation import ablation, recovery
 from tcnlm.evaluation.perplexity import score
+from tcnlm.evaluation.subject import Subject
 from tcnlm.models import model_class
 
 SIZES = {"units": 6, "embedding_size": 5, "cutoffs": (9,), "num_topics": 3}
@@ -90,6 +91,16 @@ def test_every_system_with_topics_and_sentences_has_a_worth(name, settings, data
         score(model, rows_of(model, split)).perplexity, rel=1e-5
     )
     assert min(found.values()) > 1
+
+
+def test_the_worth_takes_no_larger_batches_than_a_small_batch_size_allows(data, rng):
+    model, taken = make_model(data, rng), []
+    rows = rows_of(model, data.split("valid"))
+    of_batches = rows.batches
+    rows.batches = lambda size, *rest: taken.append(size) or of_batches(size, *rest)
+    for size in (2, 64, 512):
+        _ = Subject(model, data, rows, batch_size=size).topic_worth
+    assert taken == [8] * 3 + [ablation.BATCH] * 6
 
 
 def test_a_topic_is_recovered_where_the_encoder_finds_it_again(monkeypatch):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from preprocessing.errors import InputError, add_debug, errors_reported
 from preprocessing.numbers import LARGEST, whole_number
+from preprocessing.parallel import cores
 from preprocessing.runners import add_runner, on_runner
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.coherence import NEVER, TOPS, WINDOW, measure, protocol, save_counts
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     reference = Reference(
         tuple(options.reference),
         options.field,
-        os.cpu_count() or 1,
+        cores(),
         options.counts,
         runner=None if options.runner is None else on_runner(options.runner),
     )

@@ -17,13 +17,15 @@ import tensorflow as tf
 from tcnlm.data.batching import Rows
 from tcnlm.graphs import graph
 
-BATCH = 256
+BATCH = 256  # sequences at most, of which one lends another its topics
 SEED = 1  # of the batches
 
 Context = Callable[[dict[str, tf.Tensor]], Any]
 
 
-def topic_worth(model: Any, rows: Rows, mean: np.ndarray) -> dict[str, float]:
+def topic_worth(
+    model: Any, rows: Rows, mean: np.ndarray, batch_size: int = BATCH
+) -> dict[str, float]:
     """Return the perplexities with "own", "other" and "mean" topics.
 
     mean [K]: the proportions that stand for every document's. "other" are those of the
@@ -42,10 +44,13 @@ def topic_worth(model: Any, rows: Rows, mean: np.ndarray) -> dict[str, float]:
         return tf.nest.map_structure(lambda each: tf.roll(each, 1, axis=0), context)
 
     contexts = {"own": model.context, "other": other, "mean": average}
-    return {name: perplexity(model, rows, made) for name, made in contexts.items()}
+    return {
+        name: perplexity(model, rows, made, batch_size)
+        for name, made in contexts.items()
+    }
 
 
-def perplexity(model: Any, rows: Rows, context: Context) -> float:
+def perplexity(model: Any, rows: Rows, context: Context, batch_size: int) -> float:
     """Return the perplexity of a split with the contexts that a function gives."""
 
     @partial(graph, input_signature=[model.batching.signature()])
@@ -55,6 +60,7 @@ def perplexity(model: Any, rows: Rows, context: Context) -> float:
         return total, tf.math.count_nonzero(batch["targets"])
 
     with model.state_apart():
-        sums = [np.array(score(batch), float) for batch in rows.batches(BATCH, SEED)]
+        batches = rows.batches(batch_size, SEED)
+        sums = [np.array(score(batch), float) for batch in batches]
     total, targets = np.sum(sums, axis=0)
     return math.exp(min(-total / targets, 700.0))

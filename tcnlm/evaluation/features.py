@@ -24,13 +24,12 @@ def document_vectors(model: Any, split: Split) -> np.ndarray:
     features = graph(
         model.features, input_signature=[model.document_batching.signature()]
     )
-    vectors = None
+    found = features.get_concrete_function().structured_outputs
+    shape = split.num_documents, found.shape[1]
+    vectors = np.zeros(shape, found.dtype.as_numpy_dtype)
     bar = {"unit": " batches", "leave": False}
     for chosen in progress_bar(rows.order(BATCH, None, 0), "reading documents", **bar):
-        found = features(rows.batch(chosen)).numpy()
-        if vectors is None:
-            vectors = np.zeros([split.num_documents, found.shape[1]], found.dtype)
-        vectors[rows.documents[chosen]] = found
+        vectors[rows.documents[chosen]] = features(rows.batch(chosen))
     return vectors
 
 

@@ -95,8 +95,9 @@ class Table:
             row = {"label": label, "documents": group.documents, "words": group.words}
             row["unknown_words"] = group.unknown
             row["without_topic_words"] = group.documents - group.with_vector
-            if group.predicted:
-                row["perplexity"] = _number(group.perplexity)
+            if self.every.predicted:
+                found = _number(group.perplexity) if group.predicted else None
+                row["perplexity"] = found
             if self.vectors_of:
                 row.update(_named(self.vectors_of, group.mean))
             yield row

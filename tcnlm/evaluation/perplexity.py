@@ -44,15 +44,11 @@ def score(model: Method, rows: Rows, batch_size: int = 64) -> Score:
     `terms` are the model's other terms ("reconstruction", "kl" ...), averages over the
     sequences; "reconstruction" is taken at that t too, not averaged over its posterior.
     """
-    evaluate = graph(
-        lambda batch: model.objective(batch, training=False),
-        input_signature=[model.batching.signature()],
-    )
     totals: dict[str, float] = defaultdict(float)
     targets = sequences = 0
     for batch in _batches(model, rows, batch_size):
         count, size = model.count_words(batch), model.batching.sequences(batch)
-        for name, value in evaluate(batch).items():
+        for name, value in model.evaluated(batch).items():
             totals[name] += float(value) * (count if name == model.per_word else size)
         targets += count
         sequences += size

@@ -80,7 +80,8 @@ class Subject:
     def topic_worth(self) -> dict[str, float]:
         """The perplexities with own, other and mean topics."""
         mean = topics.infer_documents(self.model, self.train).shares
-        return ablation.topic_worth(self.model, self.rows, mean)
+        size = min(ablation.BATCH, 4 * self.batch_size)
+        return ablation.topic_worth(self.model, self.rows, mean, size)
 
     @cached_property
     def topic_recovery(self) -> dict[str, Any]:

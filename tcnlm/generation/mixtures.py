@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ LAYERED_FORM = (
 
 def as_request(model: Any, topic: int | tuple[int, int], weight: float) -> str:
     """Return a topic, or a layer's (2, 17), as --topic takes it."""
-    if isinstance(model, TopicHierarchy) and isinstance(topic, int):
+    if isinstance(model, TopicHierarchy) and isinstance(topic, Integral):
         topic = 1, topic
     numbers = topic if isinstance(topic, tuple) else (topic,)
     return ":".join(map(str, (*numbers, weight)))

@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from preprocessing.errors import InputError
-from preprocessing.text import tokenize
+from preprocessing.text import tokenize_beginning
 from tcnlm.evaluation.sentence_topics import theta_of_sentences
 from tcnlm.generation.decoding import Sentence, SentenceDecoder
 from tcnlm.generation.mixtures import layers_of, of_lowest
@@ -92,8 +92,9 @@ def write_paragraphs(
     either: it moves on to the mean of what would be drawn.
     """
     model: TopicHierarchy = write.model
-    length, rng = length or len(start), np.random.default_rng(seed)
-    rows, begun = start[0][0].shape[0] * number, model.vocabulary.ids(tokenize(prompt))
+    length, rng = length or len(start), np.random.default_rng(seed % 2**64)
+    rows = start[0][0].shape[0] * number
+    begun = model.vocabulary.ids(tokenize_beginning(prompt))
     written, shares, sampled = [], [], write.options.method == "sample"
     for j in range(length):
         words, draws, moves = rng.integers(SEEDS), rng.integers(SEEDS, size=2), None

@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from preprocessing.errors import InputError
-from preprocessing.text import sentences, tokenize
+from preprocessing.text import sentences, tokenize_beginning
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.generation.decoding import Decoding, Sentence, SentenceDecoder
@@ -175,7 +175,7 @@ def new_seed() -> int:
 
 def unknown_words(model: Any, prompt: str) -> list[str]:
     """Return the words of a prompt that the model reads as `<unk>`, each once."""
-    words, known = tokenize(prompt), model.vocabulary.index
+    words, known = tokenize_beginning(prompt), model.vocabulary.index
     return list(dict.fromkeys(word for word in words if word not in known))
 
 
@@ -197,7 +197,7 @@ def write_sentences(
     else:
         context = context_of(model, topics)
     rows = 1 if topics is None else len(topics)
-    start = model.vocabulary.ids(tokenize(prompt))
+    start = model.vocabulary.ids(tokenize_beginning(prompt))
     return write(context, rows, number, start, seed)
 
 

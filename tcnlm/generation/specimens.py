@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from preprocessing.text import tokenize
+from preprocessing.text import tokenize_beginning
 from preprocessing.vocabulary import UNK
 from tcnlm.evaluation.topics import top_words
 from tcnlm.models.base import LanguageModel
@@ -43,7 +43,7 @@ def continuations(
     the difference.
     """
     chosen = np.argsort(-shares, kind="stable")[:CONTINUED]
-    own = model.vocabulary.ids(tokenize(beginning)) if beginning else None
+    own = model.vocabulary.ids(tokenize_beginning(beginning)) if beginning else None
     prefix = own or _beginning(split)
     if prefix is None:
         return None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from tcnlm.data.contexts import NO_WORD
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.documents import Documents, Texts
 from tcnlm.data.sequences import Sequences
+from tcnlm.graphs import graph
 from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.settings import Settings
 from tcnlm.training.optimization import GroupedAdam
@@ -83,6 +86,14 @@ class Method(tf.keras.Model):
         norms = optimizer.minimize(terms["loss"], tape)
         self.steps.assign_add(1)
         return {**terms, **norms}
+
+    @cached_property
+    def evaluated(self) -> Callable[[dict[str, tf.Tensor]], Terms]:
+        """The objective of a batch, not trained on, as one graph for all times."""
+        return graph(
+            lambda batch: self.objective(batch, training=False),
+            input_signature=[self.batching.signature()],
+        )
 
     def seed(self) -> tf.Tensor:
         """Draw a seed for a stateless random operation, [2]."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +23,9 @@ from tcnlm.report.sections import Measured
 from tcnlm.seeds import is_seed_folder
 
 OTHER_DATA = " ≠"  # marks a published figure
+OTHER_SEEDS = "The interval does not tell how other seeds would come out."
+ALIKE = "same corpus (--corpus), model, size and number of topics"
+COMPARED = [measure for measure in MEASURES if measure.headline and measure.better]
 
 
 class Column(NamedTuple):
@@ -86,7 +89,7 @@ def columns(groups: Sequence[Group]) -> list[Column]:
     found = [Column("seeds", seeds)] if set(seeds) != {"1"} else []
     for title, text in DESCRIPTIONS.items():
         found.append(Column(title, [_said(group, text) for group in groups]))
-    for measure in (m for m in MEASURES if m.headline and m.better):
+    for measure in COMPARED:
         found += _measured(groups, measure)
     names = Column("run", list(map(group_label, groups)))
     return [names, *(column for column in found if any(column.cells))]
@@ -134,11 +137,7 @@ def _against(ratio: Ratio | None) -> str:
 
 def _notes(groups: Sequence[Group]) -> Iterator[str]:
     if any(ratios(groups)):
-        yield (
-            "Ratio: perplexity divided by that of the first run, with its 95 % "
-            f"interval over {RESAMPLES:,} draws of the documents; level: the interval "
-            "holds 1. It does not tell how other seeds would come out."
-        )
+        yield f"{of_ratios(groups)}; level: the interval holds 1. {OTHER_SEEDS}"
     if any(len(group.runs) > 1 for group in groups):
         yield "Of several seeds: mean ± standard deviation (n - 1)."
     if len({group.data for group in groups}) > 1:
@@ -156,18 +155,40 @@ def _notes(groups: Sequence[Group]) -> Iterator[str]:
     if len(rules - {None}) > 1:
         names = ", ".join(sorted(rules - {None}))
         yield f"Contexts go by different rules ({names}): not all see the same words."
-    yield (
-        "Perplexities compare within one DATA only, NPMI within one reference. "
-        "Published: same corpus (--corpus), model, size and number of topics"
-        f"{_differing(groups)}."
+    yield "Perplexities compare within one DATA only, NPMI within one reference."
+    yield from _of_published([group.first for group in groups])
+
+
+def of_ratios(groups: Sequence[Group]) -> str:
+    """Say what the ratios are of, and over how many documents their intervals."""
+    return (
+        "Ratio: perplexity divided by that of the first run, with its 95 % interval "
+        f"over {RESAMPLES:,} draws of the {documents(groups):,} documents"
     )
 
 
-def _differing(groups: Sequence[Group]) -> str:
-    """Explain the mark of published figures, where there is one."""
-    found = (run.other_data for group in groups for run in group.runs)
-    said = dict.fromkeys(filter(None, found))
-    return f";{OTHER_DATA} on other data: {'; '.join(said)}" if said else ""
+def documents(groups: Sequence[Group]) -> int:
+    """Return how many documents the intervals come of; the first has their nats."""
+    return len(groups[0].nats.targets)
+
+
+def _of_published(runs: Sequence[Measured]) -> Iterator[str]:
+    """Explain the published figures and their mark, where there are any."""
+    if any(map(has_published, runs)):
+        said = differing(runs)
+        mark = f";{OTHER_DATA} on other data: {said}" if said else ""
+        yield f"Published: {ALIKE}{mark}."
+
+
+def has_published(run: Measured) -> bool:
+    """Tell whether something that is compared is published for a run's size."""
+    return any(run.published(measure.key) for measure in COMPARED)
+
+
+def differing(runs: Iterable[Measured]) -> str:
+    """Say how the data of runs differs from that of the figures beside them."""
+    said = (run.other_data for run in runs if has_published(run))
+    return "; ".join(dict.fromkeys(filter(None, said)))
 
 
 def _curves(runs: Sequence[Measured]) -> Iterator[str]:

@@ -33,7 +33,8 @@ def topic_map(exploration: Exploration, prefix: str) -> str:
     """Return the topics in the plane: near ones share words, large ones are used."""
     topics = exploration["topics"]
     most = max(topic["share"] for topic in topics) or 1
-    marks = (_mark(topic, most, prefix) for topic in _by_use(topics))
+    circles = (_circle(topic, most, prefix) for topic in _by_use(topics))
+    marks = *circles, *map(_number, _by_use(topics))  # numbers lie on all circles
     return (
         "<h2>Map of the topics</h2>"
         + note(
@@ -50,20 +51,28 @@ def _by_use(topics: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return sorted(topics, key=lambda topic: -topic["share"])
 
 
-def _mark(topic: Mapping[str, Any], most: float, prefix: str) -> str:
-    number = topic["topic"]
+def _centre(topic: Mapping[str, Any]) -> tuple[float, float]:
     x, y = (
         MARGIN + (place + 1) / 2 * (size - 2 * MARGIN)
         for place, size in zip(topic["place"], (WIDTH, HEIGHT))
     )
+    return x, y
+
+
+def _number(topic: Mapping[str, Any]) -> str:
+    x, y = _centre(topic)
+    return f'<text x="{x:.1f}" y="{y + 4:.1f}">{topic["topic"]}</text>'
+
+
+def _circle(topic: Mapping[str, Any], most: float, prefix: str) -> str:
+    number, (x, y) = topic["topic"], _centre(topic)
     radius = max(6.0, LARGEST * (topic["share"] / most) ** 0.5)
     words = " ".join(word for word, *_ in topic["words"][:8])
     title = escape(f"{number}: {words} ({topic['share']:.1%})")
     return (
         f'<a href="#{prefix}topic-{number}" data-topic="{number}">'
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="{colour(number)}" '
-        f'stroke="{colour(number, 45)}"><title>{title}</title></circle>'
-        f'<text x="{x:.1f}" y="{y + 4:.1f}">{number}</text></a>'
+        f'stroke="{colour(number, 45)}"><title>{title}</title></circle></a>'
     )
 
 

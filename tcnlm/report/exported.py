@@ -9,13 +9,23 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, Optional
 
 from tcnlm.coherence.table import shown
 from tcnlm.evaluation.comparison import Group, Ratio, groups_of, ratios
-from tcnlm.evaluation.measures import BY_KEY, MEASURES, Measure
+from tcnlm.evaluation.measures import BY_KEY, Measure
 from tcnlm.files import write_file
-from tcnlm.report.comparison import group_name, mean_text, run_name
+from tcnlm.report.comparison import (
+    COMPARED,
+    OTHER_SEEDS,
+    differing,
+    documents,
+    group_name,
+    mean_text,
+    of_ratios,
+    run_name,
+)
 from tcnlm.report.figures import save
 from tcnlm.report.published import size
 from tcnlm.report.sections import Measured
@@ -28,6 +38,8 @@ SAME_PAPER = {  # model: the name that its paper has in the file
     ),
     "gbn_rnn": "rgbn_rnn",
 }
+NOTE = 72  # characters of a line below a table, so as not to widen it
+OTHER_DATA = r"$^{\neq}$"  # marks a published figure
 ESCAPES = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
     "\\": r"\textbackslash{}",
@@ -44,11 +56,9 @@ Row = dict[str, Cell]
 def export(runs: Sequence[Measured], folder: Path) -> None:
     """Write tables, figures and references of runs into a folder, a folder a run."""
     names = _names(runs)
-    _write_table(folder / "comparison", _comparison(runs, names))
-    groups = groups_of(runs)
+    _write_table(folder / "comparison", _comparison(runs, names), _of_mark(runs))
     if len(runs) > 1:
-        rows = [_grouped(*each) for each in zip(groups, ratios(groups))]
-        _write_table(folder / "seeds", _filled(rows))
+        _write_seeds(folder / "seeds", groups_of(runs))
     models = [run.evaluation["model"] for run in runs]
     write_file(folder / "references.bib", references(models).encode())
     for name, run in zip(names, runs):
@@ -57,6 +67,22 @@ def export(runs: Sequence[Measured], folder: Path) -> None:
         for title, figure in run.drawn.items():
             for ending in ("svg", "pdf"):
                 save(figure, folder / name / f"{title}.{ending}")
+
+
+def _write_seeds(stem: Path, groups: Sequence[Group]) -> None:
+    found = ratios(groups)
+    number = documents(groups) if any(found) else None
+    rows = [_grouped(*each, number) for each in zip(groups, found)]
+    notes = _of_mark([group.first for group in groups])
+    if number:
+        notes += [_latex(f"{of_ratios(groups)}."), _latex(OTHER_SEEDS)]
+    _write_table(stem, _filled(rows), notes)
+
+
+def _of_mark(runs: Sequence[Measured]) -> list[str]:
+    """Explain the mark of published figures, where there is one."""
+    said = differing(runs)
+    return [f"{OTHER_DATA} Published on other data: {_latex(said)}."] if said else []
 
 
 def _names(runs: Sequence[Measured]) -> list[str]:
@@ -83,7 +109,7 @@ def reference(model: str) -> str:
 
 def _comparison(runs: Sequence[Measured], names: Sequence[str]) -> list[Row]:
     """Return a row for every run; columns that are empty in all are left out."""
-    shown = [m for m in MEASURES if m.headline and m.better] + [BY_KEY["parameters"]]
+    shown = [*COMPARED, BY_KEY["parameters"]]
     rows = [
         {**_described(run, name), **_measured(run, shown)}
         for name, run in zip(names, runs)
@@ -97,18 +123,23 @@ def _filled(rows: Sequence[Row]) -> list[Row]:
     return [{t: cell for t, cell in row.items() if t not in empty} for row in rows]
 
 
-def _grouped(group: Group, ratio: Ratio | None) -> Row:
-    """Return a group of seeds: means, deviations, and its ratio to the first."""
+def _grouped(group: Group, ratio: Ratio | None, number: int | None) -> Row:
+    """Return a group of seeds: means, deviations, and its ratio to the first.
+
+    number: of documents that the ratio's interval comes of.
+    """
     run = group.first
     row = {**_described(run, group_name(group)), "seeds": _plain(len(group.runs))}
-    for measure in (m for m in MEASURES if m.headline and m.better):
+    for measure in COMPARED:
         deviation = group.deviation(measure)
-        text = mean_text(group, measure).replace("±", r"$\pm$")
+        text = _latex(mean_text(group, measure)).replace("±", r"$\pm$")
         row[measure.title] = group.mean(measure), text
         row[f"{measure.title}, deviation"] = deviation, None
+        row[f"{measure.title}, published"] = _published(run, measure)
     low, value, high = (ratio.low, ratio.value, ratio.high) if ratio else [None] * 3
     row["ratio"] = value, f"{value:.3f} [{low:.3f}, {high:.3f}]" if ratio else ""
-    return {**row, "ratio, low": (low, None), "ratio, high": (high, None)}
+    ends = {"ratio, low": (low, None), "ratio, high": (high, None)}
+    return {**row, **ends, "ratio, documents": (number if ratio else None, None)}
 
 
 def _described(run: Measured, name: str) -> Row:
@@ -124,14 +155,17 @@ def _described(run: Measured, name: str) -> Row:
 
 def _measured(run: Measured, measures: Sequence[Measure]) -> Row:
     """Return what was measured, each beside what is published of it."""
-    row, mark = {}, r"$^{\neq}$" if run.other_data else ""
+    row = {}
     for measure in measures:
         text = measure.text(run.evaluation)
         row[measure.title] = measure.value(run.evaluation), _latex(text)
-        found = run.published(measure.key)
-        printed = (float(found.value), found.value + mark) if found else _plain(None)
-        row[f"{measure.title}, published"] = printed
+        row[f"{measure.title}, published"] = _published(run, measure)
     return row
+
+
+def _published(run: Measured, measure: Measure) -> Cell:
+    found, mark = run.published(measure.key), OTHER_DATA if run.other_data else ""
+    return (float(found.value), found.value + mark) if found else _plain(None)
 
 
 def _topics(topics: Sequence[Mapping[str, Any]]) -> list[Row]:
@@ -157,17 +191,20 @@ def _latex(value: Any) -> str:
     return "".join(ESCAPES.get(character, character) for character in text)
 
 
-def _write_table(stem: Path, rows: Sequence[Row]) -> None:
-    """Write rows as stem.csv and stem.tex."""
+def _write_table(stem: Path, rows: Sequence[Row], notes: Sequence[str] = ()) -> None:
+    """Write rows as stem.csv and, with notes of LaTeX below, as stem.tex."""
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     writer.writerows([rows[0], *([value for value, _ in r.values()] for r in rows)])
     write_file(stem.with_name(f"{stem.name}.csv"), lines.getvalue().encode())
-    write_file(stem.with_name(f"{stem.name}.tex"), latex_table(rows).encode())
+    write_file(stem.with_name(f"{stem.name}.tex"), latex_table(rows, notes).encode())
 
 
-def latex_table(rows: Sequence[Row]) -> str:
-    """Return a tabular of rows, for the package booktabs; numbers to the right."""
+def latex_table(rows: Sequence[Row], notes: Sequence[str] = ()) -> str:
+    """Return a tabular of rows, for the package booktabs; numbers to the right.
+
+    notes: of LaTeX, set below it in lines.
+    """
     titles = [title for title, (_, text) in rows[0].items() if text is not None]
     numbers = [any(isinstance(r[t][0], (int, float)) for r in rows) for t in titles]
     body = [[row[title][1] for title in titles] for row in rows]
@@ -181,6 +218,11 @@ def latex_table(rows: Sequence[Row]) -> str:
             r"\midrule",
             *lines[1:],
             r"\bottomrule",
+            *(_note(line, len(titles)) for text in notes for line in wrap(text, NOTE)),
             "\\end{tabular}\n",
         ]
     )
+
+
+def _note(text: str, columns: int) -> str:
+    return rf"\multicolumn{{{columns}}}{{l}}{{\footnotesize {text}}} \\"

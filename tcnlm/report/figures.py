@@ -108,7 +108,8 @@ TOPIC_CURVES = {  # column -> title, unit
 def learning_curves(history: History) -> Figure:
     """Draw perplexity by training step and, for a topic model, how its topics live.
 
-    Where there is no perplexity, topics being all that is learned, it is their loss.
+    Where there is no perplexity, topics being all that is learned, it is their bound
+    or, of a model without one, their loss.
     """
     curves = [name for name in TOPIC_CURVES if name in history]
     figure = Figure(figsize=(9, 6 if curves else 3.2), layout="constrained")
@@ -119,8 +120,10 @@ def learning_curves(history: History) -> Figure:
         _judged_curves(axes, history, "perplexity")
         _logarithmic(axes)
     else:
-        axes_of(axes, "Loss", "training step", "loss per content word")
-        _judged_curves(axes, history, "loss")
+        measure = "bound" if "valid_bound" in history else "loss"
+        unit = f"{measure} per content word"
+        axes_of(axes, measure.capitalize(), "training step", unit)
+        _judged_curves(axes, history, measure)
     for column, name in enumerate(curves):
         title, unit = TOPIC_CURVES[name]
         axes = axes_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -36,8 +36,12 @@ class Published:
     @property
     def source(self) -> str:
         """Where it is printed, and where the paper has it from if not its own."""
-        paper = f"{PAPER}, " if self.table.startswith("Table") else ""
-        return f"{paper}{self.table}" + (f", {self.note}" if self.note else "")
+        return _in_paper(self.table) + (f", {self.note}" if self.note else "")
+
+
+def _in_paper(table: str) -> str:
+    """Return the name of a table with that of its paper."""
+    return f"{PAPER}, {table}" if table.startswith("Table") else table
 
 
 @cache
@@ -88,11 +92,50 @@ def beside(
     corpus: str | None, model: str, settings: Mapping[str, Any], measure: str
 ) -> Published | None:
     """Return the figure for the same corpus, model, size and number of topics."""
-    models = model, f"{model}-{settings.get('cell')}"
     sizes, topics = ("", size(settings)), ("", layered(settings.get("num_topics", "")))
-    for figure in figures():
-        same = (figure.corpus, figure.measure) == (corpus, measure)
-        same = same and figure.model in models
+    for figure in _of_model(corpus, model, settings):
+        same = figure.measure == measure
         if same and figure.size in sizes and figure.topics in topics:
             return figure
     return None
+
+
+def _of_model(
+    corpus: str | None, model: str, settings: Mapping[str, Any]
+) -> list[Published]:
+    models = model, f"{model}-{settings.get('cell')}"
+    return [f for f in figures() if f.corpus == corpus and f.model in models]
+
+
+def own_size(settings: Mapping[str, Any]) -> str:
+    """Return a run's size and number of topics in words."""
+    return _in_words([size(settings)], [layered(settings.get("num_topics", ""))])
+
+
+def sizes(corpus: str, model: str, settings: Mapping[str, Any]) -> str:
+    """Say what sizes of a model have figures on a corpus, by table; "" if none has."""
+    tables: dict[str, list[Published]] = {}
+    for figure in _of_model(corpus, model, settings):
+        tables.setdefault(figure.table, []).append(figure)
+    said: dict[str, list[str]] = {}
+    for table, found in tables.items():
+        said.setdefault(_sizes_of(found), []).append(table)
+    places = (f"{text} ({_in_paper(' and '.join(t))})" for text, t in said.items())
+    return "; ".join(places)
+
+
+def _sizes_of(found: Iterable[Published]) -> str:
+    """Return the sizes of some figures; those with the same topics together."""
+    topics: dict[str, list[str]] = {}
+    for figure in found:
+        topics.setdefault(figure.size, []).append(figure.topics)
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for of_size, numbers in topics.items():
+        alike.setdefault(tuple(dict.fromkeys(numbers)), []).append(of_size)
+    return ", ".join(_in_words(each, numbers) for numbers, each in alike.items())
+
+
+def _in_words(of_size: Iterable[str], topics: Iterable[str]) -> str:
+    size_text, number = " or ".join(of_size), ", ".join(topics)
+    parts = size_text, f"{number} topic{'s' * (number != '1')}" if number else ""
+    return " with ".join(filter(None, parts))

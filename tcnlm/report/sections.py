@@ -19,7 +19,7 @@ from tcnlm.report.documents import document_sections
 from tcnlm.report.figures import History
 from tcnlm.report.hierarchy import hierarchy_section
 from tcnlm.report.markup import image, local, note, table
-from tcnlm.report.published import PAPER, beside, other_data
+from tcnlm.report.published import beside, other_data, own_size, sizes
 from tcnlm.training.progress import stated
 
 
@@ -123,7 +123,18 @@ def _beside(run: Measured) -> str:
         text = f"Published for {corpus} at this size: {'; '.join(figures)}."
         differs = f" Not of the same data: {run.other_data}." if run.other_data else ""
         return note(text + differs)
-    return note(f"{PAPER} has no figure for {corpus} at this size.") if corpus else ""
+    return note(_nothing_beside(run)) if corpus else ""
+
+
+def _nothing_beside(run: Measured) -> str:
+    """Say that nothing is published at a run's size, and at which sizes there is."""
+    corpus, model = (run.evaluation[name] for name in ("corpus", "model"))
+    settings = run.config.get("settings", {})
+    there = sizes(corpus, model, settings)
+    if not there:
+        return f"No figure of {model} is published for {corpus}."
+    own = own_size(settings)
+    return f"No figure of {model} is published for {corpus} at {own}, only at {there}."
 
 
 def _learning(figures: Mapping[str, bytes]) -> str:

@@ -17,13 +17,13 @@ import numpy as np
 
 from preprocessing.checks import OBJECT, SETTINGS, TEXT, check_entries
 from preprocessing.errors import InputError
+from preprocessing.parallel import cores
 from preprocessing.replacing import replacing
 from preprocessing.vocabulary import FILES, Vocabulary
 from tcnlm.data.dataset import Dataset
 from tcnlm.files import write_json, writing
 from tcnlm.models import model_class
 from tcnlm.models.base import Method
-from tcnlm.process import cores
 from tcnlm.seeds import runs_of
 from tcnlm.settings import LARGEST, Settings, from_json
 from tcnlm.training.checkpoints import saved

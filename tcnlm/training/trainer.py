@@ -114,6 +114,9 @@ class Trainer:
         return self.rows.num_batches(size, self.seed, epoch)
 
     def _steps(self) -> int:
+        """Return how many steps all epochs have; 0 where no rate goes by them."""
+        if self.settings.decay == "constant":
+            return 0
         return sum(map(self._epoch_steps, range(self.settings.epochs)))
 
     def _to_evaluation(self) -> None:

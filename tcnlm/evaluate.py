@@ -94,11 +94,14 @@ def _check_outputs(options: argparse.Namespace) -> None:
 
 
 def _write_asked(options: argparse.Namespace, measured: Sequence[Measured]) -> None:
-    """Write what is about all RUNs, and the record of the one."""
+    """Print and write what is about all RUNs, and write the record of the one."""
+    from tcnlm.report.comparison import compared
     from tcnlm.report.exported import export
     from tcnlm.report.page import write_report
     from tcnlm.report.records import write_record
 
+    if len(measured) > 1:
+        print(compared(measured))
     if options.record:
         write_record(options.run[0], measured[0].evaluation, options.record)
     if options.report:

@@ -9,7 +9,7 @@ from test_comparison import made
 from test_evaluate import fake_run
 
 from tcnlm.report import page
-from tcnlm.report.comparison import curves
+from tcnlm.report.comparison import compared, curves
 
 NATS = np.full(20, 20.0)
 HISTORY = {"epoch": np.array([1, 2]), "valid_perplexity": np.array([20.0, 10.0])}
@@ -65,6 +65,19 @@ def test_a_row_has_its_ratio_to_the_first_and_whether_it_is_level():
     assert second == "0.819 [0.819, 0.819]"  # exp(-2 / 10), as of all documents
     assert third.endswith("] level")
     assert "1,000 draws of the 20 documents" in notes
+
+
+def test_lines_have_every_group_with_its_perplexity_and_ratio():
+    title, lstm, tcnlm, tdlm = compared(three_groups()).splitlines()
+    assert title.split("  ")[0] == "run"
+    assert title.endswith("ratio to the first")
+    places = [title.index(name) for name in ("seeds", "perplexity", "ratio")]
+    assert lstm[places[0] :].split() == ["1", "8.00"]
+    assert tcnlm[places[0] :].startswith("2")
+    assert tcnlm[places[1] :].startswith("6.50 ± 0.71")
+    ratio = f"{np.exp(-0.2):.3f}"
+    assert tcnlm[places[2] :] == f"{ratio} [{ratio}, {ratio}]"
+    assert tdlm.endswith(" level")
 
 
 def test_the_best_of_each_column_is_bold():

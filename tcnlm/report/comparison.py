@@ -23,8 +23,10 @@ from tcnlm.report.sections import Measured
 from tcnlm.seeds import is_seed_folder
 
 OTHER_DATA = " ≠"  # marks a published figure
+RATIO = "ratio to the first"
 OTHER_SEEDS = "The interval does not tell how other seeds would come out."
 ALIKE = "same corpus (--corpus), model, size and number of topics"
+IN_LINES = ("run", "seeds", "perplexity", RATIO)
 COMPARED = [measure for measure in MEASURES if measure.headline and measure.better]
 
 
@@ -83,6 +85,15 @@ def comparison(runs: Sequence[Measured]) -> str:
     return "".join([*parts, *_curves(runs), bleu])
 
 
+def compared(runs: Sequence[Measured]) -> str:
+    """Return the perplexities of several runs and their ratios as lines of text."""
+    chosen = [c for c in columns(groups_of(runs)) if c.title in IN_LINES]
+    rows = list(zip(*((c.title, *c.cells) for c in chosen)))
+    widths = [max(map(len, cells)) for cells in zip(*rows)]
+    padded = ([cell.ljust(n) for cell, n in zip(row, widths)] for row in rows)
+    return "\n".join("  ".join(row).rstrip() for row in padded)
+
+
 def columns(groups: Sequence[Group]) -> list[Column]:
     """Return the columns that say something of any group; the first names it."""
     seeds = [str(len(group.runs)) for group in groups]
@@ -107,7 +118,7 @@ def _measured(groups: Sequence[Group], measure: Measure) -> Iterator[Column]:
     yield Column(measure.title, [Best(t) if is_best else t for t, is_best in marked])
     yield Column("published", [_published(group.first, measure) for group in groups])
     if measure.key == "perplexity":
-        yield Column("ratio to the first", list(map(_against, ratios(groups))))
+        yield Column(RATIO, list(map(_against, ratios(groups))))
 
 
 def _published(run: Measured, measure: Measure) -> str:

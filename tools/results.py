@@ -37,11 +37,12 @@ from tools.tables import RESULTS, TABLES, named  # noqa: E402
 PLACE = re.compile(r"(<!-- table (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 PAGES = (ROOT / "README.md", *sorted(RESULTS.glob("*.md")))
 DRAWN = (
-    "imdb-lstm",
-    "imdb-tcnlm",
-    "imdb-held/tcnlm-held",
-    "imdb-controls/tcnlm-one-topic",
-    "imdb-controls/lstm-multiplied-out",
+    "imdb-decay/lstm",
+    "imdb-decay/lstm-multiplied-out",
+    "imdb-decay/tcnlm",
+    "imdb-decay/topic-lstm",
+    "imdb-decay/lstm-multiplied-out-8-epochs",
+    "imdb-decay/tcnlm-8-epochs",
 )
 PARTS = (
     "imdb-lstm",
@@ -66,7 +67,10 @@ def draw_curves(chosen: list[tuple[str, dict]], path: Path) -> None:
     """Draw the validation perplexity of runs by epoch."""
     columns = ("epoch", "valid_perplexity")
     histories = [
-        (title, {name: [row[name] for row in record["history"]] for name in columns})
+        (
+            title.replace("`", ""),
+            {name: [row[name] for row in record["history"]] for name in columns},
+        )
         for title, record in chosen
     ]
     save(compared_curves(histories), path)

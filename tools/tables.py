@@ -20,6 +20,8 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-decay/lstm": "LSTM, falling rate",
     "imdb-decay/tcnlm": "TCNLM from vectors, falling",
     "imdb-decay/lstm-multiplied-out": "LSTM with TCNLM's start and half rate, falling",
+    "imdb-decay/lstm-multiplied-out-8-epochs": "LSTM with TCNLM's start, eight epochs",
+    "imdb-decay/tcnlm-8-epochs": "TCNLM from vectors, eight epochs",
     "imdb-decay/topic-lstm": "its topics beside that LSTM's output (`topic_lstm`)",
     "imdb-fifth-decay/lstm": "LSTM, rate .002",
     "imdb-fifth-decay/lstm-4e-3": "LSTM, .004",

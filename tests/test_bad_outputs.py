@@ -29,7 +29,7 @@ def place(tmp_path, monkeypatch):
     for name in ("file", "topics.txt", "text.txt"):
         (place / name).write_text("ship sea\n")
     monkeypatch.chdir(place)
-    monkeypatch.setattr(coherence.os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(coherence, "cores", lambda: 1)
     return place
 
 

@@ -43,7 +43,7 @@ def place(tmp_path, monkeypatch):
     (tmp_path / "topics.txt").write_text("\n".join(TOPICS) + "\n")
     (tmp_path / "reference.txt").write_text("\n".join(DOCUMENTS) + "\n")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(command.os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(command, "cores", lambda: 1)
     return tmp_path
 
 

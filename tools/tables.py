@@ -28,6 +28,8 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-fifth-decay/lstm-1e-3": "LSTM, .001",
     "imdb-fifth-decay/lstm-5e-4": "LSTM, .0005",
     "imdb-fifth-decay/lstm-multiplied-out": "LSTM, TCNLM's start and half of the rate",
+    "imdb-fifth-decay/lstm-multiplied-out-quarter": "the same, a quarter of the rate",
+    "imdb-fifth-decay/lstm-multiplied-out-whole": "the same, the whole rate",
     "imdb-fifth-decay/lda-lstm-multiplied-out": "the same, TCNLM's start, half rate",
     "imdb-fifth-decay/topic-lstm": "TCNLM's topics beside the output (`topic_lstm`)",
     "imdb-fifth-decay/bag-lstm": "LSTM fed a learned bag (`bag_lstm`)",

@@ -18,6 +18,7 @@ from tcnlm.report.published import corpora, other_data
 from tcnlm.seeds import runs_of
 
 if TYPE_CHECKING:
+    from tcnlm.coherence.reference import Reference
     from tcnlm.report.sections import Measured
 
 CHOSEN = ("corpus", "context", "features", "split", "samples", "batch_size")
@@ -27,14 +28,7 @@ CHOSEN += ("beginning",)
 def main(options: argparse.Namespace, command: str) -> None:
     """Evaluate as the options say, write into every RUN and print a summary."""
     # Here, or each process that tokenizes the reference would load TensorFlow too.
-    from tcnlm.evaluation.evaluate import (
-        ASKED,
-        Reference,
-        evaluate_run,
-        kept_as,
-        scored_words,
-        summary,
-    )
+    from tcnlm.evaluation.evaluate import ASKED, evaluate_run, kept_as, summary
 
     keep_memory()
     options.run = [run for path in options.run for run in runs_of(path)]
@@ -47,11 +41,7 @@ def main(options: argparse.Namespace, command: str) -> None:
     _check_outputs(options)
     _check_asked(options)
     _check_corpus(options)
-    files = tuple(options.reference)
-    reference = Reference(files, options.field, cores(), options.counts)
-    if len(options.run) > 1:
-        _check_data(options)
-        reference = reference.counted_for(scored_words(options.run))
+    reference = _reference(options)
     chosen = {name: getattr(options, name) for name in CHOSEN}
     chosen["ask"] = [name for name in ASKED if getattr(options, name)]
     measured = []
@@ -63,6 +53,18 @@ def main(options: argparse.Namespace, command: str) -> None:
         file, page, _ = kept_as(run, options.split)
         print(f"written to {file} and {page}")
     _write_asked(options, measured)
+
+
+def _reference(options: argparse.Namespace) -> Reference:
+    """Return what coherence is counted on; for several RUNs it is counted at once."""
+    from tcnlm.evaluation.evaluate import Reference, scored_words
+
+    files = tuple(options.reference)
+    reference = Reference(files, options.field, cores(), options.counts)
+    if len(options.run) == 1:
+        return reference
+    _check_data(options)
+    return reference.counted_for(scored_words(options.run))
 
 
 def _first(baseline: Path, paths: Sequence[Path]) -> list[Path]:

@@ -18,9 +18,9 @@ from preprocessing.sources import (
     Fields,
     Format,
     grouped,
-    is_table,
     read_aclimdb,
     read_plain,
+    refuse_table,
 )
 
 NAMES = ("lee", "aclimdb", *FORMATS)
@@ -91,17 +91,9 @@ def file_corpus(
 
 
 def refuse_tables(name: str, paths: Iterable[Path]) -> None:
-    """InputError for the first table among files in the format `name`, if it is text.
-
-    Its rows would be taken for documents line by line, the names of its columns too.
-    """
-    table = next(filter(is_table, paths), None)
-    if name == "text" and table:
-        raise InputError(
-            f"{table}: a table, and of --format text every line is a document; write "
-            'JSON Lines, with pandas df.to_json("x.jsonl", orient="records", '
-            "lines=True), and give --format jsonl --field COLUMN"
-        )
+    """InputError for the first table among files in the format `name` of plain text."""
+    for path in paths if name == "text" else ():
+        refuse_table(path, "--format jsonl --field COLUMN")
 
 
 def _refuse_pipe(path: Path) -> None:

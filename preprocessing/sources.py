@@ -75,10 +75,19 @@ def read_jsonl(path: Path, fields: Fields) -> Iterator[Document]:
             yield _json_document(line, fields, f"{path}:{number}")
 
 
-def is_table(path: Path) -> bool:
-    """Whether a file, compressed or not, is a table by its name."""
+def refuse_table(path: Path, options: str) -> None:
+    """InputError if a file of plain text, compressed or not, is a table by its name.
+
+    Its rows would be taken for documents line by line, the names of its columns too.
+    options: those that read the same as JSON Lines.
+    """
     plain = path.with_suffix("") if path.suffix in _OPENERS else path
-    return plain.suffix.lower() in _TABLES
+    if plain.suffix.lower() in _TABLES:
+        raise InputError(
+            f"{path}: a table, and of plain text every line is a document; write JSON "
+            'Lines, with pandas df.to_json("x.jsonl", orient="records", lines=True), '
+            f"and give {options}"
+        )
 
 
 def read_aclimdb(path: Path, part: str) -> Iterator[Document]:

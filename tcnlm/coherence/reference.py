@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from preprocessing.errors import InputError
 from preprocessing.progress_bar import progress_bar
 from preprocessing.reference_text import read_reference, reference_texts
+from preprocessing.sources import refuse_table
 from tcnlm.coherence import WINDOW, WindowCounts, count_windows, load_counts
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ class Reference:
         for path in (*self.files, *filter(None, [self.counts])):
             if not path.is_file():
                 raise InputError(f"{path}: no such reference file")
+        for path in self.files:
+            refuse_table(path, "--field COLUMN")
 
     def window_counts(
         self, words: Iterable[str], window: int = WINDOW, dataset: Any = None

@@ -10,6 +10,7 @@ from tensorflow.python.framework import op_callbacks
 from tiny import WORDS, make_model, make_run
 
 from benchmarks import (
+    beginning,
     bench,
     busy,
     documents,
@@ -218,6 +219,40 @@ def test_rates_of_several_runs_are_written_the_highest_first(
     assert sorted(names) == ["lclm", "lstm"]  # LDA takes no steps
     assert int(values[0]) >= int(values[1]) > 0
     assert capsys.readouterr().out == file.read_text()
+
+
+# --- Beginning -----------------------------------------------------------------------
+
+
+def test_programs_of_two_checkouts_are_set_beside_one_another(
+    tmp_path, monkeypatch, capsys
+):
+    burn = "import time\nwhile time.process_time() < {}: pass\n"
+    for checkout, seconds in (("slow", 0.5), ("quick", 0.25)):
+        (tmp_path / checkout).mkdir()
+        for name in ("train.py", "evaluate.py", "generate.py"):
+            (tmp_path / checkout / name).write_text(burn.format(seconds))
+    monkeypatch.setattr(beginning, "LEE", ["-c", "pass"])
+    folders = [str(tmp_path / name) for name in ("slow", "quick")]
+    monkeypatch.setattr("sys.argv", ["beginning", *folders, "--rounds", "1"])
+    beginning.main()
+    title, *lines = capsys.readouterr().out.splitlines()
+    assert title.split()[-3:] == [*folders, "ratio"]
+    assert [line.split()[0] for line in lines] == [
+        "train.py",
+        "evaluate.py",
+        "generate.py",
+    ]
+    assert all(0.25 < float(line.split()[-1]) < 0.95 for line in lines)
+
+
+def test_a_program_that_fails_ends_the_measurement_with_its_words(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "train.py").write_text("raise SystemExit('no such thing')")
+    monkeypatch.setattr(beginning, "LEE", ["-c", "pass"])
+    with pytest.raises(SystemExit, match="no such thing"):
+        beginning.measure([tmp_path], tmp_path, range(1))
 
 
 # --- A GPU ---------------------------------------------------------------------------

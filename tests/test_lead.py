@@ -8,33 +8,26 @@ import pytest
 from tools import lead, tables
 
 
-def run(values, epochs=20):
-    """Return a record of validation perplexities by epoch, those in training equal."""
+def run(training, validation):
+    """Return a record of perplexities by epoch."""
+    rows = enumerate(zip(training, validation), 1)
     history = [
-        {"epoch": float(i), "train_perplexity": v, "valid_perplexity": v}
-        for i, v in enumerate(values, 1)
+        {"epoch": float(i), "train_perplexity": t, "valid_perplexity": v}
+        for i, (t, v) in rows
     ]
-    training = {"epochs": epochs, "patience": 2}
-    return {"run": {"training": training}, "history": history}
+    return {"history": history}
 
 
-@pytest.mark.parametrize(
-    ("ours", "said"),
-    [
-        (run([9.0, 8.0, 7.0, 6.0]), ""),
-        (run([9.0, 8.0]), ", stopped by hand at epoch 2"),
-        (run([9.0, 8.0], epochs=2), ", stopped at epoch 2"),
-        (run([8.0, 9.0, 8.5]), ", stopped at epoch 3"),
-    ],
-)
-def test_a_line_that_ends_early_says_where_and_whether_by_hand(
-    ours, said, tmp_path, monkeypatch
-):
+def test_the_lead_by_epoch_is_in_percent_of_the_first_run(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "RESULTS", tmp_path)
-    for name, record in {"base": run([10.0] * 4), "ours": ours}.items():
+    base, ours = run([20.0, 10.0], [40.0, 20.0]), run([19.0, 10.0], [42.0, 15.0])
+    for name, record in {"base": base, "ours": ours}.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(record))
-    (legend,) = lead.lead_by_epoch("base", ["ours"]).legends
-    assert [text.get_text() for text in legend.get_texts()] == [f"ours{said}"]
+    figure = lead.lead_by_epoch("base", ["ours"])
+    drawn = [axes.lines[0].get_ydata() for axes in figure.axes]
+    assert drawn == [pytest.approx([5, 0]), pytest.approx([-5, 25])]
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["ours"]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from tcnlm.report.figures import BLUE, GREY, INK, RED, axes_of
 from tools.tables import RESULTS, epochs, record_of, title_of
 
-COLOURS = (GREY, RED, BLUE, "#4d8b57")
+COLOURS = (GREY, BLUE, RED)
 
 
 def lead_by_epoch(base: str, files: Sequence[str]) -> Figure:
@@ -25,27 +25,12 @@ def lead_by_epoch(base: str, files: Sequence[str]) -> Figure:
         for file, colour in zip(files, COLOURS):
             ours = _by_epoch(file, split)
             lead = [100 * (1 - ours[e] / theirs[e]) for e in ours]
-            label = _label(file, max(ours), max(theirs))
-            axes.plot(list(ours), lead, "o-", ms=3, color=colour, label=label)
+            axes.plot(list(ours), lead, "o-", ms=3, color=colour, label=title_of(file))
         axes.axhline(0, color=GREY, lw=0.8)
     lines = axes.get_legend_handles_labels()
     below = {"loc": "outside lower center", "ncols": 2, "frameon": False}
     figure.legend(*lines, fontsize=8, labelcolor=INK, **below)
     return figure
-
-
-def _label(file: str, end: int, last: int) -> str:
-    """Return what a run is called, and where it stopped if before the first."""
-    stopped = f", stopped{_by_hand(file)} at epoch {end}" if end < last else ""
-    return title_of(file) + stopped
-
-
-def _by_hand(file: str) -> str:
-    """Say so of a run that had epochs left and had not lost patience."""
-    given, values = record_of(file)["run"]["training"], _by_epoch(file, "valid")
-    since = max(values) - min(values, key=values.get)
-    left = max(values) < given["epochs"] and since < given["patience"]
-    return " by hand" if left else ""
 
 
 def _by_epoch(file: str, split: str) -> dict[int, float]:

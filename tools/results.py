@@ -37,18 +37,9 @@ from tools.tables import RESULTS, TABLES, named  # noqa: E402
 PLACE = re.compile(r"(<!-- table (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 PAGES = (ROOT / "README.md", *sorted(RESULTS.glob("*.md")))
 DRAWN = (
-    "imdb-decay/lstm",
-    "imdb-decay/lstm-multiplied-out",
-    "imdb-decay/tcnlm",
-    "imdb-decay/topic-lstm",
+    "imdb-decay/lstm-8-epochs",
     "imdb-decay/lstm-multiplied-out-8-epochs",
     "imdb-decay/tcnlm-8-epochs",
-)
-PARTS = (
-    "imdb-lstm",
-    "imdb-controls/lstm-multiplied-out",
-    "imdb-controls/tcnlm-one-topic",
-    "imdb-tcnlm",
 )
 CURVES = RESULTS / "imdb" / "curves.png"
 
@@ -79,7 +70,7 @@ def draw_curves(chosen: list[tuple[str, dict]], path: Path) -> None:
 def main() -> None:
     """Write the pages anew, each whole or not at all, and draw the curves."""
     draw_curves(named(DRAWN), CURVES)
-    base, *others = PARTS
+    base, *others = DRAWN
     save(lead_by_epoch(base, others), CURVES.with_name("lead.png"))
     save(gains_by_class(GAINS), CURVES.with_name("gains.png"))
     for page in PAGES:

@@ -58,10 +58,7 @@ def draw_curves(chosen: list[tuple[str, dict]], path: Path) -> None:
     """Draw the validation perplexity of runs by epoch."""
     columns = ("epoch", "valid_perplexity")
     histories = [
-        (
-            title.replace("`", ""),
-            {name: [row[name] for row in record["history"]] for name in columns},
-        )
+        (title, {name: [row[name] for row in record["history"]] for name in columns})
         for title, record in chosen
     ]
     save(compared_curves(histories), path)

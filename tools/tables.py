@@ -12,11 +12,6 @@ RESULTS = Path(__file__).parents[1] / "results"
 MISSING = "–"
 BASELINE = "lstm"
 TITLES = {  # of results/FILE.json, where the file's name would not do
-    "imdb-lstm": "LSTM, constant rate",
-    "imdb-controls/lstm-multiplied-out": "LSTM, TCNLM's start and half rate, constant",
-    "imdb-controls/tcnlm-one-topic": "TCNLM with one topic, constant rate",
-    "imdb-tcnlm": "TCNLM, constant rate",
-    "imdb-held/tcnlm-held": "TCNLM, spread of μ held, constant rate",
     "imdb-decay/lstm": "LSTM",
     "imdb-decay/lstm-8-epochs": "LSTM",
     "imdb-decay/tcnlm": "TCNLM from vectors",
@@ -26,11 +21,7 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-decay/topic-lstm": "its topics beside that LSTM's output (`topic_lstm`)",
     "imdb-fifth-decay/lstm": "LSTM, rate .002",
     "imdb-fifth-decay/lstm-4e-3": "LSTM, .004",
-    "imdb-fifth-decay/lstm-1e-3": "LSTM, .001",
-    "imdb-fifth-decay/lstm-5e-4": "LSTM, .0005",
     "imdb-fifth-decay/lstm-multiplied-out": "LSTM, TCNLM's start and half of the rate",
-    "imdb-fifth-decay/lstm-multiplied-out-quarter": "the same, a quarter of the rate",
-    "imdb-fifth-decay/lstm-multiplied-out-whole": "the same, the whole rate",
     "imdb-fifth-decay/lda-lstm-multiplied-out": "the same, TCNLM's start, half rate",
     "imdb-fifth-decay/topic-lstm": "TCNLM's topics beside the output (`topic_lstm`)",
     "imdb-fifth-decay/bag-lstm": "LSTM fed a learned bag (`bag_lstm`)",
@@ -61,9 +52,6 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-fifth-decay/rgbn-chain-others": "rGBN-RNN, trained with `others`",
     "imdb-fifth-decay/rgbn-chain-2": "rGBN-RNN, two layers",
     "imdb-fifth-decay/rgbn-chain-2-seed-2": "the same, seed 2",
-    "imdb-tenth-600/lstm-2e-3": "LSTM, rate .002",
-    "imdb-tenth-600/lstm-multiplied-out-2e-3": "LSTM, TCNLM's start and half rate",
-    "imdb-tenth-600/tcnlm-2e-3": "TCNLM, factors at half of the rate",
     "imdb-600/lstm": "LSTM, rate .004",
     "imdb-600/lstm-dropout-2e-1": "the same, dropout of .2",
     "imdb-600/lstm-multiplied-out": "LSTM, TCNLM's start and half rate, .004",

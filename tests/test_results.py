@@ -308,10 +308,11 @@ def test_a_table_of_seeds_has_means_deviations_and_ratios_to_the_same_seed(
 
     def kept(name, model, test, worth=None):
         row = {"epoch": 1.0, "train_perplexity": 50.0, "valid_perplexity": 2 * test}
+        last = {"epoch": 2.0, "train_perplexity": test / 2, "valid_perplexity": 999.0}
         found = {"perplexity": test, "parameters": 1234, "npmi": worth and 0.05}
         found["topic_worth"] = worth and {"own": test, "mean": worth}
         run = {"model": model, "settings": {"num_topics": 3} if worth else {}}
-        content = {"run": run, "history": [row], "evaluation": found}
+        content = {"run": run, "history": [row, last], "evaluation": found}
         (tmp_path / f"{name}.json").write_text(json.dumps(content))
 
     kept("plain", "lstm", 100.0)
@@ -331,9 +332,11 @@ def test_a_table_of_seeds_has_means_deviations_and_ratios_to_the_same_seed(
         "| ours | 0.887 | 0.899 | 0.106 | 0.050 ± 0.000 |",
     ]
     [row] = over_seeds.leads_table(["plain", "ours"]).split("\n")[2:]
-    assert (
-        row == "| ours | plain | 2 | 0.00 ± 0.00 % | 15.00 ± 7.07 % | 15.00 ± 7.07 % |"
-    )
+    lead = "15.00 ± 7.07 %"  # in training that of the last epoch, not of the best
+    assert row == f"| ours | plain | 2 | {lead} | {lead} | {lead} |"
+    kept("ours-seed-3", "tcnlm", 1.0, worth=97.0)
+    rows = over_seeds.seeds_table(["plain", "ours"], ["seeds", "ratio"]).split("\n")
+    assert rows[-1] == "| ours | 3 | 0.850 ± 0.071 |"
 
 
 def test_a_table_of_errors_counts_topics_if_any_and_takes_the_first_run_s_bags():

@@ -1,5 +1,7 @@
 """LDA: the E-step by loops and by gensim, the fit, and topics that are all there is."""
 
+import sys
+
 import numpy as np
 import oracle
 import pytest
@@ -16,6 +18,7 @@ from tcnlm.evaluation.topics import top_words
 from tcnlm.generation.requests import requested_topics
 from tcnlm.generation.saved_model import export
 from tcnlm.models.lda import LDA, Config, LatentDirichletAllocation
+from tcnlm.models.lda_fits import TOMOTOPY
 from tcnlm.training.settings import Training
 from tcnlm.training.trainer import Trainer
 
@@ -98,6 +101,34 @@ def test_the_fit_finds_the_themes_of_the_toy_corpus(toy_data):
     again, _ = make_model(toy_data, passes=20, chunk_size=16)
     again.prepare(dataset)
     assert_close(again.topics(), model.topics().numpy())
+
+
+def test_the_gibbs_fit_finds_the_themes_and_its_counts_are_those_of_the_words(toy_data):
+    pytest.importorskip("tomotopy")
+    model, dataset = make_model(toy_data, fit="gibbs", sweeps=100)
+    model.prepare(dataset)
+    found = {frozenset(words) for words in top_words(model, 8)}
+    assert found == {frozenset(theme) for theme in toy.THEMES}
+    weights = model.lda.topic_weights.numpy()
+    counts = weights - model.config.eta
+    np.testing.assert_allclose(counts, counts.round(), atol=1e-3)
+    split, size = dataset.split("train"), len(model.vocabulary.topic_words)
+    words = np.concatenate([split.content(d) for d in range(split.num_documents)])
+    expected = np.bincount(words, minlength=size)
+    np.testing.assert_allclose(counts.sum(axis=0), expected, atol=1e-3)
+    again, _ = make_model(toy_data, fit="gibbs", sweeps=100)
+    again.prepare(dataset)
+    assert_close(again.lda.topic_weights, weights)
+
+
+def test_without_tomotopy_the_gibbs_fit_says_what_to_install(toy_data, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tomotopy", None)
+    model, dataset = make_model(toy_data, fit="gibbs")
+    wanted = f"fit=gibbs: needs tomotopy, .*; pip install {TOMOTOPY}"
+    with pytest.raises(InputError, match=wanted):
+        model.prepare(dataset)
+    for file in "pyproject.toml", "requirements-optional.txt":
+        assert TOMOTOPY in (toy.ROOT / file).read_text()
 
 
 def test_a_run_is_a_fit_a_validation_and_the_weights(toy_data, tmp_path):

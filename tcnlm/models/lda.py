@@ -1,6 +1,6 @@
 """Latent Dirichlet allocation (Blei et al. 2003): topics, and no sentences.
 
-Fitted by gensim, inferred in TensorFlow.
+Fitted by gensim or tomotopy, inferred in TensorFlow.
 
     t ~ Dir(alpha), z_n ~ Discrete(t), w_n ~ Discrete(beta_(z_n)), beta_k ~ Dir(eta)
 
@@ -10,18 +10,16 @@ q(beta_k) = Dir(lambda_k) of Hoffman et al. (2010).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
-from preprocessing.progress_bar import progress_bar
 from preprocessing.vocabulary import Vocabulary
-from tcnlm.data.dataset import Dataset, Split
+from tcnlm.data.dataset import Dataset
 from tcnlm.layers.distributions import dirichlet_kl, dirichlet_log_mean
 from tcnlm.models.base import Terms, TopicModel, TopicsAlone
+from tcnlm.models.lda_fits import FITS
 from tcnlm.settings import Settings, setting
 
 TINY = 1e-10  # floor of a word's probability; gensim's is float32's epsilon
@@ -36,8 +34,14 @@ class Config(Settings):
         0.1, "of the prior on t; said to be Lau et al. 2017's, not verified", above=0
     )
     eta: float = setting(0.01, "of the prior on a topic; likewise", above=0)
-    passes: int = setting(10, "passes of the fit over the training documents", least=1)
-    chunk_size: int = setting(256, "documents in an update of the fit", least=1)
+    fit: str = setting(
+        "variational",
+        "variational (gensim's) or gibbs (tomotopy's; that of the published figures)",
+        choices=tuple(FITS),
+    )
+    passes: int = setting(10, "of the variational fit over the documents", least=1)
+    chunk_size: int = setting(256, "documents in an update of that fit", least=1)
+    sweeps: int = setting(1000, "of Gibbs sampling over all words", least=1)
     iterations: int = setting(50, "of the E-step; gensim's default", least=1)
 
 
@@ -58,6 +62,7 @@ class DirichletTopics(TopicModel):
         """Fit the topics to the bags of the whole training documents."""
         super().prepare(dataset)
         words, split = self.vocabulary.topic_words, dataset.split("train")
+        fit = FITS[self.config.fit]
         fitted = fit(split, words, self.config, self.initial_seed)
         self.lda.topic_weights.assign(fitted)
 
@@ -76,15 +81,16 @@ class DirichletTopics(TopicModel):
 
 
 class LDA(DirichletTopics, TopicsAlone):
-    """LDA by online variational Bayes (Hoffman et al. 2010); see `fit`.
+    """LDA, fitted by variational Bayes or Gibbs sampling; see `lda_fits`.
 
     All its learning is the fit before training: nothing is left for the optimizer, and
     the objective only tells how well it predicts.
 
-    Assumed: a variational fit, where the published figures come from Gibbs sampling.
+    Assumed: a variational fit, where the published figures come from Gibbs sampling
+    (`fit=gibbs`); after either, the variational E-step for what was not fitted.
     """
 
-    takes_parts = False  # it is fitted whole, by gensim in one process
+    takes_parts = False  # it is fitted whole, in one process
     Config = Config
     TINY = {"num_topics": 3, "passes": 2}
 
@@ -187,41 +193,3 @@ def _distinct(bow: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     most = tf.reduce_max(tf.math.count_nonzero(bow, axis=1, dtype=tf.int32))
     counts, ids = tf.math.top_k(bow, most)
     return ids, counts
-
-
-class Bags:
-    """The documents of a split, again and again, as gensim's (id, count) pairs."""
-
-    def __init__(self, split: Split):
-        self.split = split
-
-    def __len__(self) -> int:
-        return self.split.num_documents
-
-    def __iter__(self) -> Iterator[list[tuple[int, int]]]:
-        for row in progress_bar(range(len(self)), "LDA, a pass", leave=False):
-            ids, counts = np.unique(self.split.content(row), return_counts=True)
-            yield list(zip(ids.tolist(), counts.tolist()))
-
-
-def fit(split: Split, topic_words: list[str], config: Config, seed: int) -> np.ndarray:
-    """Return lambda [K, D] of gensim's online variational Bayes on a split's documents.
-
-    config: num_topics, alpha, eta, passes, chunk_size and iterations.
-    """
-    # Here, or whoever loads any model would wait seconds for gensim.
-    from gensim.models import LdaModel
-
-    fitted = LdaModel(
-        Bags(split),
-        num_topics=config.num_topics,
-        id2word=dict(enumerate(topic_words)),
-        alpha=config.alpha,
-        eta=config.eta,
-        passes=config.passes,
-        chunksize=config.chunk_size,
-        iterations=config.iterations,
-        eval_every=None,
-        random_state=seed,
-    )
-    return fitted.state.get_lambda()

@@ -66,6 +66,7 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-50/neural-topics-vectors": "the same from vectors, pushed apart",
     "imdb-50/neural-topics-vectors-256": "the same, four epochs of batches of 256",
     "imdb-50/lda": "LDA (gensim)",
+    "imdb-50/lda-gibbs": "LDA, `fit=gibbs`",
     "imdb-sentiment/topic-gru": "TopicRNN, GRU, the whole KL, 4,578 words",
     "imdb-sentiment/neural-topics-5000": "TCNLM's topic model alone",
     "imdb-sentiment/tcnlm-5000": "TCNLM, trained jointly",

@@ -121,12 +121,14 @@ def test_the_gibbs_fit_finds_the_themes_and_its_counts_are_those_of_the_words(to
     assert_close(again.lda.topic_weights, weights)
 
 
-def test_without_tomotopy_the_gibbs_fit_says_what_to_install(toy_data, monkeypatch):
+def test_without_tomotopy_the_gibbs_fit_is_refused_before_anything_is_written(
+    toy_data, monkeypatch
+):
     monkeypatch.setitem(sys.modules, "tomotopy", None)
-    model, dataset = make_model(toy_data, fit="gibbs")
+    model, _ = make_model(toy_data, fit="gibbs")
     wanted = f"fit=gibbs: needs tomotopy, .*; pip install {TOMOTOPY}"
     with pytest.raises(InputError, match=wanted):
-        model.prepare(dataset)
+        model.check()
     for file in "pyproject.toml", "requirements-optional.txt":
         assert TOMOTOPY in (toy.ROOT / file).read_text()
 

@@ -19,7 +19,7 @@ from preprocessing.vocabulary import Vocabulary
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.distributions import dirichlet_kl, dirichlet_log_mean
 from tcnlm.models.base import Terms, TopicModel, TopicsAlone
-from tcnlm.models.lda_fits import FITS
+from tcnlm.models.lda_fits import FITS, tomotopy
 from tcnlm.settings import Settings, setting
 
 TINY = 1e-10  # floor of a word's probability; gensim's is float32's epsilon
@@ -57,6 +57,12 @@ class DirichletTopics(TopicModel):
         return LatentDirichletAllocation(
             config.num_topics, size, config.alpha, config.iterations, name="lda"
         )
+
+    def check(self) -> None:
+        """Refuse a fit whose package is not installed."""
+        super().check()
+        if self.config.fit == "gibbs":
+            tomotopy()
 
     def prepare(self, dataset: Dataset) -> None:
         """Fit the topics to the bags of the whole training documents."""

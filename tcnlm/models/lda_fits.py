@@ -64,7 +64,7 @@ def gibbs(
     lambda_kw is eta and the words w that the last sweep left in topic k: what that
     draw of all z makes of the prior. The counts of one draw, not a mean of several.
     """
-    model = _tomotopy().LDAModel(
+    model = tomotopy().LDAModel(
         k=config.num_topics, alpha=config.alpha, eta=config.eta, seed=seed
     )
     model.optim_interval = 0  # or alpha would not stay what the E-step takes
@@ -80,7 +80,8 @@ def gibbs(
     return weights
 
 
-def _tomotopy() -> Any:
+def tomotopy() -> Any:
+    """Return the package; InputError, naming the setting, where there is none."""
     try:
         import tomotopy
     except ImportError:

@@ -26,7 +26,7 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-fifth-decay/topic-lstm": "TCNLM's topics beside the output (`topic_lstm`)",
     "imdb-fifth-decay/bag-lstm": "LSTM fed a learned bag (`bag_lstm`)",
     "imdb-fifth-decay/lstm-carried": "LSTM, state carried",
-    "imdb-fifth-decay/lstm-carried-multiplied-out": "the same, TCNLM's start",
+    "imdb-fifth-decay/lstm-carried-multiplied-out": "carried, TCNLM's start, half rate",
     "imdb-fifth-decay/tcnlm-half": "TCNLM, factors at half of the rate",
     "imdb-fifth-decay/tcnlm-vectors": "the same, topics from vectors, pushed apart",
     "imdb-fifth-decay/tcnlm-frozen": "the same, topics of the head start",

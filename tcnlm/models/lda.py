@@ -68,8 +68,7 @@ class DirichletTopics(TopicModel):
         """Fit the topics to the bags of the whole training documents."""
         super().prepare(dataset)
         words, split = self.vocabulary.topic_words, dataset.split("train")
-        fit = FITS[self.config.fit]
-        fitted = fit(split, words, self.config, self.initial_seed)
+        fitted = FITS[self.config.fit](split, words, self.config, self.initial_seed)
         self.lda.topic_weights.assign(fitted)
 
     def parameters(self) -> list[tf.Variable]:

@@ -81,6 +81,7 @@ def test_every_file_of_models_is_registered():
         "__init__",
         "base",
         "guided",
+        "lda_fits",
         "recurrent",
     }
     assert files == {entry.split(":")[0].split(".")[-1] for entry in MODELS.values()}

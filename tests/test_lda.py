@@ -1,6 +1,7 @@
 """LDA: the E-step by loops and by gensim, the fit, and topics that are all there is."""
 
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import oracle
@@ -17,6 +18,7 @@ from tcnlm.evaluation.evaluate import evaluate
 from tcnlm.evaluation.topics import top_words
 from tcnlm.generation.requests import requested_topics
 from tcnlm.generation.saved_model import export
+from tcnlm.models import lda_fits
 from tcnlm.models.lda import LDA, Config, LatentDirichletAllocation
 from tcnlm.models.lda_fits import TOMOTOPY
 from tcnlm.training.settings import Training
@@ -119,6 +121,19 @@ def test_the_gibbs_fit_finds_the_themes_and_its_counts_are_those_of_the_words(to
     again, _ = make_model(toy_data, fit="gibbs", sweeps=100)
     again.prepare(dataset)
     assert_close(again.lda.topic_weights, weights)
+
+
+def test_the_gibbs_fit_leaves_alpha_as_it_is_set(toy_data, monkeypatch):
+    package, made = pytest.importorskip("tomotopy"), []
+
+    def make(**settings):
+        made.append(package.LDAModel(**settings))
+        return made[-1]
+
+    monkeypatch.setattr(lda_fits, "tomotopy", lambda: SimpleNamespace(LDAModel=make))
+    model, dataset = make_model(toy_data, fit="gibbs", sweeps=100, alpha=ALPHA)
+    model.prepare(dataset)
+    np.testing.assert_allclose(made[0].alpha, np.full(model.config.num_topics, ALPHA))
 
 
 def test_without_tomotopy_the_gibbs_fit_is_refused_before_anything_is_written(

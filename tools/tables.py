@@ -30,7 +30,7 @@ TITLES = {  # of results/FILE.json, where the file's name would not do
     "imdb-fifth-decay/tcnlm-half": "TCNLM, factors at half of the rate",
     "imdb-fifth-decay/tcnlm-vectors": "the same, topics from vectors, pushed apart",
     "imdb-fifth-decay/tcnlm-frozen": "the same, topics of the head start",
-    "imdb-fifth-decay/tcnlm-language-mean": "the same, the language model's topics not drawn",
+    "imdb-fifth-decay/tcnlm-language-mean": "the same, the LSTM's topics not drawn",
     "imdb-fifth-decay/tcnlm-preceding": "the same, seeing only the sentences before",
     "imdb-fifth-decay/tcnlm-whole": "TCNLM, factors at the whole rate",
     "imdb-fifth-decay/tcnlm-one-topic": "TCNLM with one topic, factors at half",

@@ -1,6 +1,6 @@
 """Write sentences with the model of a RUN: from topics, a document, or a beginning."""
 
-from tcnlm.programs import generate
+from tcnlm.programs.launch import generate
 
 if __name__ == "__main__":
     generate()

@@ -29,7 +29,7 @@ from benchmarks.torch_lstm import Torch
 from tcnlm.data.batching import Batch
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import Sequences
-from tcnlm.training.settings import Training
+from tcnlm.layers.optimization import Training
 from tcnlm.training.trainer import Trainer
 
 QUARTERS = 4

@@ -21,12 +21,12 @@ from benchmarks.floor import Product
 from benchmarks.rates import measure
 from benchmarks.systems import Ours, Products, make_model
 from preprocessing.vocabulary import Vocabulary
+from tcnlm.common.process import keep_memory, make_reproducible
 from tcnlm.data.batching import Batch
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.documents import Documents
-from tcnlm.process import keep_memory, make_reproducible
-from tcnlm.training.settings import Training
+from tcnlm.layers.optimization import Training
 
 LDA_DOCUMENTS = 2000  # of gensim's round, in updates of its own default size
 OBJECTIVES = {

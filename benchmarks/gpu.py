@@ -23,10 +23,10 @@ from tensorflow.python.framework.config import disable_op_determinism
 
 from benchmarks.busy import busy, check_gpu
 from benchmarks.systems import make_model
+from tcnlm.common.process import keep_memory, make_reproducible
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers import compiled
-from tcnlm.process import keep_memory, make_reproducible
-from tcnlm.training.settings import Training
+from tcnlm.layers.optimization import Training
 from tcnlm.training.trainer import Trainer
 
 SEED = 1

@@ -23,9 +23,9 @@ from benchmarks.rates import measure
 from benchmarks.synthetic import Corpus, write_data
 from benchmarks.systems import Ours, Products, make_model
 from preprocessing.vocabulary import PAD
+from tcnlm.common.process import keep_memory, make_reproducible
 from tcnlm.data.batching import Batch
 from tcnlm.data.dataset import Dataset
-from tcnlm.process import keep_memory, make_reproducible
 
 BATCH = 8
 OURS, LAZY = "rGBN-RNN", "with lazy_adam=true"

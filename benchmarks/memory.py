@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.systems import make_model
+from tcnlm.common.process import keep_memory, make_reproducible
 from tcnlm.data.dataset import Dataset
-from tcnlm.evaluation.perplexity import score
-from tcnlm.process import keep_memory, make_reproducible
-from tcnlm.training.settings import Training
+from tcnlm.layers.optimization import Training
+from tcnlm.measures.perplexity import score
 from tcnlm.training.trainer import Trainer
 
 PROCESSES = Path("/proc")

@@ -16,11 +16,11 @@ from tqdm import tqdm
 
 from benchmarks.bench import QUARTERS, SEED
 from benchmarks.systems import Ours
-from preprocessing.replacing import replacing
+from tcnlm.common.process import keep_memory, make_reproducible
+from tcnlm.common.replacing import replacing
 from tcnlm.data.dataset import Dataset
-from tcnlm.process import keep_memory, make_reproducible
+from tcnlm.layers.optimization import Training
 from tcnlm.training import runs
-from tcnlm.training.settings import Training
 
 
 def prepare(run: Path, data: Path) -> Ours | None:

@@ -25,7 +25,7 @@ from urllib.parse import quote, urlsplit
 import numpy as np
 from tqdm import tqdm
 
-from tcnlm.evaluation.topics import top_words
+from tcnlm.models.topics import top_words
 from tcnlm.run import Run
 from tcnlm.serving.model import Served, find
 from tcnlm.serving.tensors import tensors_of

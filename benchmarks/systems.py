@@ -20,10 +20,9 @@ from benchmarks.floor import Product
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.data.batching import Batch
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
-from tcnlm.graphs import graph
+from tcnlm.layers.graphs import graph
+from tcnlm.layers.optimization import GroupedAdam, Training
 from tcnlm.models import model_class
-from tcnlm.training.optimization import GroupedAdam
-from tcnlm.training.settings import Training
 from tcnlm.training.trainer import Trainer
 
 TRIES = 3  # of a product, the fastest counts: a ceiling is what the machine can do

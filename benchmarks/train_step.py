@@ -30,7 +30,7 @@ from benchmarks.bench import QUARTERS, SEED, Bench, Scale
 from benchmarks.synthetic import write_data
 from benchmarks.systems import Products, count_targets, sweep_rate
 from benchmarks.torch_lstm import INSTALLED
-from tcnlm.process import keep_memory, make_reproducible
+from tcnlm.common.process import keep_memory, make_reproducible
 
 
 class Row(NamedTuple):

@@ -22,9 +22,9 @@ from tqdm import tqdm
 
 from benchmarks.synthetic import Corpus, write_data
 from benchmarks.systems import make_model
+from tcnlm.common.process import keep_memory, make_reproducible
 from tcnlm.data.dataset import Dataset
-from tcnlm.process import keep_memory, make_reproducible
-from tcnlm.training.settings import Training
+from tcnlm.layers.optimization import Training
 from tcnlm.training.trainer import Trainer
 from tcnlm.training.workers import CLUSTER, named_workers
 

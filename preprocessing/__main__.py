@@ -17,10 +17,10 @@ from preprocessing.arguments import (
     settings_of,
 )
 from preprocessing.checks import verify
-from preprocessing.errors import InputError, errors_reported
 from preprocessing.pipeline import preprocess
-from preprocessing.runners import without_runner
 from preprocessing.table import table
+from tcnlm.common.errors import InputError, errors_reported
+from tcnlm.common.runners import without_runner
 
 
 def main(arguments: list[str]) -> int:

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from preprocessing.collect import Arrays
-from preprocessing.errors import InputError
 from preprocessing.thresholds import MOST_UNKNOWN, choose
 from preprocessing.vocabulary import SPECIALS, UNK, Rules, Vocabulary, is_content
+from tcnlm.common.errors import InputError
 
 FEW_TOPIC_WORDS = 200
 MANY_BLANK = 0.2  # of the lines

@@ -10,13 +10,9 @@ from pathlib import Path
 
 from preprocessing import corpora
 from preprocessing.encode import CONTEXTS
-from preprocessing.errors import InputError, add_debug
 from preprocessing.fetching import CACHE, MIRROR
 from preprocessing.known_corpora import KNOWN, known_corpus
-from preprocessing.numbers import LARGEST, whole_number
-from preprocessing.parallel import Map, cores, ordered_map
 from preprocessing.pipeline import Settings
-from preprocessing.runners import add_runner, on_runner
 from preprocessing.sources import FORMATS, Fields
 from preprocessing.splits import DEFAULT_FRACTIONS
 from preprocessing.thresholds import ENOUGH_TOPIC_WORDS, LEAST, MOST_UNKNOWN
@@ -27,6 +23,10 @@ from preprocessing.vocabulary import (
     read_stop_words,
     read_topic_words,
 )
+from tcnlm.common.errors import InputError, add_debug
+from tcnlm.common.parallel import Map, cores, ordered_map
+from tcnlm.common.runners import add_runner, on_runner
+from tcnlm.common.settings import LARGEST, whole_number
 
 _PARTS = {
     ("train", "heldout"): {"train": "train", "heldout": "heldout"},

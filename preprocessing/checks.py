@@ -17,10 +17,10 @@ from preprocessing.encode import (
     load_arrays,
     read_meta,
 )
-from preprocessing.errors import InputError
 from preprocessing.marks import NO_LABEL, read_ids, read_labels
 from preprocessing.splits import SPLITS
 from preprocessing.vocabulary import EOS, FILES, UNK, Vocabulary
+from tcnlm.common.errors import InputError
 
 _LARGEST = np.iinfo(np.int32).max
 

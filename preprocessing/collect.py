@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from preprocessing.parallel import Map, chunks
+from tcnlm.common.parallel import Map, chunks
 
 CHUNK = (
     64  # documents that a process tokenizes at a time; the result is always the same

@@ -11,7 +11,6 @@ from itertools import chain
 from pathlib import Path
 
 from preprocessing import text
-from preprocessing.errors import InputError
 from preprocessing.sources import (
     FORMATS,
     Document,
@@ -22,6 +21,7 @@ from preprocessing.sources import (
     read_plain,
     refuse_table,
 )
+from tcnlm.common.errors import InputError
 
 NAMES = ("lee", "aclimdb", *FORMATS)
 _EMPTY_LINE = re.compile(r"^\r?\n", re.MULTILINE)

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from preprocessing.collect import Arrays
-from preprocessing.errors import InputError
 from preprocessing.splits import SPLITS
 from preprocessing.vocabulary import FILES, UNK
+from tcnlm.common.errors import InputError
 
 FORMAT_VERSION = 1
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
-from preprocessing.errors import InputError
-from preprocessing.locks import locked
-from preprocessing.progress_bar import progress_bar
+from tcnlm.common.errors import InputError
+from tcnlm.common.locks import locked
+from tcnlm.common.progress_bar import progress_bar
 
 CACHE, MIRROR = "TCNLM_CACHE", "TCNLM_MIRROR"  # environment variables
 PIECE = 2**16  # bytes

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from preprocessing.encode import CONTENTS
-from preprocessing.errors import InputError
-from preprocessing.locks import locked
-from preprocessing.replacing import remove_leftovers, replacing
+from tcnlm.common.errors import InputError
+from tcnlm.common.locks import locked
+from tcnlm.common.replacing import remove_leftovers, replacing
 
 
 @contextmanager

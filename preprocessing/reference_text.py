@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from preprocessing.parallel import chunks, ordered_map
 from preprocessing.sources import FORMATS, Fields
+from tcnlm.common.parallel import chunks, ordered_map
 
 CHUNK = 100  # documents that a process tokenizes at a time
 

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, NamedTuple
 
 from preprocessing import text
-from preprocessing.errors import InputError
+from tcnlm.common.errors import InputError
 
 ACLIMDB_LABELS = {"train": ("neg", "pos", "unsup"), "test": ("neg", "pos")}
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from preprocessing.errors import InputError
+from tcnlm.common.errors import InputError
 
 SPLITS = ("train", "valid", "test")
 DEFAULT_FRACTIONS = (0.8, 0.1, 0.1)

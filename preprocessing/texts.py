@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from preprocessing.errors import InputError
 from preprocessing.sources import Document
+from tcnlm.common.errors import InputError
 
 FILE = "texts.jsonl"
 KEPT = 2_000

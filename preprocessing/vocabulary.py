@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from preprocessing.errors import InputError
+from tcnlm.common.errors import InputError
 
 PAD, GO, EOS, UNK = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<go>", "<eos>", "<unk>")

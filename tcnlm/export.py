@@ -1,50 +1,6 @@
-"""Write a RUN's model as a SavedModel; see `tcnlm.generation.saved_model`."""
+"""`python -m tcnlm.export`: see tcnlm/programs/export.py."""
 
-from __future__ import annotations
-
-import argparse
-from collections.abc import Sequence
-from contextlib import nullcontext
-from pathlib import Path
-
-from preprocessing.errors import add_debug, errors_reported
-from tcnlm.generation.saved_model import check_free, export
-from tcnlm.generation.warm_up import PACKAGE, check_package
-from tcnlm.training.ownership import owned
-from tcnlm.training.runs import TRAINED, load, read_config
-from tcnlm.training.weights import WEIGHTS, digest_of
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Export the model of a RUN."""
-    options = parser().parse_args(arguments)
-    settings = read_config(options.run)["data"]["settings"]
-    own = options.run / "saved_model"
-    folder = options.out or own
-    check_free(folder)
-    if options.warm_up:
-        check_package()
-    inside = folder.resolve() == own.resolve()
-    with owned(options.run, TRAINED) if inside else nullcontext():
-        model = load(options.run)
-        sizes = settings["sequence_length"], settings["context_words"]
-        source = digest_of(options.run / WEIGHTS)
-        export(model, folder, *sizes, source, options.warm_up)
-    print(f"{folder}: written")
-
-
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parsed = argparse.ArgumentParser("python -m tcnlm.export", description=__doc__)
-    add = parsed.add_argument
-    add("run", metavar="RUN", type=Path, help="folder made by train.py")
-    add("--out", metavar="FOLDER", type=Path, help="default: RUN/saved_model")
-    requests = f"with requests for TensorFlow Serving to warm up by; needs {PACKAGE}"
-    add("--warm-up", action="store_true", help=requests)
-    add_debug(parsed)
-    return parsed
-
+from tcnlm.programs.launch import export
 
 if __name__ == "__main__":
-    with errors_reported():
-        main()
+    export()

@@ -11,10 +11,10 @@ import numpy as np
 import tensorflow as tf
 
 from preprocessing import text
-from preprocessing.errors import InputError
-from preprocessing.parallel import chunks
-from tcnlm.evaluation.reading import Reader, Reading
+from tcnlm.common.errors import InputError
+from tcnlm.common.parallel import chunks
 from tcnlm.generation.saved_model import Program
+from tcnlm.measures.reading import Reader, Reading
 from tcnlm.models.base import LanguageModel, TopicModel
 from tcnlm.training.runs import load, read_config, text_settings
 

@@ -11,7 +11,7 @@ SOURCE = """
 from dataclasses import dataclass
 
 from tcnlm.models.lstm import LSTM
-from tcnlm.settings import setting
+from tcnlm.common.settings import setting
 from tcnlm.models import lstm
 
 

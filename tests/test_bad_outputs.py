@@ -7,12 +7,11 @@ import pytest
 import tiny
 from test_full_disk import contents, room_for
 
-from preprocessing.errors import InputError
-from tcnlm import embeddings, evaluate, export, gains, infer
-from tcnlm.coherence import __main__ as coherence
-from tcnlm.evaluation import evaluate as evaluation
-from tcnlm.files import write_json
-from tcnlm.report import figures
+from tcnlm.common.errors import InputError
+from tcnlm.common.files import write_json
+from tcnlm.drawing import figures
+from tcnlm.programs import coherence, embeddings, evaluate, export, gains, infer
+from tcnlm.report import evaluate_run as evaluation
 
 
 @pytest.fixture

@@ -11,15 +11,15 @@ from helpers import assert_close, randomise
 from test_lda_lstm import oracle_sentence
 from test_objective import B, D, V, dense, draw_batch
 
-from preprocessing.errors import InputError
 from preprocessing.vocabulary import SPECIALS, Vocabulary
-from tcnlm import generate
+from tcnlm.common.errors import InputError
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.data.dataset import Dataset
 from tcnlm.generation.saved_model import export
 from tcnlm.layers.neural_topics import TopicEncoder, bag_of_words
 from tcnlm.models.bag_lstm import BagLSTM, Config
 from tcnlm.models.base import TopicModel
+from tcnlm.programs import generate
 
 H, E, C = 7, 5, 3
 

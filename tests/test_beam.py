@@ -15,11 +15,11 @@ import toy
 
 from benchmarks import beam as benchmark
 from preprocessing import __main__ as preprocessing
-from preprocessing import collect, runners
-from preprocessing.errors import InputError
-from preprocessing.runners import PACKAGE, on_runner
-from tcnlm import infer
-from tcnlm.coherence import __main__ as coherence
+from preprocessing import collect
+from tcnlm.common import runners
+from tcnlm.common.errors import InputError
+from tcnlm.common.runners import PACKAGE, on_runner
+from tcnlm.programs import coherence, infer
 
 beam = pytest.importorskip("apache_beam")
 on_beam = pytest.importorskip("tcnlm.coherence.on_beam")

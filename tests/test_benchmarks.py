@@ -26,16 +26,15 @@ from benchmarks import workers as several
 from benchmarks.memory import Peak
 from benchmarks.synthetic import Corpus, write_data
 from benchmarks.systems import Products, fastest
-from tcnlm import evaluate, train
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import Sequences
 from tcnlm.generation.saved_model import Program
+from tcnlm.layers.optimization import GroupedAdam, Training
 from tcnlm.models import model_class
+from tcnlm.programs import evaluate, train
 from tcnlm.run import Run
 from tcnlm.serving.tensors import json_of, tensors_of
 from tcnlm.training import runs
-from tcnlm.training.optimization import GroupedAdam
-from tcnlm.training.settings import Training
 
 SHARED = {"embedding_size": 6, "cutoffs": (20, 60), "encoder_units": (7, 7)}
 TOY = bench.Scale(

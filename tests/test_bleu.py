@@ -5,11 +5,11 @@ import pytest
 import tiny
 from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
-from preprocessing.errors import InputError
-from tcnlm import evaluate
+from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
-from tcnlm.evaluation import bleu
+from tcnlm.measures import bleu
 from tcnlm.models import model_class
+from tcnlm.programs import evaluate
 from tcnlm.report.bleu import bleu_section, compared_planes
 
 WEIGHTS = {"2": (1 / 2,) * 2, "3": (1 / 3,) * 3, "4": (1 / 4,) * 4}

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from trained import last_checkpoint, make_trainer
 
-from preprocessing.errors import InputError
+from tcnlm.common.errors import InputError
 from tcnlm.training.checkpoints import saved
 from tcnlm.training.weights import DIGEST, WEIGHTS
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from preprocessing.errors import InputError
-from tcnlm.evaluation import classification
-from tcnlm.evaluation.classification import Classification, classify
-from tcnlm.evaluation.sigmoid_network import classify_by_network
+from tcnlm.common.errors import InputError
+from tcnlm.measures import classification
+from tcnlm.measures.classification import Classification, classify
+from tcnlm.measures.sigmoid_network import classify_by_network
 
 CENTRES = np.array([[0, 4, 0], [4, 0, 0], [0, 0, 4]])
 

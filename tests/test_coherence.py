@@ -12,7 +12,6 @@ from gensim.topic_coherence.probability_estimation import p_boolean_sliding_wind
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from preprocessing.errors import InputError
 from tcnlm.coherence import (
     NEVER,
     count_windows,
@@ -21,6 +20,7 @@ from tcnlm.coherence import (
     topic_scores,
     windows,
 )
+from tcnlm.common.errors import InputError
 
 WORDS = "abcd"
 corpora = st.lists(st.lists(st.sampled_from("abcdxyz"), max_size=60), max_size=5)

@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 import toy
 
-from preprocessing.errors import InputError
 from preprocessing.vocabulary import SPECIALS, Vocabulary
-from tcnlm.coherence import __main__ as command
 from tcnlm.coherence import (
     count_windows,
     load_counts,
@@ -23,13 +21,16 @@ from tcnlm.coherence import (
     topic_scores,
 )
 from tcnlm.coherence.reference import Reference
+from tcnlm.common.errors import InputError
+from tcnlm.common.files import write_json
 from tcnlm.data.dataset import Dataset
-from tcnlm.evaluation import evaluate as evaluation
-from tcnlm.evaluation.topics import infer_documents, top_words
-from tcnlm.files import write_json
+from tcnlm.layers.optimization import Training
+from tcnlm.measures import evaluate as evaluation
+from tcnlm.measures.topics import infer_documents
 from tcnlm.models import model_class
+from tcnlm.models.topics import top_words
+from tcnlm.programs import coherence as command
 from tcnlm.training import runs
-from tcnlm.training.settings import Training
 
 DOCUMENTS = ["the ship and the sea", "bread in the oven", "sea and ship", "oven ship"]
 TOKENS = [document.split() for document in DOCUMENTS]
@@ -345,7 +346,7 @@ def test_the_command_refuses_in_one_line(tmp_path):
 def test_topics_in_text_files_need_no_tensorflow(place):
     save_counts(place / "counts.npz", counted())
     program = (
-        "import sys; from tcnlm.coherence.__main__ import main; main(sys.argv[1:])"
+        "import sys; from tcnlm.programs.coherence import main; main(sys.argv[1:])"
     )
     program += "; sys.exit('tensorflow' in sys.modules)"
     line = [sys.executable, "-c", program, place / "topics.txt"]

@@ -6,9 +6,9 @@ from dataclasses import astuple
 import numpy as np
 import pytest
 
-from tcnlm.evaluation.comparison import Group, best, bootstrap, groups_of, ratios
-from tcnlm.evaluation.measures import BY_KEY
-from tcnlm.evaluation.nats import DocumentNats
+from tcnlm.measures.nats import DocumentNats
+from tcnlm.measures.table import BY_KEY
+from tcnlm.report.groups import Group, best, bootstrap, groups_of, ratios
 from tcnlm.report.sections import Measured
 
 PERPLEXITY, NPMI = BY_KEY["perplexity"], BY_KEY["npmi"]

@@ -13,9 +13,9 @@ import pytest
 
 from preprocessing import known_corpora
 from preprocessing.__main__ import main
-from preprocessing.errors import InputError
 from preprocessing.fetching import CACHE, MIRROR, PIECE, Remote, fetched
 from preprocessing.known_corpora import KNOWN, read_20news, read_wikitext
+from tcnlm.common.errors import InputError
 
 SMALL = "--min-count 1 --topic-min-count 1 --topic-top-fraction 0 --processes 1".split()
 CONTENT = bytes(range(256)) * 1000

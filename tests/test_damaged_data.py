@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from preprocessing.__main__ import main
-from preprocessing.errors import InputError
 from preprocessing.splits import SPLITS
-from tcnlm import train
+from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
+from tcnlm.programs import train
 
 AGAIN = r"; make \S+ again with python -m preprocessing"
 VOCABULARIES = ["vocabulary.txt", "topic_vocabulary.txt"]

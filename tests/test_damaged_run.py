@@ -11,9 +11,9 @@ from damage import DAMAGES, damage, flip
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from preprocessing.errors import InputError
 from preprocessing.vocabulary import Vocabulary
-from tcnlm import evaluate, generate
+from tcnlm.common.errors import InputError
+from tcnlm.programs import evaluate, generate
 from tcnlm.training import runs
 from tcnlm.training.weights import DIGEST, WEIGHTS, digest_of
 

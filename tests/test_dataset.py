@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from preprocessing.collect import Arrays
-from preprocessing.errors import InputError
 from preprocessing.vocabulary import EOS, GO, PAD, Vocabulary
+from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset, Split
 from tcnlm.data.sequences import Sequences
 

@@ -6,9 +6,9 @@ import pytest
 import tiny
 
 from preprocessing.__main__ import main as preprocess
-from preprocessing.errors import InputError
-from tcnlm import train
-from tcnlm.evaluation.evaluate import evaluate_run, summary
+from tcnlm.common.errors import InputError
+from tcnlm.programs import train
+from tcnlm.report.evaluate_run import evaluate_run, summary
 
 SENTENCES = "the ship of the sea .\tthe captain of the wave .\tthe harbour ."
 NO_TOPIC = "the of the .\tof the of ."

@@ -13,14 +13,14 @@ from helpers import (
     randomise,
 )
 
-from preprocessing.errors import InputError
 from preprocessing.vocabulary import SPECIALS, Vocabulary
-from tcnlm.evaluation.units import nearest_words, unit_words
+from tcnlm.common.errors import InputError
+from tcnlm.common.settings import SettingError, override
 from tcnlm.generation.saved_model import export
 from tcnlm.layers import full_softmax
 from tcnlm.layers.bags import in_order, log_counts
+from tcnlm.measures.units import nearest_words, unit_words
 from tcnlm.models.docnade import Config, DocNADE, DocumentNade
-from tcnlm.settings import SettingError, override
 
 D, H = 5, 3
 WORDS = [f"w{i}" for i in range(D)]
@@ -214,7 +214,7 @@ def test_words_beyond_the_log_counts_are_not_counted(rng):
 
 @pytest.mark.parametrize("settings", [{"objective": "split"}, {"sampled": 3}])
 def test_the_cheaper_objectives_learn(rng, settings):
-    from tcnlm.training.optimization import GroupedAdam
+    from tcnlm.layers.optimization import GroupedAdam
 
     model = make_model(rng, learning_rate=0.02, **settings)
     batch = {"words": tf.constant(DOCUMENTS)}

@@ -10,13 +10,13 @@ import tensorflow as tf
 import toy
 
 from preprocessing.__main__ import main as preprocess
-from preprocessing.errors import InputError
 from preprocessing.vocabulary import GO
+from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.texts import split_of
-from tcnlm.evaluation import document_sections
-from tcnlm.evaluation.classification import Classification
-from tcnlm.evaluation.features import document_vectors
+from tcnlm.measures import document_sections
+from tcnlm.measures.classification import Classification
+from tcnlm.measures.features import document_vectors
 from tcnlm.models import MODELS, model_class
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from preprocessing.errors import InputError
-from tcnlm.evaluation.documents import Unigram, perplexity, summarise
-from tcnlm.evaluation.retrieval import count_vectors, log_count_vectors
+from tcnlm.common.errors import InputError
+from tcnlm.measures.documents import Unigram, perplexity, summarise
+from tcnlm.measures.retrieval import count_vectors, log_count_vectors
 
 LN2 = math.log(2)
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from preprocessing.errors import InputError
-from tcnlm import embeddings
+from tcnlm.common.errors import InputError
 from tcnlm.data import word_vectors
 from tcnlm.data.dataset import Dataset
 from tcnlm.models import model_class
+from tcnlm.programs import embeddings
 
 
 def write_word2vec(path, vectors):

@@ -11,12 +11,12 @@ from preprocessing import text
 from preprocessing.collect import Arrays, select, tokenize_all
 from preprocessing.corpora import Corpus
 from preprocessing.encode import counts_of, read_meta
-from preprocessing.errors import InputError
-from preprocessing.parallel import chunks, ordered_map
 from preprocessing.pipeline import Settings, preprocess
 from preprocessing.sources import Document, split_tdlm
 from preprocessing.splits import SPLITS
 from preprocessing.vocabulary import SPECIALS, UNK, Rules, Vocabulary
+from tcnlm.common.errors import InputError
+from tcnlm.common.parallel import chunks, ordered_map
 
 few_examples = settings(max_examples=25, deadline=None)
 EVERY_WORD = Rules(min_count=1, topic_min_count=1, top_fraction=0.0)

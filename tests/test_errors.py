@@ -1,5 +1,6 @@
 """How a program ends: what it is given is bad, unforeseen, or nobody reads it."""
 
+import importlib
 import re
 import subprocess
 import sys
@@ -8,11 +9,11 @@ from pathlib import Path
 import pytest
 import toy
 
-from preprocessing.errors import InputError, errors_reported
+from tcnlm.common.errors import InputError, errors_reported
 
 PROGRAM = """
 import sys
-from preprocessing.errors import errors_reported
+from tcnlm.common.errors import errors_reported
 with errors_reported():
     {}
 """
@@ -100,17 +101,13 @@ def test_closed_output_is_no_error():
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-PROGRAMS = "train.py evaluate.py generate.py".split()
-MODULES = "preprocessing tcnlm.coherence tcnlm.embeddings tcnlm.export tcnlm.gains"
+PROGRAMS = "train evaluate generate coherence embeddings export gains infer serve"
+PROGRAMS = [f"tcnlm.programs.{name}" for name in PROGRAMS.split()]
 
 
-@pytest.mark.parametrize("name", [*PROGRAMS, *MODULES.split(), "tcnlm.infer"])
+@pytest.mark.parametrize("name", ["preprocessing.arguments", *PROGRAMS])
 def test_every_program_has_it(name):
-    source = "tcnlm." + name[:-3] if name in PROGRAMS else name
-    module = __import__(source, fromlist=["parser"])
-    if not hasattr(module, "parser"):
-        main = ".arguments" if name == "preprocessing" else ".__main__"
-        module = __import__(source + main, fromlist=["parser"])
+    module = importlib.import_module(name)
     assert "--debug" in module.parser().format_help()
 
 

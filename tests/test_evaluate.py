@@ -15,21 +15,22 @@ import numpy as np
 import pytest
 import toy
 
-from preprocessing.errors import InputError
-from tcnlm import evaluate as evaluate_command
 from tcnlm.coherence import count_windows, topic_coherence
 from tcnlm.coherence.reference import Reference
+from tcnlm.common.errors import InputError
+from tcnlm.common.files import write_json
 from tcnlm.data.dataset import Dataset
-from tcnlm.evaluation import bleu_protocol
-from tcnlm.evaluation.evaluate import evaluate, evaluate_run
-from tcnlm.evaluation.subject import Subject
-from tcnlm.files import write_json
+from tcnlm.layers.optimization import Training
+from tcnlm.measures import bleu_protocol
+from tcnlm.measures.evaluate import evaluate
+from tcnlm.measures.subject import Subject
 from tcnlm.models import model_class
+from tcnlm.programs import evaluate as evaluate_command
 from tcnlm.report import page as report
+from tcnlm.report.evaluate_run import evaluate_run
 from tcnlm.report.sections import Measured
 from tcnlm.training import runs
 from tcnlm.training.runs import open_data
-from tcnlm.training.settings import Training
 
 ROOT = Path(__file__).parents[1]
 SIZES = {"units": 6, "embedding_size": 5, "cutoffs": (15,)}

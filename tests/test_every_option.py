@@ -13,10 +13,19 @@ from test_full_disk import contents
 
 import preprocessing.__main__ as preprocess
 from preprocessing import arguments
-from preprocessing.errors import errors_reported
-from tcnlm import embeddings, evaluate, export, gains, generate, infer, serve, train
-from tcnlm.coherence import __main__ as coherence
-from tcnlm.evaluation import evaluate as evaluation
+from tcnlm.common.errors import errors_reported
+from tcnlm.programs import (
+    coherence,
+    embeddings,
+    evaluate,
+    export,
+    gains,
+    generate,
+    infer,
+    serve,
+    train,
+)
+from tcnlm.report import evaluate_run as evaluation
 from tcnlm.serving import server
 
 HUGE = "9" * 60

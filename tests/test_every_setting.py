@@ -7,11 +7,10 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from preprocessing.errors import InputError
+from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
+from tcnlm.layers.optimization import GroupedAdam, Training
 from tcnlm.models import MODELS, model_class
-from tcnlm.training.optimization import GroupedAdam
-from tcnlm.training.settings import Training
 
 SIZES = 5  # whole numbers go so far above their least: a model is quick to build
 MAGNITUDES = (2**-7, 3.0)  # of other numbers

@@ -14,11 +14,11 @@ from scipy.spatial.distance import jensenshannon
 from test_evaluate import fake_run, make_run
 
 from tcnlm.data.dataset import Dataset
-from tcnlm.evaluation import exploration
-from tcnlm.evaluation.evaluate import evaluate_run
-from tcnlm.evaluation.topics import DocumentTopics
+from tcnlm.drawing.markup import local
+from tcnlm.measures import exploration
+from tcnlm.measures.topics import DocumentTopics
 from tcnlm.report import page
-from tcnlm.report.markup import local
+from tcnlm.report.evaluate_run import evaluate_run
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 

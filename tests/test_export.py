@@ -11,11 +11,9 @@ import tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from preprocessing.errors import InputError
 from preprocessing.text import tokenize
 from preprocessing.vocabulary import EOS
-from tcnlm.evaluation.topics import top_words
-from tcnlm.export import main
+from tcnlm.common.errors import InputError
 from tcnlm.generation import decoding, pieces
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.generation.pieces import in_pieces
@@ -23,6 +21,8 @@ from tcnlm.generation.saved_model import Program, Texts, export, is_export_of
 from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.models import MODELS, model_class
 from tcnlm.models.base import LanguageModel, TopicModel
+from tcnlm.models.topics import top_words
+from tcnlm.programs.export import main
 
 AWKWARD = [
     "",

@@ -9,9 +9,9 @@ import pytest
 import toy
 
 from preprocessing.encode import CONTENTS
-from preprocessing.errors import InputError
 from preprocessing.folders import new_folder
-from preprocessing.locks import locked
+from tcnlm.common.errors import InputError
+from tcnlm.common.locks import locked
 
 
 def make(path, content="x", force=False):
@@ -131,7 +131,7 @@ def test_two_names_of_one_folder_have_one_lock(tmp_path):
 HOLD = """
 import sys, time
 from pathlib import Path
-from preprocessing.locks import locked
+from tcnlm.common.locks import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(600)

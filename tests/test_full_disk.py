@@ -7,7 +7,7 @@ import pytest
 import tiny
 from trained import make_trainer, run_train
 
-from preprocessing.errors import InputError
+from tcnlm.common.errors import InputError
 from tcnlm.generation.saved_model import export
 from tcnlm.training.weights import WEIGHTS, save_weights
 

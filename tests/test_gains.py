@@ -9,13 +9,13 @@ import pytest
 import tensorflow as tf
 from test_evaluate import make_run
 
-from preprocessing.errors import InputError
 from preprocessing.vocabulary import EOS, GO, UNK
-from tcnlm import gains as command
+from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
-from tcnlm.evaluation.gains import _gain, gains, target_nats
-from tcnlm.evaluation.perplexity import score
+from tcnlm.measures.gains import _gain, gains, target_nats
+from tcnlm.measures.perplexity import score
 from tcnlm.models import model_class
+from tcnlm.programs import gains as command
 
 
 @pytest.fixture(scope="module")

@@ -13,13 +13,13 @@ import pytest
 import tensorflow as tf
 import tiny
 
-from preprocessing.errors import InputError
 from preprocessing.text import sentences
 from preprocessing.vocabulary import EOS, GO
-from tcnlm import generate
+from tcnlm.common.errors import InputError
 from tcnlm.generation import requests as generation
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.layers.neural_topics import bag_of_words
+from tcnlm.programs import generate
 
 ROOT = Path(__file__).parents[1]
 REVIEW = "A ship, a SEA<br /><br />The court of the oven doesn't sail. Naïve sea!"

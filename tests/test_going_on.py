@@ -6,9 +6,9 @@ import shutil
 import pytest
 from trained import assert_same_weights, run_train, train
 
-from preprocessing.errors import InputError
+from tcnlm.common.errors import InputError
+from tcnlm.programs.train import options_of, resumed
 from tcnlm.report.records import record
-from tcnlm.train import options_of, resumed
 from tcnlm.training import runs
 from tcnlm.training.differences import FREE, check_same
 

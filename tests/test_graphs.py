@@ -5,7 +5,7 @@ import sys
 import pytest
 import tensorflow as tf
 
-from tcnlm.graphs import graph
+from tcnlm.layers.graphs import graph
 
 
 class Layer(tf.keras.layers.Layer):

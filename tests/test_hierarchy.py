@@ -6,11 +6,11 @@ import pytest
 import tensorflow as tf
 
 from tcnlm.data.dataset import Dataset
-from tcnlm.evaluation.hierarchy import hierarchy
-from tcnlm.evaluation.sentence_topics import theta_of_sentences
+from tcnlm.drawing.tree import chosen_topics, topic_tree
+from tcnlm.measures.hierarchy import hierarchy
 from tcnlm.models import model_class
+from tcnlm.models.sentence_topics import theta_of_sentences
 from tcnlm.report.hierarchy import hierarchy_section, sentence_topics, state_norms
-from tcnlm.report.tree import chosen_topics, topic_tree
 
 WORDS = ["ship", "sea", "<sail>", "of", "storm", "wave"]
 

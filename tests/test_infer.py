@@ -15,16 +15,16 @@ import toy
 from test_generate import REVIEW
 
 import tcnlm
-from preprocessing.errors import InputError
 from preprocessing.sources import Document
 from preprocessing.text import sentences
-from tcnlm import infer
+from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
-from tcnlm.evaluation.inferred import Table
-from tcnlm.evaluation.perplexity import score
-from tcnlm.evaluation.reading import Reading
-from tcnlm.evaluation.topics import infer_documents
 from tcnlm.generation.saved_model import Program
+from tcnlm.measures.perplexity import score
+from tcnlm.measures.reading import Reading
+from tcnlm.measures.topics import infer_documents
+from tcnlm.programs import infer
+from tcnlm.programs.infer import Table
 
 RUNS = toy.ROOT / "tests" / "old_runs"
 TEXTS = [REVIEW, "", "The of xylophone.", "A judge. A trial, a court! Bread.", "Sea."]

@@ -20,7 +20,7 @@ from trained import (
     run_train,
 )
 
-from tcnlm.training.interrupts import Interrupted, Interrupts, interrupts
+from tcnlm.common.interrupts import Interrupted, Interrupts, interrupts
 
 STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 

@@ -8,10 +8,10 @@ import tensorflow as tf
 import tiny
 
 import tcnlm
-from preprocessing.errors import InputError
-from tcnlm import generate
+from tcnlm.common.errors import InputError
 from tcnlm.generation import mixtures
 from tcnlm.generation import requests as generation
+from tcnlm.programs import generate
 
 SIZES = (3, 4, 2)
 

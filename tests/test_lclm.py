@@ -10,16 +10,16 @@ import tiny
 from helpers import assert_close, assert_weight_gradients, randomise
 from oracle import sigmoid
 
-from preprocessing.errors import InputError
 from preprocessing.text import sentences, tokenize
 from preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.coherence.reference import Reference
+from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
-from tcnlm.evaluation.evaluate import evaluate
-from tcnlm.evaluation.perplexity import score
 from tcnlm.generation import requests as generation
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.generation.saved_model import export
+from tcnlm.measures.evaluate import evaluate
+from tcnlm.measures.perplexity import score
 from tcnlm.models.lclm import LCLM, Config, LateFusionLSTM, LateFusionLSTMCell
 from tcnlm.models.lstm import LSTM, RecurrentConfig
 

@@ -11,17 +11,17 @@ import toy
 from gensim.models import LdaModel
 from helpers import assert_close, eager_and_graph, read_history
 
-from preprocessing.errors import InputError
 from tcnlm.coherence.reference import Reference
+from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
-from tcnlm.evaluation.evaluate import evaluate
-from tcnlm.evaluation.topics import top_words
 from tcnlm.generation.requests import requested_topics
 from tcnlm.generation.saved_model import export
+from tcnlm.layers.optimization import Training
+from tcnlm.measures.evaluate import evaluate
 from tcnlm.models import lda_fits
 from tcnlm.models.lda import LDA, Config, LatentDirichletAllocation
 from tcnlm.models.lda_fits import TOMOTOPY
-from tcnlm.training.settings import Training
+from tcnlm.models.topics import top_words
 from tcnlm.training.trainer import Trainer
 
 B, K, D, ALPHA = 4, 3, 11, 0.3

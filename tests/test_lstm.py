@@ -10,14 +10,14 @@ import toy
 from helpers import read_history
 
 from preprocessing.__main__ import main as preprocess
-from preprocessing.errors import InputError
 from preprocessing.vocabulary import EOS, GO
+from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
-from tcnlm.evaluation.perplexity import score
 from tcnlm.generation.decoding import SentenceDecoder
 from tcnlm.generation.requests import write_sentences
 from tcnlm.generation.saved_model import export
 from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTM
+from tcnlm.measures.perplexity import score
 from tcnlm.models.bag_lstm import BagLSTM
 from tcnlm.models.lda_lstm import LDALSTM
 from tcnlm.models.lstm import LSTM, multiply_out

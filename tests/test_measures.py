@@ -12,17 +12,18 @@ import toy
 from test_evaluate import fake_run, make_run
 from test_training import make_trainer
 
-from preprocessing.errors import InputError
 from tcnlm.coherence import TOPS, count_windows, topic_coherence
+from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
-from tcnlm.evaluation import evaluate as evaluation
-from tcnlm.evaluation.measures import BY_KEY, MEASURES, check_words, judge
-from tcnlm.evaluation.subject import Subject
-from tcnlm.evaluation.topics import DocumentTopics
+from tcnlm.measures.evaluate import evaluate
+from tcnlm.measures.subject import Subject
+from tcnlm.measures.table import BY_KEY, MEASURES, check_words, judge
+from tcnlm.measures.topics import DocumentTopics
 from tcnlm.models import MODELS, model_class
+from tcnlm.report import evaluate_run as evaluation
 from tcnlm.report import page, sections
+from tcnlm.report.progress import progress, stated
 from tcnlm.training import runs
-from tcnlm.training.progress import progress, stated
 from tcnlm.training.trainer import State
 
 OLD = toy.ROOT / "tests" / "old_runs"
@@ -92,7 +93,7 @@ def test_the_effective_number_of_topics_is_the_exponential_of_the_entropy():
 
 def test_npmi_by_use_weighs_every_topic_by_its_mean_share(run):
     subject = subject_of(run)
-    result = evaluation.evaluate(subject.model, subject.dataset, subject.reference)
+    result = evaluate(subject.model, subject.dataset, subject.reference)
     expected = sum(t["proportion"] * t["npmi"] for t in result["topics"])
     assert result["npmi_by_use"] == pytest.approx(expected, rel=1e-5)
     split, words = subject.dataset.split("train"), subject.dataset.vocabulary.words

@@ -9,10 +9,10 @@ from helpers import assert_close
 
 import tcnlm.models
 from preprocessing.vocabulary import SPECIALS, Vocabulary
+from tcnlm.common.settings import names
+from tcnlm.layers.optimization import GroupedAdam
 from tcnlm.models import MODELS, model_class
 from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel
-from tcnlm.settings import names
-from tcnlm.training.optimization import GroupedAdam
 
 WORDS = [*SPECIALS, *(f"w{i}" for i in range(26))]
 VOCABULARY = Vocabulary(WORDS, np.arange(30, 0, -1), WORDS[8:20])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from test_evaluate import make_run
 
-from tcnlm.evaluation.evaluate import evaluate_run, nats_file
+from tcnlm.report.evaluate_run import evaluate_run, nats_file
 
 
 @pytest.mark.parametrize("name", ["lstm", "tcnlm"])

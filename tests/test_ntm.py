@@ -9,14 +9,14 @@ import tensorflow as tf
 import toy
 from helpers import assert_close, eager_and_graph, randomise, read_history
 
-from preprocessing.errors import InputError
 from preprocessing.vocabulary import SPECIALS, Vocabulary
+from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
-from tcnlm.evaluation.topics import top_words
 from tcnlm.generation.requests import requested_topics
 from tcnlm.generation.saved_model import export
+from tcnlm.layers.optimization import Training
 from tcnlm.models.ntm import NTM, Config
-from tcnlm.training.settings import Training
+from tcnlm.models.topics import top_words
 from tcnlm.training.trainer import Trainer
 
 B, C, D, K, E = 4, 7, 9, 3, 5

@@ -7,8 +7,8 @@ import tensorflow as tf
 from helpers import fix_draws, randomise
 
 from preprocessing.vocabulary import SPECIALS, Vocabulary
+from tcnlm.layers.optimization import GroupedAdam
 from tcnlm.models.tcnlm import TCNLM, Config
-from tcnlm.training.optimization import GroupedAdam
 
 B, M, C, V, D, K = 3, 5, 8, 13, 6, 4
 LENGTHS = (5, 2, 4)  # targets of each sequence; the rest is padding

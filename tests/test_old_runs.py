@@ -15,11 +15,11 @@ import pytest
 import toy
 from helpers import read_history
 
+from tcnlm.common.settings import from_json
 from tcnlm.data.dataset import Dataset
-from tcnlm.evaluation.evaluate import Reference, evaluate
-from tcnlm.settings import from_json
+from tcnlm.layers.optimization import Training
+from tcnlm.measures.evaluate import Reference, evaluate
 from tcnlm.training import runs
-from tcnlm.training.settings import Training
 from tcnlm.training.trainer import Trainer
 
 FOLDER = toy.ROOT / "tests" / "old_runs"

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 from helpers import assert_close
 
-from tcnlm.training.optimization import GroupedAdam, decay
+from tcnlm.layers.optimization import GroupedAdam, decay
 
 V, E, RATE, CLIP, STEPS = 9, 4, 0.05, 0.7, 6
 

@@ -8,13 +8,13 @@ import pytest
 import tensorflow as tf
 import tiny
 
-from preprocessing.errors import InputError
 from preprocessing.text import sentences
 from preprocessing.vocabulary import EOS
-from tcnlm import generate
+from tcnlm.common.errors import InputError
 from tcnlm.generation import mixtures, paragraphs
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.generation.requests import Document
+from tcnlm.programs import generate
 
 TEXT = "The ship of the sea. A judge, a court. The bread doesn't cook of the oven."
 SETTINGS = {"sequence_length": 4, "context": "preceding", "context_words": 300}

@@ -8,12 +8,12 @@ from types import SimpleNamespace
 import pytest
 import toy
 
-from tcnlm import process
+from tcnlm.common import process
 
 FAULTS = """
 import resource, sys
 import numpy as np
-from tcnlm.process import keep_memory
+from tcnlm.common.process import keep_memory
 
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt

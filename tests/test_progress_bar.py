@@ -8,8 +8,8 @@ import time
 import pytest
 import toy
 
-from preprocessing import progress_bar as module
-from preprocessing.progress_bar import progress_bar
+from tcnlm.common import progress_bar as module
+from tcnlm.common.progress_bar import progress_bar
 
 
 class Terminal(io.StringIO):

@@ -11,11 +11,11 @@ import pytest
 import toy
 
 from preprocessing.arguments import parser as preprocessing_parser
-from tcnlm import evaluate, export, gains, generate, infer, serve, train
-from tcnlm.coherence.__main__ import parser as coherence_parser
+from tcnlm.common.settings import override
+from tcnlm.layers.optimization import Training
 from tcnlm.models import MODELS, model_class
-from tcnlm.settings import override
-from tcnlm.training.settings import Training
+from tcnlm.programs import evaluate, export, gains, generate, infer, serve, train
+from tcnlm.programs.coherence import parser as coherence_parser
 
 README = (toy.ROOT / "README.md").read_text()
 DEVIATIONS = toy.ROOT / "docs/deviations.md"
@@ -64,6 +64,7 @@ def parser_of(words):
     if program in PARSERS:
         return PARSERS[program](), words[size:]
     module = words[size - 1].removesuffix(".py").replace("/", ".")
+    module = module.replace("tcnlm.", "tcnlm.programs.")
     return importlib.import_module(module).parser(), words[size:]
 
 

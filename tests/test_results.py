@@ -6,7 +6,7 @@ import re
 import pytest
 import tiny
 
-from tcnlm.files import json_text
+from tcnlm.common.files import json_text
 from tcnlm.report import published
 from tcnlm.report.records import LEFT_OUT, record
 from tools import over_seeds, results, system_tables, tables

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from preprocessing.errors import InputError
-from tcnlm.evaluation import retrieval
-from tcnlm.evaluation.retrieval import (
+from tcnlm.common.errors import InputError
+from tcnlm.measures import retrieval
+from tcnlm.measures.retrieval import (
     chance,
     count_vectors,
     log_count_vectors,

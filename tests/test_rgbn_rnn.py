@@ -15,12 +15,12 @@ from test_dataset import make_split
 from test_models import VOCABULARY
 
 import tcnlm
-from preprocessing.errors import InputError
 from preprocessing.vocabulary import EOS, GO, PAD
+from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
-from tcnlm.evaluation.perplexity import sampled_score, score
+from tcnlm.layers.optimization import GroupedAdam
+from tcnlm.measures.perplexity import sampled_score, score
 from tcnlm.models import model_class
-from tcnlm.training.optimization import GroupedAdam
 
 LENGTHS = [[5, 3, 2], [4, 0, 0], [1, 6, 0]]  # targets of each group's sentences
 both = pytest.mark.parametrize("name", ["gbn_rnn", "rgbn_rnn"])

@@ -9,16 +9,16 @@ import pytest
 import tiny
 import toy
 
-from preprocessing.errors import InputError
-from preprocessing.locks import locked
-from preprocessing.replacing import remove_leftovers, replacing
 from preprocessing.vocabulary import Vocabulary
-from tcnlm import export
+from tcnlm.common.errors import InputError
+from tcnlm.common.locks import locked
+from tcnlm.common.replacing import remove_leftovers, replacing
 from tcnlm.data.dataset import Dataset
+from tcnlm.layers.optimization import Training
 from tcnlm.models import model_class
+from tcnlm.programs import export
 from tcnlm.training import runs
 from tcnlm.training.ownership import owned, owned_file
-from tcnlm.training.settings import Training
 
 
 @pytest.fixture
@@ -247,7 +247,7 @@ def test_another_number_of_threads_is_said(
 HOLD = """
 import sys, time
 from pathlib import Path
-from preprocessing.locks import locked
+from tcnlm.common.locks import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(0.5)

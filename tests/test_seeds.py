@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import toy
 
-from preprocessing.errors import InputError
-from tcnlm.evaluate import _first
-from tcnlm.seeds import runs_of
-from tcnlm.train import options_of, seed_command
+from tcnlm.common.errors import InputError
+from tcnlm.programs.evaluate import _first
+from tcnlm.programs.train import options_of, seed_command
 from tcnlm.training.one_by_one import one_by_one
+from tcnlm.training.seeds import runs_of
 
 PROGRAM = """
 import sys, time

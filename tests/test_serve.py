@@ -22,9 +22,9 @@ import tiny
 import toy
 from trained import ENVIRONMENT
 
-from preprocessing.errors import InputError
-from tcnlm import export, serve
+from tcnlm.common.errors import InputError
 from tcnlm.generation.saved_model import Program
+from tcnlm.programs import export, serve
 from tcnlm.serving import model as serving_model
 from tcnlm.serving.model import Served, find
 from tcnlm.serving.server import MOST_BYTES, Server

@@ -8,16 +8,10 @@ import sys
 import pytest
 import toy
 
-from tcnlm import train
+from tcnlm.common.settings import SettingError, describe, from_json, names, override
+from tcnlm.layers.optimization import Training
 from tcnlm.models import MODELS, model_class
-from tcnlm.settings import (
-    SettingError,
-    describe,
-    from_json,
-    names,
-    override,
-)
-from tcnlm.training.settings import Training
+from tcnlm.programs import train
 
 CONFIG = model_class("tcnlm").Config
 

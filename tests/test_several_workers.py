@@ -17,7 +17,7 @@ from helpers import read_history
 from tensorflow.core.util import event_pb2
 from trained import ENVIRONMENT, last_checkpoint, weights_of
 
-from preprocessing.errors import InputError
+from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import Sequences
 from tcnlm.models import MODELS, model_class

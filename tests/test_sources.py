@@ -14,8 +14,8 @@ import pytest
 import toy
 
 from preprocessing.corpora import aclimdb_corpus, body, file_corpus, lee_corpus
-from preprocessing.errors import InputError
 from preprocessing.sources import FORMATS, Document, Fields, read_aclimdb, split_tdlm
+from tcnlm.common.errors import InputError
 
 WRITERS = {"": open, ".gz": gzip.open, ".xz": lzma.open}
 

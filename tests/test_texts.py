@@ -5,8 +5,8 @@ import json
 import pytest
 from test_marks import corpus, make  # noqa: F401
 
-from preprocessing.errors import InputError
 from preprocessing.texts import FILE, KEPT, read_texts
+from tcnlm.common.errors import InputError
 
 
 def test_held_out_documents_keep_their_own_text_through_the_shuffle(

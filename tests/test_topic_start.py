@@ -6,8 +6,8 @@ import tensorflow as tf
 from gensim.models import KeyedVectors
 from tiny import TOPIC_WORDS, WORDS
 
-from preprocessing.errors import InputError
 from preprocessing.vocabulary import Vocabulary
+from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.word_clusters import similarities
 from tcnlm.models import model_class

@@ -5,8 +5,9 @@ import pytest
 
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.coherence.diversity import diversity
-from tcnlm.evaluation import topics
+from tcnlm.measures import topics
 from tcnlm.models.base import TopicModel
+from tcnlm.models.topics import top_words
 
 WORDS = ["ship", "sea", "oven", "bread"]
 BETA = np.array(
@@ -43,12 +44,12 @@ class Documents:
 
 
 def test_top_words_are_the_most_probable_first_and_ties_go_by_frequency():
-    found = topics.top_words(Themes(), 2)
+    found = top_words(Themes(), 2)
     assert found == [["ship", "sea"], ["bread", "oven"], ["ship", "sea"]]
 
 
 def test_asking_for_more_words_than_there_are_gives_all():
-    assert [len(words) for words in topics.top_words(Themes(), 25)] == [4, 4, 4]
+    assert [len(words) for words in top_words(Themes(), 25)] == [4, 4, 4]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from preprocessing.collect import Arrays
 from preprocessing.encode import by_first_occurrence, counted
-from preprocessing.errors import InputError
 from preprocessing.vocabulary import (
     EOS,
     GO,
@@ -20,6 +19,7 @@ from preprocessing.vocabulary import (
     read_stop_words,
     read_topic_words,
 )
+from tcnlm.common.errors import InputError
 
 ALL = Rules(min_count=1, topic_min_count=1, top_fraction=0.0)
 

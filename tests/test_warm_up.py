@@ -10,9 +10,9 @@ import pytest
 import tensorflow as tf
 import tiny
 
-from preprocessing.errors import InputError
-from tcnlm import export
+from tcnlm.common.errors import InputError
 from tcnlm.generation import warm_up
+from tcnlm.programs import export
 
 INPUTS = {
     "infer_topics": {"documents": ["The ship.", "Naïve bread"]},

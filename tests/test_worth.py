@@ -10,9 +10,10 @@ import tiny
 from test_evaluate import command, make_run
 
 from tcnlm.data.dataset import Dataset
-from tcnlm.evaluation import ablation, recovery
-from tcnlm.evaluation.perplexity import score
-from tcnlm.evaluation.subject import Subject
+from tcnlm.measures import topic_recovery as recovery
+from tcnlm.measures import topic_worth as ablation
+from tcnlm.measures.perplexity import score
+from tcnlm.measures.subject import Subject
 from tcnlm.models import model_class
 
 SIZES = {"units": 6, "embedding_size": 5, "cutoffs": (9,), "num_topics": 3}

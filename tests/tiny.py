@@ -4,13 +4,13 @@ import numpy as np
 import tensorflow as tf
 
 from preprocessing.vocabulary import SPECIALS, Vocabulary
+from tcnlm.common.files import write_json
+from tcnlm.common.settings import names
 from tcnlm.data.dataset import Dataset
-from tcnlm.files import write_json
+from tcnlm.layers.optimization import Training
 from tcnlm.models import model_class
-from tcnlm.settings import names
 from tcnlm.training.runs import FORMAT_VERSION, WEIGHTS, new_config, open_run
 from tcnlm.training.runs import make_model as model_of
-from tcnlm.training.settings import Training
 from tcnlm.training.weights import save_weights
 
 TOPIC_WORDS = "ship sea sail bread oven cook judge court trial naïve".split()

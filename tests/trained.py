@@ -8,10 +8,10 @@ import h5py
 import numpy as np
 import toy
 
+from tcnlm.common.settings import names
 from tcnlm.data.dataset import Dataset
+from tcnlm.layers.optimization import Training
 from tcnlm.models import model_class
-from tcnlm.settings import names
-from tcnlm.training.settings import Training
 from tcnlm.training.trainer import Trainer
 
 ENVIRONMENT = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}

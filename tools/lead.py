@@ -6,7 +6,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from tcnlm.report.figures import BLUE, GREY, INK, LIGHT, RED, axes_of
+from tcnlm.drawing.figures import BLUE, GREY, INK, LIGHT, RED, axes_of
 from tools.tables import RESULTS, epochs, record_of, title_of
 
 COLOURS = (GREY, BLUE, RED)

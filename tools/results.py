@@ -27,8 +27,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from preprocessing.replacing import replacing  # noqa: E402
-from tcnlm.report.figures import compared_curves, save  # noqa: E402
+from tcnlm.common.replacing import replacing  # noqa: E402
+from tcnlm.drawing.figures import compared_curves, save  # noqa: E402
 from tools.lead import GAINS, gains_by_class, lead_by_epoch  # noqa: E402
 from tools.over_seeds import OVER_SEEDS  # noqa: E402
 from tools.system_tables import SYSTEMS  # noqa: E402

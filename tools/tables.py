@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from math import exp, log
 from pathlib import Path
 
-from tcnlm.evaluation.measures import BY_KEY
+from tcnlm.measures.table import BY_KEY
 from tcnlm.report.published import figures, layered
 
 RESULTS = Path(__file__).parents[1] / "results"

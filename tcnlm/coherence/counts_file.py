@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from preprocessing.errors import InputError
 from tcnlm.coherence.windows import WINDOW, WindowCounts
-from tcnlm.files import write_arrays
+from tcnlm.common.errors import InputError
+from tcnlm.common.files import write_arrays
 
 FORMAT_VERSION = 1
 SCALARS = ("windows", "window", "documents", "tokens")

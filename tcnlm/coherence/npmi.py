@@ -7,8 +7,8 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from preprocessing.errors import InputError
 from tcnlm.coherence.windows import WindowCounts
+from tcnlm.common.errors import InputError
 
 TOPS = (5, 10, 15, 20)  # TCNLM, section 5.2
 # What a pair scores that never shares a window: 0 in the tool of Lau et al., -1 is the

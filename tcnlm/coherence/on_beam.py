@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import apache_beam as beam
 
-from preprocessing.beam import Arrays, Beam, Texts
-from preprocessing.parallel import chunks
 from preprocessing.reference_text import tokens_of
 from tcnlm.coherence.counts_file import as_arrays, from_arrays
 from tcnlm.coherence.windows import WindowCounts, count_windows
+from tcnlm.common.beam import Arrays, Beam, Texts
+from tcnlm.common.parallel import chunks
 
 CHUNK = 500  # documents that a worker counts at a time
 

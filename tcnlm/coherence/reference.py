@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from preprocessing.errors import InputError
-from preprocessing.progress_bar import progress_bar
 from preprocessing.reference_text import read_reference, reference_texts
 from preprocessing.sources import refuse_table
 from tcnlm.coherence import WINDOW, WindowCounts, count_windows, load_counts
+from tcnlm.common.errors import InputError
+from tcnlm.common.progress_bar import progress_bar
 
 if TYPE_CHECKING:
-    from preprocessing.beam import Beam
+    from tcnlm.common.beam import Beam
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from preprocessing.errors import InputError
 from tcnlm.coherence.diversity import DIVERSITY_WORDS, diversity
 from tcnlm.coherence.npmi import NEVER, TOPS, topic_scores
 from tcnlm.coherence.topic_lists import TopicList
 from tcnlm.coherence.windows import WindowCounts
+from tcnlm.common.errors import InputError
 
 
 def scored_words(lists: Iterable[TopicList], tops: Sequence[int] = TOPS) -> list[str]:

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from preprocessing.errors import InputError
 from preprocessing.sources import read_lines
+from tcnlm.common.errors import InputError
 
 _NUMBER = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?(e[-+]?[0-9]+)?[.:)]?", re.IGNORECASE)
 

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from preprocessing.errors import InputError
+from tcnlm.common.errors import InputError
 
 WINDOW = 20  # tokens; Lau et al. 2014, the setting behind the published tables
 CHUNK = 2_000_000  # tokens held at a time

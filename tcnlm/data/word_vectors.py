@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from preprocessing.errors import InputError
-from preprocessing.replacing import replacing
 from preprocessing.vocabulary import SPECIALS
+from tcnlm.common.errors import InputError
+from tcnlm.common.files import writing
+from tcnlm.common.replacing import replacing
 from tcnlm.data.dataset import Dataset, Split
-from tcnlm.files import writing
 
 if TYPE_CHECKING:  # gensim takes seconds to import: only where vectors are wanted
     from gensim.models import KeyedVectors

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from preprocessing.errors import InputError
 from preprocessing.vocabulary import EOS, GO, PAD, UNK
+from tcnlm.common.errors import InputError
 from tcnlm.generation.pieces import SENTENCES
 from tcnlm.generation.sampling import MAX_LENGTH, draw, forbid, step_seed
-from tcnlm.graphs import graph
+from tcnlm.layers.graphs import graph
 
 with warnings.catch_warnings():  # a notice that its development has ended
     warnings.filterwarnings("ignore", message="\\s*TensorFlow Addons")

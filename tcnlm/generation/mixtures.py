@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from preprocessing.errors import InputError
-from tcnlm.evaluation.topics import top_words
+from tcnlm.common.errors import InputError
 from tcnlm.models.base import TopicHierarchy
+from tcnlm.models.topics import top_words
 
 FORM = "give a topic's number, or number:weight with a weight above 0, such as 3:0.7"
 LAYERED_FORM = (

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from preprocessing.errors import InputError
 from preprocessing.text import tokenize_beginning
-from tcnlm.evaluation.sentence_topics import theta_of_sentences
+from tcnlm.common.errors import InputError
 from tcnlm.generation.decoding import Sentence, SentenceDecoder
 from tcnlm.generation.mixtures import layers_of, of_lowest
 from tcnlm.generation.requests import (
@@ -28,6 +27,7 @@ from tcnlm.generation.requests import (
     record,
 )
 from tcnlm.models.base import TopicHierarchy
+from tcnlm.models.sentence_topics import theta_of_sentences
 
 WHOLE_DOCUMENT = 0  # for a number of sentences: as many as the document has
 SEEDS = 2**31

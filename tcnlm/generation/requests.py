@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from preprocessing.errors import InputError
 from preprocessing.text import sentences, tokenize_beginning
 from preprocessing.vocabulary import Vocabulary
+from tcnlm.common.errors import InputError
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.generation.decoding import Decoding, Sentence, SentenceDecoder
 from tcnlm.generation.mixtures import (

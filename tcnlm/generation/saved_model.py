@@ -32,17 +32,17 @@ from typing import Any
 
 import tensorflow as tf
 
-from preprocessing.errors import InputError
-from preprocessing.replacing import replacing
 from preprocessing.text import RULES
 from preprocessing.vocabulary import EOS, GO, PAD, SPECIALS, UNK, Vocabulary
+from tcnlm.common.errors import InputError
+from tcnlm.common.files import check_folder, writing
+from tcnlm.common.replacing import replacing
 from tcnlm.data.contexts import NO_WORD
-from tcnlm.files import check_folder, writing
 from tcnlm.generation import asserted, pieces
 from tcnlm.generation import warm_up as warm_ups
 from tcnlm.generation.pieces import in_pieces
 from tcnlm.generation.sampling import MAX_LENGTH, draw, forbid, step_seed
-from tcnlm.graphs import graph
+from tcnlm.layers.graphs import graph
 from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel
 
 Tensors = dict[str, tf.Tensor]

@@ -9,8 +9,8 @@ import tensorflow as tf
 
 from preprocessing.text import tokenize_beginning
 from preprocessing.vocabulary import UNK
-from tcnlm.evaluation.topics import top_words
 from tcnlm.models.base import LanguageModel
+from tcnlm.models.topics import top_words
 
 DRAWS = 5  # sentences of a topic to take one from
 PREFIX = 3  # words of a beginning

@@ -12,7 +12,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from preprocessing.errors import InputError
+from tcnlm.common.errors import InputError
 
 FILE = Path("assets.extra", "tf_serving_warmup_requests")
 PACKAGE = "tensorflow-serving-api==2.15.1"

@@ -16,7 +16,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tcnlm.graphs import graph
+from tcnlm.layers.graphs import graph
 
 _wanted = ContextVar("_wanted", default=False)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from preprocessing.errors import InputError
+from tcnlm.common.errors import InputError
 
 if TYPE_CHECKING:  # the registry alone needs no TensorFlow
     from tcnlm.models.base import Method

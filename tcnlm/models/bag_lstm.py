@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import tensorflow as tf
 
 from preprocessing.vocabulary import Vocabulary
+from tcnlm.common.settings import setting
 from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.models import lstm
-from tcnlm.settings import setting
 
 
 @dataclass(frozen=True)

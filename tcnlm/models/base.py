@@ -12,15 +12,15 @@ import numpy as np
 import tensorflow as tf
 
 from preprocessing.vocabulary import Vocabulary
+from tcnlm.common.settings import Settings
 from tcnlm.data.batching import Batching
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.documents import Documents, Texts
 from tcnlm.data.sequences import Sequences
-from tcnlm.graphs import graph
+from tcnlm.layers.graphs import graph
 from tcnlm.layers.neural_topics import bag_of_words
-from tcnlm.settings import Settings
-from tcnlm.training.optimization import GroupedAdam
+from tcnlm.layers.optimization import GroupedAdam
 
 Terms = dict[str, tf.Tensor]
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from preprocessing.errors import InputError
 from preprocessing.vocabulary import PAD, Vocabulary
+from tcnlm.common.errors import InputError
+from tcnlm.common.settings import setting
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.coupled_lstm import CoupledLSTM
 from tcnlm.layers.distributions import weibull, weibull_gamma_kl, weibull_mean
@@ -20,11 +21,10 @@ from tcnlm.layers.gamma_encoder import (
     from_the_top,
     poisson_log_likelihood,
 )
+from tcnlm.layers.optimization import GroupedAdam
 from tcnlm.models.base import Terms, TopicHierarchy, language_terms, without
 from tcnlm.models.lstm import LSTM, EmbeddingConfig, SoftmaxConfig
 from tcnlm.models.recurrent import RecurrentLanguageModel
-from tcnlm.settings import setting
-from tcnlm.training.optimization import GroupedAdam
 
 MOMENTUM = 0.99  # of the moving means of topic weights
 NO_TOPIC = 1e-30  # beside any entry of Phi that is not 0

@@ -14,19 +14,18 @@ from itertools import count
 import numpy as np
 import tensorflow as tf
 
-from preprocessing.errors import InputError
-from preprocessing.progress_bar import progress_bar
 from preprocessing.vocabulary import Vocabulary
+from tcnlm.common.errors import InputError
+from tcnlm.common.progress_bar import progress_bar
+from tcnlm.common.settings import setting
 from tcnlm.data.batching import Batch, Rows
 from tcnlm.data.dataset import Dataset
-from tcnlm.graphs import graph
+from tcnlm.layers.graphs import graph
+from tcnlm.layers.optimization import DECAYS, GroupedAdam, decay
 from tcnlm.models.base import Terms, language_terms, without
 from tcnlm.models.lstm import RecurrentConfig
 from tcnlm.models.neural_topics import NeuralTopics, TopicConfig
 from tcnlm.models.recurrent import RecurrentLanguageModel
-from tcnlm.settings import setting
-from tcnlm.training.optimization import GroupedAdam, decay
-from tcnlm.training.settings import DECAYS
 
 HEAD_START_BATCH = 64  # contexts
 HEAD_START_CLIP = 5.0

@@ -8,11 +8,11 @@ from typing import Any
 import tensorflow as tf
 
 from preprocessing.vocabulary import Vocabulary
+from tcnlm.common.settings import setting
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import Sequences
 from tcnlm.layers.lstm import GATES, ForgetBias, ZeroState, activate, remember
 from tcnlm.models import lstm
-from tcnlm.settings import setting
 
 Sentences = tuple[tf.Tensor, tf.Tensor]
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from preprocessing.errors import InputError
-from preprocessing.progress_bar import progress_bar
+from tcnlm.common.errors import InputError
+from tcnlm.common.progress_bar import progress_bar
+from tcnlm.common.settings import Settings
 from tcnlm.data.dataset import Split
-from tcnlm.settings import Settings
 
 TOMOTOPY = "tomotopy==0.14.0"
 

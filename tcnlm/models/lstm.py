@@ -8,8 +8,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from preprocessing.errors import InputError
 from preprocessing.vocabulary import Vocabulary
+from tcnlm.common.errors import InputError
+from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.windows import Windows
 from tcnlm.layers import plain_lstm
@@ -17,7 +18,6 @@ from tcnlm.layers.carried import CarriedState
 from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTMCell
 from tcnlm.models.base import Terms, apart, language_terms
 from tcnlm.models.recurrent import RecurrentLanguageModel
-from tcnlm.settings import Settings, setting
 
 CELLS = {
     "lstm": plain_lstm.LSTM,

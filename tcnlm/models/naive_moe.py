@@ -7,12 +7,12 @@ from typing import Any
 
 import tensorflow as tf
 
+from tcnlm.common.settings import setting
 from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax
 from tcnlm.layers.lstm import GATES, ForgetBias, ZeroState, activate, update
 from tcnlm.models.guided import JointConfig, NeuralTopicLanguageModel
 from tcnlm.models.lstm import LSTM
 from tcnlm.models.neural_topics import NeuralTopicModel
-from tcnlm.settings import setting
 
 TINY = 1.2e-38  # floor of a proportion, keeps the logarithm finite
 

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from preprocessing.errors import InputError
 from preprocessing.vocabulary import Vocabulary
+from tcnlm.common.errors import InputError
+from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.word_clusters import similarities
 from tcnlm.data.word_vectors import check_source, starting_vectors
@@ -28,7 +29,6 @@ from tcnlm.layers.neural_topics import (
     log_likelihood,
 )
 from tcnlm.models.base import Terms, TopicModel, TopicsAlone
-from tcnlm.settings import Settings, setting
 
 CLUSTER_SCALE = 2.0  # logits a deviation of the similarity; 1 to 3 are much alike
 

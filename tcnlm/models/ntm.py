@@ -8,11 +8,11 @@ from typing import Any
 import tensorflow as tf
 
 from preprocessing.vocabulary import Vocabulary
+from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.documents import Documents
 from tcnlm.data.word_vectors import check_source, starting_vectors
 from tcnlm.models.base import Terms, TopicsAlone
-from tcnlm.settings import Settings, setting
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from typing import Any
 import tensorflow as tf
 
 from preprocessing.vocabulary import PAD, Vocabulary
+from tcnlm.common.settings import Settings
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.word_vectors import check_source, fill, starting_vectors
 from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax
 from tcnlm.models.base import LanguageModel
-from tcnlm.settings import Settings
 
 
 class RecurrentLanguageModel(LanguageModel):

@@ -7,12 +7,12 @@ from typing import Any
 
 import tensorflow as tf
 
+from tcnlm.common.settings import setting
 from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTM
 from tcnlm.models.base import apart
 from tcnlm.models.guided import JointConfig, NeuralTopicLanguageModel
 from tcnlm.models.lstm import LSTM
 from tcnlm.models.neural_topics import NeuralTopicModel
-from tcnlm.settings import setting
 
 
 @dataclass(frozen=True)

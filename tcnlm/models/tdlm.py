@@ -9,10 +9,10 @@ from typing import Any
 import tensorflow as tf
 
 from preprocessing.vocabulary import Vocabulary
+from tcnlm.common.settings import setting
 from tcnlm.data.dataset import Dataset
 from tcnlm.models import lstm
 from tcnlm.models.base import Terms, TopicModel, language_terms, without
-from tcnlm.settings import setting
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ import numpy as np
 import tensorflow as tf
 
 from preprocessing.vocabulary import PAD, Vocabulary
+from tcnlm.common.settings import setting
 from tcnlm.layers.adaptive_softmax import cross_entropy
 from tcnlm.layers.distributions import gaussian_kl
 from tcnlm.layers.neural_topics import TopicEncoder
 from tcnlm.models.base import Terms, TopicModel, language_terms
 from tcnlm.models.lstm import CarryConfig, CarryingLanguageModel, WordConfig
-from tcnlm.settings import setting
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from tcnlm.evaluation.bleu_protocol import Protocol
-from tcnlm.report.figures import REAL, bleu_planes, png
-from tcnlm.report.markup import image, note, table
+from tcnlm.drawing.figures import REAL, bleu_planes, png
+from tcnlm.drawing.markup import image, note, table
+from tcnlm.measures.bleu_protocol import Protocol
 
 ALT = "self-BLEU against test-BLEU"
 

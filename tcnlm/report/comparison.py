@@ -6,21 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tcnlm.evaluation.comparison import (
-    RESAMPLES,
-    Group,
-    Ratio,
-    best,
-    groups_of,
-    ratios,
-)
-from tcnlm.evaluation.measures import BY_KEY, MEASURES, Measure
-from tcnlm.report import figures as draw
+from tcnlm.drawing import figures as draw
+from tcnlm.drawing.markup import Best, image, note, table
+from tcnlm.measures.table import BY_KEY, MEASURES, Measure
 from tcnlm.report.bleu import compared_bleu
-from tcnlm.report.markup import Best, image, note, table
+from tcnlm.report.groups import RESAMPLES, Group, Ratio, best, groups_of, ratios
 from tcnlm.report.published import layered, size
 from tcnlm.report.sections import Measured
-from tcnlm.seeds import is_seed_folder
+from tcnlm.training.seeds import is_seed_folder
 
 OTHER_DATA = " ≠"  # marks a published figure
 RATIO = "ratio to the first"

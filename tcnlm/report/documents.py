@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tcnlm.report.markup import image, note, table
+from tcnlm.drawing.markup import image, note, table
 
 
 def document_sections(

@@ -12,7 +12,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from tcnlm.report.markup import note
+from tcnlm.drawing.markup import note
 
 SCRIPT = Path(__file__).with_name("page.js")
 WIDTH, HEIGHT, MARGIN = 560, 420, 46  # of the map

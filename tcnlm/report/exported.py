@@ -13,9 +13,9 @@ from textwrap import wrap
 from typing import Any, Optional
 
 from tcnlm.coherence.table import shown
-from tcnlm.evaluation.comparison import Group, Ratio, groups_of, ratios
-from tcnlm.evaluation.measures import BY_KEY, Measure
-from tcnlm.files import write_file
+from tcnlm.common.files import write_file
+from tcnlm.drawing.figures import save
+from tcnlm.measures.table import BY_KEY, Measure
 from tcnlm.report.comparison import (
     COMPARED,
     OTHER_SEEDS,
@@ -26,7 +26,7 @@ from tcnlm.report.comparison import (
     of_ratios,
     run_name,
 )
-from tcnlm.report.figures import save
+from tcnlm.report.groups import Group, Ratio, groups_of, ratios
 from tcnlm.report.published import size
 from tcnlm.report.sections import Measured
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from tcnlm.report.figures import BLUE, INK, axes_of
-from tcnlm.report.markup import image, note
-from tcnlm.report.tree import topic_tree
+from tcnlm.drawing.figures import BLUE, INK, axes_of
+from tcnlm.drawing.markup import image, note
+from tcnlm.drawing.tree import topic_tree
 
 SHOWN_TOPICS = 8  # of a layer, in the heat map: those of the largest weights
 SHOWN_WORDS = 4  # of a topic, beside it

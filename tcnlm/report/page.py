@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from tcnlm.evaluation.nats import DocumentNats
-from tcnlm.files import write_file
+from tcnlm.common.files import write_file
+from tcnlm.drawing import figures as draw
+from tcnlm.measures.nats import DocumentNats
 from tcnlm.report import explore
-from tcnlm.report import figures as draw
 from tcnlm.report.comparison import comparison, label
 from tcnlm.report.hierarchy import hierarchy_figures
 from tcnlm.report.sections import Measured, sections

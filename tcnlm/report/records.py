@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tcnlm.files import write_json, writing
+from tcnlm.common.files import write_json, writing
 from tcnlm.training.runs import read_config, read_history
 
 DATA = ("command", "fingerprint", "vocabulary_size", "topic_vocabulary_size", "splits")

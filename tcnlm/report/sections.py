@@ -11,16 +11,16 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from tcnlm.coherence.table import shown
-from tcnlm.evaluation.measures import MEASURES, missing
-from tcnlm.evaluation.nats import DocumentNats
+from tcnlm.drawing.figures import History
+from tcnlm.drawing.markup import image, local, note, table
+from tcnlm.measures.nats import DocumentNats
+from tcnlm.measures.table import MEASURES, missing
 from tcnlm.report import explore
 from tcnlm.report.bleu import bleu_section
 from tcnlm.report.documents import document_sections
-from tcnlm.report.figures import History
 from tcnlm.report.hierarchy import hierarchy_section
-from tcnlm.report.markup import image, local, note, table
+from tcnlm.report.progress import stated
 from tcnlm.report.published import beside, other_data, own_size, sizes
-from tcnlm.training.progress import stated
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from socketserver import TCPServer
 from typing import Any
 from urllib.parse import unquote
 
-from preprocessing.errors import InputError
+from tcnlm.common.errors import InputError
 from tcnlm.serving.model import Served
 from tcnlm.serving.tensors import Refused
 

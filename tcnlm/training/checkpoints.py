@@ -15,9 +15,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from preprocessing.errors import InputError
-from preprocessing.replacing import remove_leftovers, replacing
-from tcnlm.files import writing
+from tcnlm.common.errors import InputError
+from tcnlm.common.files import writing
+from tcnlm.common.replacing import remove_leftovers, replacing
 from tcnlm.training.state import State
 from tcnlm.training.weights import WEIGHTS, digest_of
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from preprocessing.errors import InputError
-from tcnlm.process import program
+from tcnlm.common.errors import InputError
+from tcnlm.common.process import program
 
 # None of these is in the weights after a step; where rates decay, `epochs` is.
 FREE = ("epochs", "patience", "checkpoint_minutes", "checkpoint_steps")

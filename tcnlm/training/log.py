@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 import tensorflow as tf
 
-from preprocessing.replacing import replacing
-from tcnlm.evaluation.measures import Measure
-from tcnlm.files import writing
+from tcnlm.common.files import writing
+from tcnlm.common.replacing import replacing
+from tcnlm.measures.table import Measure
 
 
 class Log:

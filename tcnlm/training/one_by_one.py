@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from types import FrameType
 
-from tcnlm.training.interrupts import NUMBERS
+from tcnlm.common.interrupts import NUMBERS
 
 
 def one_by_one(commands: Iterable[Sequence[str]]) -> int:

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from preprocessing.locks import locked
-from preprocessing.replacing import remove_leftovers
-from tcnlm.files import writing
+from tcnlm.common.files import writing
+from tcnlm.common.locks import locked
+from tcnlm.common.replacing import remove_leftovers
 
 
 @contextmanager

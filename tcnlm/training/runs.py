@@ -16,19 +16,19 @@ from typing import Any
 import numpy as np
 
 from preprocessing.checks import OBJECT, SETTINGS, TEXT, check_entries
-from preprocessing.errors import InputError
-from preprocessing.parallel import cores
-from preprocessing.replacing import replacing
 from preprocessing.vocabulary import FILES, Vocabulary
+from tcnlm.common.errors import InputError
+from tcnlm.common.files import write_json, writing
+from tcnlm.common.parallel import cores
+from tcnlm.common.replacing import replacing
+from tcnlm.common.settings import LARGEST, Settings, from_json
 from tcnlm.data.dataset import Dataset
-from tcnlm.files import write_json, writing
+from tcnlm.layers.optimization import Training
 from tcnlm.models import model_class
 from tcnlm.models.base import Method
-from tcnlm.seeds import runs_of
-from tcnlm.settings import LARGEST, Settings, from_json
 from tcnlm.training.checkpoints import saved
 from tcnlm.training.differences import check_same
-from tcnlm.training.settings import Training
+from tcnlm.training.seeds import runs_of
 from tcnlm.training.weights import DIGEST, WEIGHTS, load_weights
 
 FORMAT_VERSION = 1

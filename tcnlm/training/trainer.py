@@ -11,17 +11,16 @@ import pandas as pd
 import tensorflow as tf
 from tqdm import tqdm
 
-from preprocessing.progress_bar import progress_bar
+from tcnlm.common.interrupts import Interrupted, interrupts
+from tcnlm.common.progress_bar import progress_bar
 from tcnlm.data.dataset import Dataset
-from tcnlm.graphs import graph
 from tcnlm.layers.compiled import compiled_loops
+from tcnlm.layers.graphs import graph
+from tcnlm.layers.optimization import GroupedAdam, Training, decay
 from tcnlm.models.base import Method
 from tcnlm.training.checkpoints import Checkpoints
 from tcnlm.training.divergence import check_steps
-from tcnlm.training.interrupts import Interrupted, interrupts
 from tcnlm.training.log import Log
-from tcnlm.training.optimization import GroupedAdam, decay
-from tcnlm.training.settings import Training
 from tcnlm.training.state import State
 from tcnlm.training.validation import Validation
 from tcnlm.training.weights import recover_weights, save_weights

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 from tcnlm.data.dataset import Dataset
-from tcnlm.evaluation import topics
-from tcnlm.evaluation.measures import judge
-from tcnlm.evaluation.subject import Subject
+from tcnlm.layers.optimization import Training
+from tcnlm.measures import topics
+from tcnlm.measures.subject import Subject
+from tcnlm.measures.table import judge
 from tcnlm.models.base import Method, TopicModel
 from tcnlm.training.divergence import MOST_NATS, check_perplexity, check_terms
-from tcnlm.training.settings import Training
 
 COLLAPSE = 0.1  # share of topics in use at which the topic model has collapsed
 EVEN = 1.5  # largest proportion, in units of 1/K, below which topics say nothing

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from preprocessing.errors import InputError
-from preprocessing.replacing import replacing
-from tcnlm.files import writing
-from tcnlm.process import program
+from tcnlm.common.errors import InputError
+from tcnlm.common.files import writing
+from tcnlm.common.process import program
+from tcnlm.common.replacing import replacing
 
 WEIGHTS = "model.weights.h5"
 DIGEST = "model.weights.sha256"

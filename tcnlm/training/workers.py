@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from preprocessing.errors import InputError
+from tcnlm.common.errors import InputError
 from tcnlm.data.sequences import Sequences
 from tcnlm.data.windows import Windows
-from tcnlm.graphs import graph
+from tcnlm.layers.graphs import graph
 
 CLUSTER = "TF_CONFIG"
 PART = "part"  # beside a batch's arrays: what `Part` is made of

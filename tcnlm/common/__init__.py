@@ -1,0 +1,1 @@
+"""The ground floor: errors, files, settings, processes; nothing of ours."""

@@ -1,0 +1,176 @@
+"""A map over machines: `parallel`'s, as a pipeline on any of Apache Beam's runners.
+
+The launcher writes every item to a file, workers make a file of each, and the launcher
+takes these in order. So no worker reads the corpus or holds more than an item, and how
+items are bundled, retried or interleaved cannot be seen in what comes out.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import tempfile
+import threading
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+import apache_beam as beam
+import numpy as np
+from apache_beam.io.filesystems import FileSystems
+from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions
+from tqdm import tqdm
+
+from tcnlm.common.errors import InputError
+from tcnlm.common.progress_bar import progress_bar
+
+Texts = list[str]
+Arrays = dict[str, np.ndarray]
+HERE = "DirectRunner"  # needs no folder that others see
+POLL = 1.0  # seconds between two looks at how far workers are
+
+
+class Beam:
+    """Pipelines on a runner; called, a `parallel.Map` from lists of texts to arrays.
+
+    arguments: the runner and options of Beam. What workers are to see beside the items
+    must be importable there; --temp_location (needed but by DirectRunner) is a folder
+    that all see.
+    """
+
+    def __init__(self, arguments: list[str]):
+        self.options = _checked(arguments)
+        self.runner = arguments[0]
+
+    def __call__(
+        self, function: Callable[[Texts], Arrays], items: Iterable[Texts]
+    ) -> Iterator[Arrays]:
+        """Map `function`, in order."""
+        return self.run(beam.Map(_keyed, function), items)
+
+    def run(
+        self, transform: beam.PTransform, items: Iterable[Texts]
+    ) -> Iterator[Arrays]:
+        """Yield what `transform` makes of (number, item), by its own numbers."""
+        with self._folder() as folder:
+            for kind in ("items", "results", "aside"):
+                FileSystems.mkdirs(f"{folder}/{kind}")
+            number = 0
+            for number, item in enumerate(items, 1):
+                _write(folder, "items", number, json.dumps(item).encode())
+            with _progress(f"{folder}/results", number, self.runner):
+                self._run(folder, number, transform)
+            for place in _files(f"{folder}/results"):
+                yield _arrays(place)
+
+    def _run(self, folder: str, number: int, transform: beam.PTransform) -> None:
+        with beam.Pipeline(options=self.options) as pipeline:
+            (
+                pipeline
+                | beam.Create(range(1, number + 1))
+                | beam.Reshuffle()
+                | beam.Map(_read_item, folder)
+                | transform
+                | beam.Map(_write_result, folder)
+            )
+
+    @contextmanager
+    def _folder(self) -> Iterator[str]:
+        """A folder for items and results, gone afterwards."""
+        shared = self.options.view_as(GoogleCloudOptions).temp_location
+        if shared is None:
+            with tempfile.TemporaryDirectory(prefix="tcnlm-beam-") as folder:
+                yield folder
+            return
+        folder = FileSystems.join(shared, f"tcnlm-beam-{uuid.uuid4().hex}")
+        try:
+            yield folder
+        finally:
+            FileSystems.delete([folder])
+
+
+def _checked(arguments: list[str]) -> PipelineOptions:
+    """Beam's options, all of them known to it; argparse ends the program for values."""
+    options = PipelineOptions([f"--runner={arguments[0]}", *arguments[1:]])
+    known = options.get_all_options()
+    unknown = set(options.get_all_options(retain_unknown_options=True)) - set(known)
+    if unknown:
+        raise InputError(
+            f"--{min(unknown)}: no option of Beam; those of this program go before "
+            "--runner"
+        )
+    if arguments[0] != HERE and known["temp_location"] is None:
+        raise InputError(
+            f"--runner {arguments[0]}: give --temp_location too, a folder that all "
+            "workers see"
+        )
+    try:
+        FileSystems.get_filesystem(known["temp_location"] or "")
+    except ValueError as error:
+        raise InputError(f"--temp_location: {error}") from None
+    return options
+
+
+def _keyed(
+    item: tuple[int, Texts], function: Callable[[Texts], Arrays]
+) -> tuple[int, Arrays]:
+    number, texts = item
+    return number, function(texts)
+
+
+def _read_item(number: int, folder: str) -> tuple[int, Texts]:
+    with FileSystems.open(_place(folder, "items", number)) as file:
+        return number, json.loads(file.read())
+
+
+def _write_result(result: tuple[int, Arrays], folder: str) -> None:
+    number, arrays = result
+    content = io.BytesIO()
+    np.savez(content, **arrays)
+    _write(folder, "results", number, content.getvalue())
+
+
+def _arrays(place: str) -> Arrays:
+    with FileSystems.open(place) as file:
+        arrays = np.load(io.BytesIO(file.read()), allow_pickle=False)
+    return dict(arrays)
+
+
+def _write(folder: str, kind: str, number: int, content: bytes) -> None:
+    """Write a file as a whole, whoever writes the same one at the same time."""
+    aside = f"{folder}/aside/{uuid.uuid4().hex}"
+    with FileSystems.create(aside) as file:
+        file.write(content)
+    FileSystems.rename([aside], [_place(folder, kind, number)])
+
+
+def _place(folder: str, kind: str, number: int) -> str:
+    return f"{folder}/{kind}/{number:09d}"
+
+
+def _files(folder: str) -> list[str]:
+    """All files of a folder, by name."""
+    (found,) = FileSystems.match([f"{folder}/*"])
+    return sorted(metadata.path for metadata in found.metadata_list)
+
+
+@contextmanager
+def _progress(folder: str, total: int, runner: str) -> Iterator[None]:
+    """A bar of the files in a folder, for as long as workers write them."""
+    ended = threading.Event()
+    with progress_bar(total=total, desc=runner, unit=" parts") as bar:
+        watch = threading.Thread(target=_watch, args=(folder, bar, ended), daemon=True)
+        watch.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            watch.join()
+
+
+def _watch(folder: str, bar: tqdm, ended: threading.Event) -> None:
+    while not bar.disable:
+        last = ended.wait(POLL)
+        bar.update(len(_files(folder)) - bar.n)
+        if last:
+            return

@@ -1,0 +1,284 @@
+"""Settings: frozen dataclasses whose fields say what they mean and what they may be.
+
+A field is made by `setting`, and its bounds hold wherever its value comes from: the
+shell (`name=value`), a config.json, or Python.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import difflib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar, get_args, get_type_hints
+
+from tcnlm.common.errors import InputError
+
+_WANTED = {bool: "true or false", int: "a whole number", float: "a number"}
+Chosen = TypeVar("Chosen", bound="Settings")
+
+
+class SettingError(InputError):
+    """A setting that does not exist or a value that does not fit it."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a value, or each number of a tuple, may be."""
+
+    least: float = -math.inf
+    above: float = -math.inf
+    most: float = math.inf
+    below: float = math.inf
+    choices: tuple[str, ...] = ()
+    length: int | None = None  # of a tuple
+    rising: bool = False  # a tuple
+
+    def complaint(self, value: Any) -> str:
+        """Return what the value would have to be, or nothing if it is that."""
+        if isinstance(value, tuple):
+            return self._complaint_of_many(value)
+        if self.choices and value not in self.choices:
+            return " or ".join(self.choices)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return ""
+        inside = self.least <= value <= self.most and self.above < value < self.below
+        return "" if inside else self._range()
+
+    def _complaint_of_many(self, values: tuple) -> str:
+        if self.length is not None and len(values) != self.length:
+            return f"{self.length} numbers with commas between"
+        if self.rising and any(a >= b for a, b in zip(values, values[1:])):
+            return "rising numbers"
+        complaint = next(filter(None, map(self.complaint, values)), "")
+        return complaint and f"numbers {complaint}"
+
+    def _range(self) -> str:
+        named = {"at least": self.least, "above": self.above}
+        named |= {"at most": self.most, "below": self.below}
+        return " and ".join(f"{w} {v:g}" for w, v in named.items() if math.isfinite(v))
+
+
+def setting(default: Any, text: str, **bounds: Any) -> Any:
+    """Return a field of a `Settings`.
+
+    text: its meaning, unit and source, a line of --help; bounds: see `Bounds`.
+    """
+    metadata = {"text": text, "bounds": Bounds(**bounds)}
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The base of all settings: no value can be out of its bounds."""
+
+    # What every run had and none needs to choose: old RUNs say it, with these values.
+    RETIRED: ClassVar[Mapping[str, Any]] = {}
+
+    def __post_init__(self):
+        kinds = get_type_hints(type(self))
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            complaint = _complaint(value, kinds[field.name], field)
+            if complaint:
+                shown = _text(value)
+                raise SettingError(f"{field.name}={shown}: must be {complaint}")
+
+
+def _complaint(value: Any, kind: Any, field: dataclasses.Field) -> str:
+    return _kind_complaint(value, kind) or field.metadata["bounds"].complaint(value)
+
+
+def _kind_complaint(value: Any, kind: Any) -> str:
+    """Return what kind of value is wanted, or nothing if this is one."""
+    if get_args(kind):
+        kinds = value if isinstance(value, tuple) else [None]
+        wrong = any(_kind_complaint(v, get_args(kind)[0]) for v in kinds)
+        return "numbers with commas between" if wrong else ""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if number and isinstance(value, int) and abs(value) > LARGEST:
+        return "a number that 32 bits can hold"
+    good = {
+        bool: isinstance(value, bool),
+        int: number and isinstance(value, int),
+        float: number and math.isfinite(value),
+        str: isinstance(value, str),
+    }[kind]
+    return "" if good else _WANTED.get(kind, "a text")
+
+
+def override(
+    configs: Sequence[Settings],
+    assignments: Sequence[str],
+    others: Mapping[str, type[Settings]] | None = None,
+) -> tuple[Any, ...]:
+    """Return the configs with every `name=value` put into the one that has the name.
+
+    others: the settings of all models by name, to say whose a setting is.
+    """
+    values: list[dict[str, Any]] = [{} for _ in configs]
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        owners = [i for i, config in enumerate(configs) if name in names(config)]
+        if equals and not owners and _is_retired(name, text, configs):
+            continue
+        if not equals or not owners:
+            raise SettingError(f"--set {assignment}: {_unknown(name, configs, others)}")
+        for i in owners:
+            values[i][name] = parse(name, text, configs[i])
+    return tuple(dataclasses.replace(c, **v) for c, v in zip(configs, values))
+
+
+def _is_retired(name: str, text: str, configs: Sequence[Settings]) -> bool:
+    """Return whether a setting is retired; refuse it with another value than it had."""
+    always = [config.RETIRED[name] for config in configs if name in config.RETIRED]
+    if always and text not in (_text(always[0]), _text(always[0]).removesuffix(".0")):
+        raise SettingError(f"--set {name}={text}: now always {_text(always[0])}")
+    return bool(always)
+
+
+def names(config: Settings | type[Settings]) -> list[str]:
+    """Return the names of settings."""
+    return [field.name for field in dataclasses.fields(config)]
+
+
+def _unknown(
+    name: str,
+    configs: Sequence[Settings],
+    others: Mapping[str, type[Settings]] | None,
+) -> str:
+    known = sorted({name for config in configs for name in names(config)})
+    owners = [model for model, kind in (others or {}).items() if name in names(kind)]
+    if owners:
+        return f"{name} belongs to {', '.join(owners)}"
+    close = difflib.get_close_matches(name, known, 1)
+    hint = f"did you mean {close[0]}? " if close else ""
+    return f"{hint}write name=value with a name out of {', '.join(known)}"
+
+
+def parse(name: str, text: str, config: Settings | type[Settings]) -> Any:
+    """Return the text as a value of this setting's type, within its bounds."""
+    kind = config if isinstance(config, type) else type(config)
+    [field] = [field for field in dataclasses.fields(kind) if field.name == name]
+    wanted = get_type_hints(kind)[name]
+    try:
+        value = _value(text, wanted)
+    except (ValueError, KeyError):
+        complaint = _WANTED.get(wanted, "numbers with commas between")
+    else:
+        complaint = _complaint(value, wanted, field)
+    if complaint:
+        raise SettingError(f"--set {name}={text}: must be {complaint}")
+    return value
+
+
+def _value(text: str, kind: Any) -> Any:
+    if get_args(kind):
+        return tuple(
+            _value(part, get_args(kind)[0]) for part in text.split(",") if part
+        )
+    if kind is bool:
+        return {"true": True, "false": False}[text.lower()]
+    value = kind(text)
+    if kind is float and not math.isfinite(value):
+        raise ValueError(text)
+    return value
+
+
+def from_json(kind: type[Chosen], values: Mapping[str, Any]) -> Chosen:
+    """Return settings of this type from what `dataclasses.asdict` and JSON made.
+
+    One that is retired may be there with the value that it always had.
+    """
+    known = names(kind)
+    for name in sorted(set(values) - set(known)):
+        if name not in kind.RETIRED:
+            raise SettingError(f"unknown setting {name} of {kind.__name__}")
+        if values[name] != kind.RETIRED[name]:
+            always = _text(kind.RETIRED[name])
+            raise SettingError(
+                f"{name}={_text(values[name])}: now always {always}; use the version "
+                "of this program that made the run"
+            )
+    kept = {name: value for name, value in values.items() if name in known}
+    return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in kept.items()})
+
+
+def describe(
+    models: Mapping[str, type[Settings]],
+    training: type[Settings],
+    presets: Mapping[str, Mapping[str, Any]],
+) -> str:
+    """Return all settings with defaults and meanings for --help, each once."""
+    owners: dict[type, list[str]] = {}
+    for model, kind in models.items():
+        for part in _parts(kind):
+            owners.setdefault(part, []).append(model)
+    lines = ["presets, of the settings that a model has:"]
+    for name, values in presets.items():
+        chosen = " ".join(f"{key}={_text(value)}" for key, value in values.items())
+        lines.append(f"  {name}: {chosen}")
+    lines += ["", "settings of the training loop:", *_lines(training, {})]
+    for part, users in owners.items():
+        lines += ["", f"settings of {', '.join(users)}:"]
+        lines += _lines(part, {model: models[model] for model in users})
+    return "\n".join(lines)
+
+
+def _parts(kind: type[Settings]) -> list[type]:
+    """Return the classes that bring a setting of their own, the most general first."""
+    parts = [part for part in kind.__mro__[::-1] if issubclass(part, Settings)]
+    return [part for part in parts if _own(part)]
+
+
+def _own(part: type) -> list[dataclasses.Field]:
+    inherited = {name for base in part.__bases__ for name in _inherited(base)}
+    fields = dataclasses.fields(part)
+    return [f for f in fields if f.name not in inherited]
+
+
+def _inherited(base: type) -> list[str]:
+    return names(base) if dataclasses.is_dataclass(base) else []
+
+
+def _lines(part: type, users: Mapping[str, type[Settings]]) -> list[str]:
+    lines = []
+    for field in _own(part):
+        differ = {
+            model: _text(getattr(kind, field.name))
+            for model, kind in users.items()
+            if getattr(kind, field.name) != field.default
+        }
+        other = "".join(f"; {model}: {value}" for model, value in differ.items())
+        choices = " | ".join(field.metadata["bounds"].choices)
+        lines.append(f"  {field.name}={_text(field.default)}{other}")
+        lines.append(f"      {field.metadata['text']}" + (choices and f" ({choices})"))
+    return lines
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, (tuple, list)):
+        return ",".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+LARGEST = 2**31 - 1  # that a shape or a count may be
+
+
+def whole_number(least: int, most: int) -> Callable[[str], int]:
+    """Return the `type` of an argument that is a whole number within bounds."""
+
+    def parsed(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:  # also of thousands of digits
+            number = most + 1
+        if not least <= number <= most:
+            raise argparse.ArgumentTypeError(
+                f"must be a whole number from {least} to {most}, not {text[:30]}"
+            )
+        return number
+
+    return parsed

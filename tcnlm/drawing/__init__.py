@@ -1,0 +1,1 @@
+"""Figures, trees and markup: what several pages draw with."""

@@ -1,0 +1,139 @@
+"""The topic tree as a figure: layers from general to special, arrows by Phi and Pi."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyArrowPatch
+
+from tcnlm.drawing.figures import GREY, INK, RED
+
+ROOTS = 3  # topics of the highest layer, the most used
+BRANCHES = 2  # below each, those of the largest weights
+WIDEST = 7  # topics of a layer
+WORDS = 5
+SMALLEST = 0.1  # weight of an arrow to the side
+THICKEST = 5.0  # points, of a weight of 1
+FILLS = ("#dbe9f4", "#fff1c9", "#fbdcc4")  # of layers, the lowest first
+HEIGHT = 0.36  # of a box; layers are 1 apart
+BEND = 0.45  # height of an arrow to the side, about twice
+
+Layers = Sequence[Sequence[Mapping[str, Any]]]  # of `evaluation.hierarchy`
+Places = dict[tuple[int, int], tuple[float, float]]  # of (layer, topic) the centre
+
+
+def chosen_topics(layers: Layers) -> list[list[int]]:
+    """Return the topics that are drawn of every layer, the lowest layer first.
+
+    The most used of the highest and, going down, what their columns of Phi weigh most,
+    side by side as the topics above them are.
+    """
+    most = WIDEST if len(layers) == 1 else ROOTS
+    used = sorted(layers[-1], key=lambda topic: -topic["use"])[:most]
+    chosen = [[topic["topic"] for topic in used]]
+    for layer in reversed(layers[1:]):
+        chosen.insert(0, _below(layer, chosen[0]))
+    return chosen
+
+
+def _below(layer: Sequence[Mapping[str, Any]], above: Sequence[int]) -> list[int]:
+    """Return the topics below some of a layer, each under what weighs it most."""
+    weights: dict[int, float] = {}
+    places: dict[int, float] = {}
+    for place, topic in enumerate(above):
+        for below, weight in layer[topic]["below"][:BRANCHES]:
+            weights[below] = weights.get(below, 0.0) + weight
+            places[below] = places.get(below, 0.0) + weight * place
+    kept = sorted(weights, key=lambda k: -weights[k])[:WIDEST]
+    return sorted(kept, key=lambda k: places[k] / weights[k])
+
+
+def topic_tree(layers: Layers) -> Figure:
+    """Draw the most used topics of the highest layer and what is below them."""
+    chosen = chosen_topics(layers)
+    widest = max(map(len, chosen))
+    size = max(1.7 * widest, 7), 1.75 * len(layers) + 0.4
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots()
+    axes.axis("off")
+    axes.set_xlim(-0.35, widest)
+    axes.set_ylim(0.65, len(layers) + 0.5)
+    places = _places(chosen, widest)
+    for layer, topics in enumerate(layers, 1):
+        axes.text(-0.3, layer, f"layer {layer}", rotation=90, color=INK, va="center")
+        for topic in topics:
+            _arrows(axes, layer, topic, places)
+    for (layer, k), place in places.items():
+        _box(axes, layer, layers[layer - 1][k], place)
+    _legend(figure, any(topic["next"] for layer in layers for topic in layer))
+    return figure
+
+
+def _places(chosen: Sequence[Sequence[int]], widest: int) -> Places:
+    return {
+        (layer, topic): ((i + 0.5) * widest / len(topics), float(layer))
+        for layer, topics in enumerate(chosen, 1)
+        for i, topic in enumerate(topics)
+    }
+
+
+def _box(axes: Axes, layer: int, topic: Mapping[str, Any], place: tuple) -> None:
+    words = topic["words"][:WORDS]
+    text = f"{layer}:{topic['topic']}  ({topic['use']:.0%})\n" + "\n".join(
+        [", ".join(words[:2]), ", ".join(words[2:4]), *words[4:]]
+    )
+    fill = {"facecolor": FILLS[min(layer, len(FILLS)) - 1], "edgecolor": GREY}
+    style = {**fill, "boxstyle": "round,pad=0.35", "lw": 0.8}
+    middle = {"ha": "center", "va": "center", "zorder": 3}
+    axes.text(*place, text, fontsize=8, color=INK, bbox=style, **middle)
+
+
+def _arrows(axes: Axes, layer: int, topic: Mapping[str, Any], places: Places) -> None:
+    """Draw the arrows from one topic to those that are drawn.
+
+    To the right they go over the boxes, to the left beneath.
+    """
+    start = places.get((layer, topic["topic"]))
+    if start is None:
+        return
+    for below, weight in topic["below"]:
+        end = places.get((layer - 1, below))
+        if end:
+            _arrow(axes, _edge(start, -1), _edge(end, 1), weight, GREY)
+    for after, weight in topic["next"]:
+        end = places.get((layer, after))
+        if end and weight >= SMALLEST:
+            side, bend = (
+                (1 if end[0] > start[0] else -1),
+                -BEND / abs(end[0] - start[0]),
+            )
+            _arrow(axes, _edge(start, side), _edge(end, side), weight, RED, bend)
+
+
+def _edge(place: tuple[float, float], side: int) -> tuple[float, float]:
+    """Return the middle of a box's upper edge, side 1, or of its lower, -1."""
+    return place[0], place[1] + side * HEIGHT / 2
+
+
+def _arrow(
+    axes: Axes, start: tuple, end: tuple, weight: float, colour: str, bend: float = 0.0
+) -> None:
+    shape = {"arrowstyle": "-|>", "connectionstyle": f"arc3,rad={bend}"}
+    width, look = max(0.6, THICKEST * weight), {"alpha": 0.75, "zorder": 1}
+    axes.add_patch(
+        FancyArrowPatch(
+            start, end, mutation_scale=9, lw=width, color=colour, **shape, **look
+        )
+    )
+
+
+def _legend(figure: Figure, moves: bool) -> None:
+    kinds = [(GREY, "below, by Φ")] + [(RED, "next sentence, by Π")] * moves
+    lines = [Line2D([], [], color=colour, lw=2, label=text) for colour, text in kinds]
+    figure.legend(
+        handles=lines, loc="outside lower center", ncols=2, fontsize=8, frameon=False
+    )

@@ -1,0 +1,27 @@
+"""What the units of a model of documents stand for, by the words' rows of W [D, H]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tcnlm.common.errors import InputError
+
+
+def unit_words(model: Any, count: int = 10) -> list[list[str]]:
+    """Return the words of largest weight in W of every unit, best first, H x count."""
+    order = np.argsort(-model.nade.W.numpy(), axis=0, kind="stable")[:count].T
+    return [[model.vocabulary.topic_words[i] for i in row] for row in order]
+
+
+def nearest_words(model: Any, word: str, count: int = 10) -> list[str]:
+    """Return the words whose rows of W have the largest cosine with a word's."""
+    words = model.vocabulary.topic_words
+    if word not in words:
+        raise InputError(f"{word!r} is no word of the topic vocabulary")
+    rows = model.nade.W.numpy()
+    rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-30)
+    own = words.index(word)
+    order = np.argsort(-(rows @ rows[own]), kind="stable")
+    return [words[i] for i in order if i != own][:count]

@@ -1,0 +1,1 @@
+"""Every command: parse, call, print."""

@@ -1,0 +1,132 @@
+"""Topic coherence (NPMI) of topics from any program, over a reference corpus."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from preprocessing.vocabulary import Vocabulary
+from tcnlm.coherence import NEVER, TOPS, WINDOW, measure, protocol, save_counts
+from tcnlm.coherence.reference import Reference
+from tcnlm.coherence.summary import scored_words
+from tcnlm.coherence.table import describe, table
+from tcnlm.coherence.topic_lists import TopicList, read_topics
+from tcnlm.common.errors import InputError, add_debug, errors_reported
+from tcnlm.common.files import check_writable, write_json, writing
+from tcnlm.common.parallel import cores
+from tcnlm.common.runners import add_runner, on_runner
+from tcnlm.common.settings import LARGEST, whole_number
+
+Figures = list[dict[str, Any]]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Score the topics and print, as the arguments say."""
+    options = parser().parse_args(arguments)
+    _check_together(options)
+    reference = Reference(
+        tuple(options.reference),
+        options.field,
+        cores(),
+        options.counts,
+        runner=None if options.runner is None else on_runner(options.runner),
+    )
+    lists = [_topics(path, max(options.top)) for path in options.topics]
+    words = scored_words(lists, options.top)
+    if options.vocabulary:
+        words += Vocabulary.load(options.vocabulary).topic_words
+    counts = reference.window_counts(words, options.window)
+    if options.save_counts:
+        save_counts(options.save_counts, counts)
+    figures = [measure(listed, counts, options.top, options.zero) for listed in lists]
+    if options.c_npmi:
+        _add_c_npmi(figures, reference, max(options.top))
+    _report(figures, protocol(counts, options.top, options.zero), options)
+
+
+def _topics(path: Path, number: int) -> TopicList:
+    if not path.is_dir():
+        return read_topics(path)
+    # Here, since topics in a text file need no TensorFlow.
+    from tcnlm.programs.run_topics import topics_of_run
+
+    return topics_of_run(path, number)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parsed = argparse.ArgumentParser("python -m tcnlm.coherence", description=__doc__)
+    add = parsed.add_argument
+    topics = "a RUN folder, or a text file with one topic's words a line, best first"
+    add("topics", metavar="TOPICS", nargs="+", type=Path, help=topics)
+    source = parsed.add_mutually_exclusive_group(required=True)
+    text = "a document a line, or .jsonl; plain, .gz or .xz"
+    source.add_argument(
+        "--reference", metavar="FILE", nargs="+", type=Path, default=[], help=text
+    )
+    counted = "window counts made with --save-counts"
+    source.add_argument("--counts", metavar="FILE", type=Path, help=counted)
+    add("--field", default="text", help="of .jsonl: the field with the text")
+    window = f"tokens; 0: a whole document (default: {WINDOW})"
+    size, words = whole_number(0, LARGEST), whole_number(2, LARGEST)
+    add("--window", metavar="N", type=size, default=WINDOW, help=window)
+    zero = "score of a pair that shares no window (default: zero)"
+    add("--zero", choices=tuple(NEVER), default="zero", help=zero)
+    top = f"numbers of words to take of a topic (default: {' '.join(map(str, TOPS))})"
+    add("--top", metavar="N", nargs="+", type=words, default=list(TOPS), help=top)
+    gensim = "gensim's c_npmi too: another definition, windows of 10"
+    add("--c-npmi", action="store_true", help=gensim)
+    add("--save-counts", metavar="FILE", type=Path, help="keep the window counts")
+    vocabulary = "with --save-counts: count the topic words of this DATA folder too"
+    add("--vocabulary", metavar="DATA", type=Path, help=vocabulary)
+    add("--json", metavar="FILE", type=Path, help="write all figures here")
+    add_runner(parsed)
+    add_debug(parsed)
+    return parsed
+
+
+def _check_together(options: argparse.Namespace) -> None:
+    """Refuse what cannot be done before hours of counting."""
+    if options.counts and (options.c_npmi or options.save_counts):
+        raise InputError("--c-npmi and --save-counts need the text: give --reference")
+    if options.runner is not None and (options.counts or options.c_npmi):
+        raise InputError("--runner counts --reference, and not for --c-npmi")
+    if options.vocabulary and not options.save_counts:
+        raise InputError("--vocabulary says what to keep: give --save-counts too")
+    for path in filter(None, (options.save_counts, options.json)):
+        check_writable(path)
+
+
+def _add_c_npmi(figures: Figures, reference: Reference, top: int) -> None:
+    # Here, since gensim takes seconds to import.
+    from tcnlm.coherence.gensim_npmi import c_npmi
+
+    topics = [topic for one in figures for topic in one["topics"]]
+    absent = {word for one in figures for word in one["absent_words"]}
+    documents = reference.documents_with_progress("counting for gensim")
+    values = c_npmi([topic["words"][:top] for topic in topics], documents, absent)
+    for topic, value in zip(topics, values):
+        topic["c_npmi"] = value
+    for one in figures:
+        known = [t["c_npmi"] for t in one["topics"] if t["c_npmi"] is not None]
+        one["c_npmi"] = sum(known) / len(known) if known else None
+
+
+def _report(
+    figures: Figures, stated: dict[str, Any], options: argparse.Namespace
+) -> None:
+    if options.json:
+        with writing(options.json):
+            write_json(options.json, {"protocol": stated, "results": figures})
+    tables = [table(one, options.top) for one in figures]
+    print("\n\n".join([*tables, describe(stated)]))
+    if options.json:
+        print(f"written to {options.json}")
+
+
+def run() -> None:
+    """Run the program on the command line's arguments."""
+    with errors_reported():
+        main()

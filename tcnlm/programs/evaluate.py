@@ -1,0 +1,258 @@
+"""Measure a RUN: perplexity, topics, coherence; evaluation.json and report.html."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tcnlm.common.errors import InputError, add_debug, errors_reported
+from tcnlm.common.files import check_folder, check_writable
+from tcnlm.common.parallel import cores
+from tcnlm.common.process import command_line, keep_memory
+from tcnlm.common.settings import LARGEST, whole_number
+from tcnlm.data.contexts import RULES
+from tcnlm.report.published import corpora, other_data
+from tcnlm.training.seeds import runs_of
+
+if TYPE_CHECKING:
+    from tcnlm.coherence.reference import Reference
+    from tcnlm.report.sections import Measured
+
+CHOSEN = ("corpus", "context", "features", "split", "samples", "batch_size")
+CHOSEN += ("beginning",)
+
+
+def main(options: argparse.Namespace, command: str) -> None:
+    """Evaluate as the options say, write into every RUN and print a summary."""
+    # Here, or each process that tokenizes the reference would load TensorFlow too.
+    from tcnlm.measures.evaluate import ASKED
+    from tcnlm.report.evaluate_run import evaluate_run, kept_as, summary
+
+    keep_memory()
+    options.run = [run for path in options.run for run in runs_of(path)]
+    if options.record and len(options.run) > 1:
+        raise InputError("--record takes one RUN, a file each")
+    if options.features and len(options.run) > 1:
+        raise InputError("--features takes one RUN, a file each")
+    if options.baseline:
+        options.run = _first(options.baseline, options.run)
+    _check_outputs(options)
+    _check_asked(options)
+    _check_corpus(options)
+    reference = _reference(options)
+    chosen = {name: getattr(options, name) for name in CHOSEN}
+    chosen["ask"] = [name for name in ASKED if getattr(options, name)]
+    measured = []
+    for run in options.run:
+        measured.append(
+            evaluate_run(run, options.data, command, reference=reference, **chosen)
+        )
+        print(summary(measured[-1].evaluation))
+        file, page, _ = kept_as(run, options.split)
+        print(f"written to {file} and {page}")
+    _write_asked(options, measured)
+
+
+def _reference(options: argparse.Namespace) -> Reference:
+    """Return what coherence is counted on; for several RUNs it is counted at once."""
+    from tcnlm.measures.evaluate import Reference
+    from tcnlm.report.evaluate_run import scored_words
+
+    files = tuple(options.reference)
+    reference = Reference(files, options.field, cores(), options.counts)
+    if len(options.run) == 1:
+        return reference
+    _check_data(options)
+    return reference.counted_for(scored_words(options.run))
+
+
+def _first(baseline: Path, paths: Sequence[Path]) -> list[Path]:
+    """Return the runs with the baseline, or its seeds, before the others."""
+    chosen = runs_of(baseline)
+    if not set(chosen) <= set(paths):
+        names = ", ".join(map(str, paths))
+        raise InputError(f"--baseline {baseline}: is none of the RUNs {names}")
+    return [*chosen, *(path for path in paths if path not in chosen)]
+
+
+def _check_outputs(options: argparse.Namespace) -> None:
+    """Refuse, before hours of measuring, what is no RUN or cannot be written."""
+    from tcnlm.report.evaluate_run import kept_as, nats_file
+    from tcnlm.training.runs import read_config
+
+    for run in options.run:
+        read_config(run)
+        *files, figures = kept_as(run, options.split)
+        for path in (*files, nats_file(run, options.split)):
+            check_writable(path)
+        check_folder(figures)
+    for path in filter(None, (options.features, options.record)):
+        check_writable(path)
+    if options.report:
+        check_writable(options.report, parents=True)
+    if options.export:
+        check_folder(options.export)
+
+
+def _write_asked(options: argparse.Namespace, measured: Sequence[Measured]) -> None:
+    """Print and write what is about all RUNs, and write the record of the one."""
+    from tcnlm.report.comparison import compared
+    from tcnlm.report.exported import export
+    from tcnlm.report.page import write_report
+    from tcnlm.report.records import write_record
+
+    if len(measured) > 1:
+        print(compared(measured))
+    if options.record:
+        write_record(options.run[0], measured[0].evaluation, options.record)
+    if options.report:
+        write_report(measured, options.report)
+    if options.export:
+        export(measured, options.export)
+    for path in filter(None, (options.record, options.report, options.export)):
+        print(f"written to {path}")
+
+
+def _check_asked(options: argparse.Namespace) -> None:
+    """Refuse what none of the RUNs has, and --samples where one has none."""
+    from tcnlm.measures.table import both, language
+
+    if options.topic_worth or options.topic_recovery:
+        asked = "--topic-worth and --topic-recovery are of models that write sentences "
+        _check_some(options.run, both, asked + "from topics")
+    if options.bleu:
+        _check_some(options.run, language, "--bleu is of models that write sentences")
+    if options.samples:
+        _check_drawn(options.run)
+
+
+def _check_corpus(options: argparse.Namespace) -> None:
+    """Warn of RUNs whose data is not what the published figures rest on."""
+    from tcnlm.training.runs import read_config
+
+    for run in options.run:
+        said = other_data(options.corpus, read_config(run)["data"])
+        if said:
+            text = f"the published figures of {options.corpus} are of other data"
+            print(f"warning: {run}: {text} ({said})", file=sys.stderr)
+
+
+def _check_data(options: argparse.Namespace) -> None:
+    """Refuse, before anything is counted for all RUNs, data that one of them lacks."""
+    from tcnlm.measures.table import check_labels
+    from tcnlm.training.runs import open_data, read_config
+
+    for run in options.run:
+        dataset = open_data(read_config(run), options.data, options.context)
+        if options.retrieval or options.classification:
+            check_labels(dataset, options.split)
+
+
+def _check_drawn(paths: Sequence[Path]) -> None:
+    """Refuse --samples where a RUN has no topics to draw, or one state for all."""
+    from tcnlm.models import model_class
+    from tcnlm.training.runs import read_config
+
+    for run in paths:
+        config = read_config(run)
+        if not hasattr(model_class(config["model"]), "sample_context"):
+            raise InputError(
+                f"--samples: {run} is a {config['model']}, which has no topics to draw "
+                "for a sentence; leave it out"
+            )
+        if config["settings"].get("carry"):
+            raise InputError(
+                f"--samples: {run} carries its state, one for all draws; leave it out"
+            )
+
+
+def _check_some(
+    paths: Sequence[Path], applies: Callable[[type], bool], said: str
+) -> None:
+    """Refuse, as said, where none of the RUNs is of a model that this applies to."""
+    from tcnlm.models import model_class
+    from tcnlm.training.runs import read_config
+
+    names = [read_config(run)["model"] for run in paths]
+    if not any(applies(model_class(name)) for name in names):
+        raise InputError(f"{said}; {', '.join(sorted(set(names)))} does not")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    of_seeds = "folder written by train.py; of several --seeds, all of them"
+    parsed = argparse.ArgumentParser(description=__doc__)
+    parsed.add_argument("run", metavar="RUN", nargs="+", type=Path, help=of_seeds)
+    _add_data(parsed.add_argument_group("data and topics"))
+    _add_coherence(parsed.add_argument_group("coherence"))
+    _add_measures(parsed.add_argument_group("more to measure"))
+    _add_outputs(parsed.add_argument_group("pages and files"))
+    add_debug(parsed)
+    return parsed
+
+
+def _add_data(group: argparse._ArgumentGroup) -> None:
+    context = "what topics are inferred from (default: as in training); read: all "
+    context += "words before the row's own; others: see python -m preprocessing --help"
+    samples = "average likelihoods over S draws of the topics (default: use their mean)"
+    batch = "rows that are scored at once (default: 64)"
+    natural, positive = whole_number(0, LARGEST), whole_number(1, LARGEST)
+    add = group.add_argument
+    add("--split", choices=("test", "valid"), default="test", help="default: test")
+    add("--data", metavar="DATA", type=Path, help="the run's data, if it was moved")
+    add("--context", choices=RULES, default="", help=context)
+    add("--samples", metavar="S", type=natural, default=0, help=samples)
+    add("--batch-size", metavar="N", type=positive, default=64, help=batch)
+
+
+def _add_coherence(group: argparse._ArgumentGroup) -> None:
+    reference = "text to count coherence on: a document a line, or .jsonl; plain, .gz "
+    reference += "or .xz (default: the training split of the run's own corpus)"
+    counts = "in place of a reference: what python -m tcnlm.coherence --save-counts "
+    counts += "counted on it"
+    field = "of .jsonl: the field with the text (default: text)"
+    add = group.add_mutually_exclusive_group().add_argument
+    add("--reference", metavar="FILE", nargs="+", type=Path, default=[], help=reference)
+    add("--counts", metavar="FILE", type=Path, help=counts)
+    group.add_argument("--field", metavar="NAME", default="text", help=field)
+
+
+def _add_measures(group: argparse._ArgumentGroup) -> None:
+    worth = "perplexity with the mean topics and with another document's, too"
+    recovery = "how many topics are inferred again from sentences written from them"
+    bleu = "test-BLEU and self-BLEU of sentences it writes, and of real ones"
+    retrieval = "how well documents' vectors find training documents of their label"
+    classify = "how well logistic regression and a small network on the vectors tell "
+    classify += "the labels"
+    add = group.add_argument
+    add("--topic-worth", action="store_true", help=worth)
+    add("--topic-recovery", action="store_true", help=recovery)
+    add("--bleu", action="store_true", help=bleu)
+    add("--retrieval", action="store_true", help=retrieval)
+    add("--classify", dest="classification", action="store_true", help=classify)
+
+
+def _add_outputs(group: argparse._ArgumentGroup) -> None:
+    record = "keep what was measured of the one RUN, and how: results/NAME.json"
+    exported = "for a paper: tables as .csv and .tex, figures as .svg and .pdf, .bib"
+    features = "write vectors, labels and ids of the split's documents (.npz)"
+    beginning = "continued under different topics (default: the split's own)"
+    baseline = "of the RUNs, what the others are compared with (default: the first)"
+    corpus = "the paper's name of the data, to show its figures beside these"
+    add = group.add_argument
+    add("--report", metavar="FILE", type=Path, help="one page about all RUNs")
+    add("--baseline", metavar="RUN", type=Path, help=baseline)
+    add("--corpus", choices=corpora(), help=corpus)
+    add("--beginning", metavar="TEXT", default="", help=beginning)
+    add("--features", metavar="FILE", type=Path, help=features)
+    add("--export", metavar="FOLDER", type=Path, help=exported)
+    add("--record", metavar="FILE", type=Path, help=record)
+
+
+def run() -> None:
+    """Run the program on the command line's arguments."""
+    with errors_reported():
+        main(parser().parse_args(), command_line())

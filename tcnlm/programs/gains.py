@@ -1,0 +1,103 @@
+"""Where a run's language model predicts better than another's, on the same data.
+
+Targets by kind (topic words: those of the topic model), rank of the word, place in the
+sentence, and content words of the document. `gain` is in nats a target, with its
+standard error over documents; `ratio` that of the perplexities.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tcnlm.coherence.table import shown
+from tcnlm.common.errors import InputError, add_debug, errors_reported
+from tcnlm.common.process import keep_memory
+from tcnlm.common.rows import check_writable, row_writer
+from tcnlm.data.dataset import Dataset
+from tcnlm.measures.gains import Gain, gains, target_nats
+from tcnlm.models.base import LanguageModel
+from tcnlm.training import runs
+
+
+def main(options: argparse.Namespace) -> None:
+    """Score both runs, print the table and write it if asked."""
+    keep_memory()
+    if options.out:
+        check_writable(options.out)
+    configs = [runs.read_config(run) for run in (options.baseline, options.run)]
+    datasets = [runs.open_data(config, options.data) for config in configs]
+    if len({dataset.meta["fingerprint"] for dataset in datasets}) > 1:
+        raise InputError(
+            f"{options.baseline}, {options.run}: were trained on different DATA; "
+            "their targets differ"
+        )
+    split = datasets[0].split(options.split)
+    paths = zip((options.baseline, options.run), datasets)
+    nats = [_nats(run, dataset, options.split) for run, dataset in paths]
+    found = gains(*nats, split, datasets[0].vocabulary)
+    print(table(found))
+    if options.out:
+        with row_writer(options.out) as write:
+            for gain in found:
+                write({**dataclasses.asdict(gain), "ratio": gain.ratio})
+        print(f"written to {options.out}")
+
+
+def _nats(run: Path, dataset: Dataset, split: str) -> np.ndarray:
+    model = runs.load(run, dataset)
+    if not isinstance(model, LanguageModel):
+        raise InputError(f"{run}: predicts no sentences; give a language model's run")
+    return target_nats(model, dataset.split(split))
+
+
+def table(found: Sequence[Gain]) -> str:
+    """Return the gains as lines of text."""
+    form = "{:30} {:>6} {:>9} {:>9} {:>9} {:>16} {:>7} {:>10}"
+    titles = ("targets", "share", "documents", "baseline", "model", "gain")
+    titles += ("ratio", "of gain")
+    lines, classes = [form.format(*titles)], "all"
+    for gain in found:
+        if gain.classes != classes:
+            classes = gain.classes
+            lines += ["", f"by {classes}"]
+        lines.append(
+            form.format(
+                gain.name,
+                f"{gain.share:.1%}",
+                f"{gain.documents:,}",
+                f"{gain.baseline_nats:.3f}",
+                f"{gain.model_nats:.3f}",
+                f"{gain.gain:.4f} +- {shown(gain.error, '.4f'):>6}",
+                f"{gain.ratio:.3f}",
+                f"{gain.share_of_gain:.1%}",
+            )
+        )
+    return "\n".join(lines)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parsed = argparse.ArgumentParser(
+        "python -m tcnlm.gains",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parsed.add_argument
+    add("baseline", metavar="BASELINE", type=Path, help="run to compare with")
+    add("run", metavar="RUN", type=Path, help="run that may gain")
+    add("--split", choices=("test", "valid", "train"), default="test")
+    add("--data", metavar="DATA", type=Path, help="the runs' data, if it was moved")
+    add("--out", metavar="FILE", type=Path, help="the table, .csv or .jsonl, too")
+    add_debug(parsed)
+    return parsed
+
+
+def run() -> None:
+    """Run the program on the command line's arguments."""
+    with errors_reported():
+        main(parser().parse_args())

@@ -1,0 +1,114 @@
+"""Write sentences with the model of a RUN: from topics, a document, or a beginning."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from tcnlm.common.errors import add_debug, errors_reported
+from tcnlm.common.process import keep_memory
+from tcnlm.common.settings import LARGEST, whole_number
+from tcnlm.generation import paragraphs
+from tcnlm.generation import requests as generation
+from tcnlm.generation.decoding import METHODS, SentenceDecoder
+from tcnlm.training.runs import load, read_config, text_settings
+
+MOST_SENTENCES, MOST_WORDS, MOST_BEAMS = 10**6, 10**5, 1000  # all fit into memory
+
+
+def main(options: argparse.Namespace) -> None:
+    """Write sentences as the options say and print them."""
+    keep_memory()
+    decoding = generation.decoding_options(vars(options))
+    settings = text_settings(read_config(options.run))
+    size = settings["context_words"]
+    model = load(options.run)
+    document = options.document and generation.read_document(options.document)
+    if options.paragraph is not None:
+        asked = options.paragraph, options.number, options.method, document
+        paragraphs.check(model, *asked)
+    topics = generation.requested_topics(model, options.topic, document, size)
+    seed = generation.new_seed() if options.seed is None else options.seed
+    asked = options.number, options.prompt, seed
+    write = SentenceDecoder(model, decoding)
+    if options.paragraph is None:
+        before = generation.document_before(model, document, size)
+        written = generation.write_sentences(write, topics, *asked, before)
+    else:
+        start = paragraphs.starts(model, topics, document, settings)
+        written = paragraphs.write_paragraphs(write, start, options.paragraph, *asked)
+    _say_how(options, model, seed)
+    for row in zip(generation.largest_topics(model, topics), written):
+        print(_shown(options, model, *row))
+
+
+def _say_how(options: argparse.Namespace, model: Any, seed: int) -> None:
+    unknown = generation.unknown_words(model, options.prompt)
+    if unknown:
+        say(f"not in the vocabulary, read as <unk>: {' '.join(unknown)}")
+    if options.method == "sample":
+        say(f"sampled with --seed {seed}")
+
+
+def _shown(options: argparse.Namespace, model: Any, topics: list, written: list) -> str:
+    """Return what was written from one row of topics, as text or JSON."""
+    if options.paragraph is None:
+        show = generation.as_json if options.json else generation.as_text
+        return show(topics, written)
+    if options.json:
+        return paragraphs.as_json(model, topics, written)
+    return paragraphs.as_paragraphs(topics, written)
+
+
+def say(text: str) -> None:
+    """Print beside the sentences, which may go to a file."""
+    print(text, file=sys.stderr)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line; what is not given is left out."""
+    topic = "topic to write from; several are mixed (default: each topic in turn); of "
+    topic += "topics in layers LAYER:K[:WEIGHT], layer 1 the lowest: 2:17 or 2:17:0.5"
+    document = "write from the topics inferred from this text or, with bag_lstm, from "
+    document += "its bag of words, or, with a model that reads the sentences before "
+    document += "(lclm), go on with it; - is standard input"
+    paragraph = (
+        "write paragraphs of N sentences, topics moving on from one to the next "
+    )
+    paragraph += "(rgbn_rnn); with --document as its own do, by default as many"
+    top_p = "sample from the fewest words that have this probability together"
+    unset = {"default": argparse.SUPPRESS}
+    parsed = argparse.ArgumentParser(description=__doc__)
+    add = parsed.add_argument
+    add("run", metavar="RUN", help="folder written by train.py")
+    source = parsed.add_mutually_exclusive_group().add_argument
+    source(
+        "--topic", metavar="[LAYER:]K[:WEIGHT]", action="append", default=[], help=topic
+    )
+    source("--document", metavar="FILE", help=document)
+    many = whole_number(1, MOST_WORDS)
+    add("--paragraph", metavar="N", nargs="?", const=0, type=many, help=paragraph)
+    add("--prompt", metavar="TEXT", default="", help="beginning of the sentence")
+    add("--method", choices=METHODS, default="sample", help="default: sample")
+    add("--temperature", type=float, **unset, help="of sampling (default: 1)")
+    kept, width = whole_number(1, LARGEST), whole_number(1, MOST_BEAMS)
+    add("--top-k", type=kept, **unset, help="sample from the K likeliest words")
+    add("--top-p", type=float, **unset, help=top_p)
+    add("--beam-width", type=width, **unset, help="default: 10")
+    number = whole_number(1, MOST_SENTENCES)
+    add("--number", type=number, default=1, help="sentences of each topic (default: 1)")
+    length = whole_number(1, MOST_WORDS)
+    add("--max-length", type=length, **unset, help="words to write (default: 40)")
+    seed = whole_number(-(2**63), 2**63 - 1)
+    add("--seed", type=seed, help="of sampling (default: another each time)")
+    add("--no-unk", dest="allow_unknown", action="store_false", help="without <unk>")
+    add("--json", action="store_true", help="print a JSON object a line")
+    add_debug(parsed)
+    return parsed
+
+
+def run() -> None:
+    """Run the program on the command line's arguments."""
+    with errors_reported():
+        main(parser().parse_args())

@@ -1,0 +1,274 @@
+"""Topic proportions and perplexity of texts by the model of a RUN, a row a document.
+
+Columns: document (its number), id, label, words, unknown_words, topic_words,
+perplexity, topic (the largest), topic_0 ... (the proportions); what a model does not
+have is left out. docnade has unit_0 ..., its vector. A document without a topic word
+keeps its row; its proportions are empty, for there is nothing to infer them from.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from preprocessing.corpora import read_files, refuse_tables
+from preprocessing.sources import FORMATS, Document, Fields
+from tcnlm.common.errors import InputError, add_debug, errors_reported
+from tcnlm.common.parallel import chunks
+from tcnlm.common.process import keep_memory
+from tcnlm.common.progress_bar import progress_bar
+from tcnlm.common.rows import Row, check_writable, row_writer
+from tcnlm.common.runners import add_runner, on_runner
+from tcnlm.measures.reading import Reading, read_texts
+from tcnlm.run import BATCH, Run
+
+
+def main(options: argparse.Namespace) -> None:
+    """Infer as the options say, write the tables and print a summary."""
+    keep_memory()
+    check(options)
+    run = Run(options.run)
+    table = Table(run.reader.vectors_of, bool(options.id), bool(options.label))
+    with row_writer(options.out) as write:
+        for documents, reading in readings(options, run):
+            for row in table.rows(documents, reading):
+                write(row)
+        if not table.every.documents:
+            raise InputError(f"{options.input[0]}: no document in it")
+    print(table)
+    print(f"written to {options.out}")
+    if options.by_label:
+        with row_writer(options.by_label) as write:
+            for row in table.label_rows():
+                write(row)
+        print(f"written to {options.by_label}")
+
+
+def readings(
+    options: argparse.Namespace, run: Run
+) -> Iterator[tuple[list[Document], Reading]]:
+    """Yield documents, their texts gone, and what the model makes of them."""
+    waiting: deque[list[Document]] = deque()
+
+    def texts() -> Iterator[list[str]]:
+        for documents in chunks(documents_of(options), BATCH):
+            waiting.append([document._replace(text="") for document in documents])
+            yield [document.text for document in documents]
+
+    for reading in _read(options, run, texts()):
+        yield waiting.popleft(), reading
+
+
+def _read(
+    options: argparse.Namespace, run: Run, texts: Iterable[list[str]]
+) -> Iterator[Reading]:
+    sentences = FORMATS[format_of(options)].sentences
+    if options.runner is None:
+        return map(partial(read_texts, run.reader, sentences), texts)
+    # Here, since it is an option.
+    from tcnlm.programs.infer_on_beam import read_on
+
+    return read_on(on_runner(options.runner), options.run, sentences, texts)
+
+
+def check(options: argparse.Namespace) -> None:
+    """Refuse options that don't fit together before anything is loaded."""
+    refuse_tables(format_of(options), options.input)
+    if fields_of(options) != Fields() and format_of(options) != "jsonl":
+        raise InputError("--field, --label and --id name fields of --format jsonl")
+    if options.headers == "drop" and format_of(options) != "jsonl":
+        raise InputError("--headers drop is for messages in --format jsonl")
+    if options.by_label and not options.label:
+        raise InputError("--by-label: name the field of the labels with --label")
+    for path in filter(None, (options.out, options.by_label)):
+        check_writable(path)
+        if path.resolve() in [file.resolve() for file in options.input]:
+            raise InputError(f"{path}: is read, and would be replaced; give another")
+
+
+def format_of(options: argparse.Namespace) -> str:
+    """Return the format: the one that was asked for, or by the name of the input."""
+    named = ".jsonl" in options.input[0].suffixes
+    return options.format or ("jsonl" if named else "text")
+
+
+def fields_of(options: argparse.Namespace) -> Fields:
+    """Return what the fields of .jsonl are called."""
+    return Fields(options.field, options.label, options.id)
+
+
+def documents_of(options: argparse.Namespace) -> Iterator[Document]:
+    """Yield the documents of all files, with a progress bar."""
+    fields = fields_of(options)
+    paths = [Path("/dev/stdin") if str(p) == "-" else p for p in options.input]
+    drop = options.headers == "drop"
+    documents = read_files(FORMATS[format_of(options)], paths, fields, drop)
+    return iter(progress_bar(documents, "inferring", unit=" documents"))
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    formats = "as python -m preprocessing reads it (default: jsonl where the first "
+    formats += "file's name says so, else text)"
+    by_label = "mean proportions and perplexity of every label, .csv or .jsonl, too"
+    headers = "of jsonl documents that are news messages: all up to an empty line"
+    parsed = argparse.ArgumentParser(
+        "python -m tcnlm.infer",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parsed.add_argument
+    add("run", metavar="RUN", type=Path, help="folder written by train.py")
+    source = {"metavar": "FILE", "type": Path, "required": True}
+    add("--input", nargs="+", **source, help="documents; - is standard input")
+    add("--out", **source, help="the table, .csv or .jsonl by its name")
+    add("--format", choices=FORMATS, help=formats)
+    add("--field", metavar="NAME", default=Fields().text, help="jsonl: of the text")
+    add("--label", metavar="NAME", help="jsonl: the field of a document's class")
+    add("--id", metavar="NAME", help="jsonl: the field of a document's name")
+    add("--headers", choices=("keep", "drop"), default="keep", help=headers)
+    add("--by-label", metavar="FILE", type=Path, help=by_label)
+    add_runner(parsed)
+    add_debug(parsed)
+    return parsed
+
+
+def run() -> None:
+    """Run the program on the command line's arguments."""
+    with errors_reported():
+        main(parser().parse_args())
+
+
+SHOWN_TOPICS = 3  # of a label, the largest
+
+
+class Group:
+    """Documents, those of a label or all of them, as sums."""
+
+    def __init__(self):
+        self.documents = self.words = self.unknown = self.predicted = 0
+        self.with_vector, self.nats, self.vector = 0, 0.0, 0.0
+
+    def add(self, reading: Reading, chosen: np.ndarray) -> None:
+        """Add the documents of a reading that a mask [N] chooses."""
+        self.documents += int(chosen.sum())
+        self.words += int(reading.words[chosen].sum())
+        self.unknown += int(reading.unknown[chosen].sum())
+        known = chosen & (reading.topic_words > 0)
+        self.with_vector += int(known.sum())
+        if reading.nats is not None:
+            self.nats += float(reading.nats[chosen].sum())
+            self.predicted += int(reading.predicted[chosen].sum())
+        if reading.vectors is not None:
+            self.vector = self.vector + reading.vectors[known].sum(axis=0, dtype=float)
+
+    @property
+    def perplexity(self) -> float:
+        """That of all predicted words together, as evaluate.py has it."""
+        return math.exp(self.nats / self.predicted) if self.predicted else math.nan
+
+    @property
+    def mean(self) -> Any:
+        """The mean vector of the documents that have one, [K]."""
+        return self.vector / (self.with_vector or math.nan)
+
+
+class Table:
+    """Readings as rows; adds up what it has seen.
+
+    vectors_of: "topic", "unit" or None, what the columns of vectors are called.
+    """
+
+    def __init__(self, vectors_of: str | None, with_id: bool, with_label: bool):
+        self.vectors_of = vectors_of
+        self.with_id, self.with_label = with_id, with_label
+        self.every, self.labels = Group(), defaultdict(Group)
+
+    def rows(self, documents: Sequence[Document], reading: Reading) -> Iterator[Row]:
+        """Yield a row for every document of the next reading."""
+        first = self.every.documents
+        self._count(documents, reading)
+        for i, document in enumerate(documents):
+            row = {"document": first + i}
+            if self.with_id:
+                row["id"] = document.id
+            if self.with_label:
+                row["label"] = document.label
+            row["words"] = int(reading.words[i])
+            row["unknown_words"] = int(reading.unknown[i])
+            row["topic_words"] = int(reading.topic_words[i])
+            if reading.nats is not None:
+                row["perplexity"] = _number(reading.perplexity[i])
+            yield {**row, **self._vector(reading, i)}
+
+    def _vector(self, reading: Reading, i: int) -> Row:
+        if reading.vectors is None:
+            return {}
+        vector, row = reading.vectors[i], {}
+        if self.vectors_of == "topic":
+            row["topic"] = int(vector.argmax()) if reading.topic_words[i] else None
+        return {**row, **_named(self.vectors_of, vector)}
+
+    def _count(self, documents: Sequence[Document], reading: Reading) -> None:
+        self.every.add(reading, np.ones(len(documents), bool))
+        labels = np.array([document.label for document in documents], object)
+        for label in dict.fromkeys(labels) if self.with_label else ():
+            self.labels[label].add(reading, labels == label)
+
+    def label_rows(self) -> Iterator[Row]:
+        """Yield a row for every label, by name; the documents without one come last."""
+        for label, group in self._by_name():
+            row = {"label": label, "documents": group.documents, "words": group.words}
+            row["unknown_words"] = group.unknown
+            row["without_topic_words"] = group.documents - group.with_vector
+            if self.every.predicted:
+                found = _number(group.perplexity) if group.predicted else None
+                row["perplexity"] = found
+            if self.vectors_of:
+                row.update(_named(self.vectors_of, group.mean))
+            yield row
+
+    def _by_name(self) -> list[tuple[str | None, Group]]:
+        return sorted(self.labels.items(), key=lambda pair: (pair[0] is None, pair[0]))
+
+    def __str__(self) -> str:
+        every = self.every
+        unknown = every.unknown / max(every.words, 1)
+        lines = [f"{_counted(every)}; {unknown:.1%} of the words are unknown"]
+        missing = every.documents - every.with_vector
+        if self.vectors_of and missing:
+            lines.append(f"{missing:,} without a topic word: no {self.vectors_of}s")
+        lines += [
+            f"  {label or 'no label'}: {_counted(group)}{self._largest(group)}"
+            for label, group in self._by_name()
+        ]
+        return "\n".join(lines)
+
+    def _largest(self, group: Group) -> str:
+        """Return the largest topics of a group with their mean shares, as text."""
+        if self.vectors_of != "topic" or not group.with_vector:
+            return ""
+        best = np.argsort(-group.mean)[:SHOWN_TOPICS]
+        return f"; topics {', '.join(f'{k} ({group.mean[k]:.2f})' for k in best)}"
+
+
+def _counted(group: Group) -> str:
+    documents = f"{group.documents:,} document{'s' * (group.documents != 1)}"
+    text = f"{documents}, {group.words:,} words"
+    return text + (f", perplexity {group.perplexity:.2f}" if group.predicted else "")
+
+
+def _named(kind: str, vector: np.ndarray) -> Row:
+    return {f"{kind}_{k}": _number(value) for k, value in enumerate(vector)}
+
+
+def _number(value: float) -> float | None:
+    """Return a number of six digits; None for what is none."""
+    return float(f"{value:.6g}") if math.isfinite(value) else None

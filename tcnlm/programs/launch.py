@@ -1,0 +1,32 @@
+"""The programs, for the scripts at the top, for python -m and for what pip installs.
+
+Each ends in one line where it is interrupted during its imports, which take seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from tcnlm.common.interrupts import end_at_once
+
+
+def _program(name: str) -> Callable[[], None]:
+    """Return what runs `tcnlm.programs.NAME` on the command line's arguments."""
+
+    def launch() -> None:
+        end_at_once()
+        import_module(f"tcnlm.programs.{name}").run()
+
+    return launch
+
+
+coherence = _program("coherence")
+embeddings = _program("embeddings")
+evaluate = _program("evaluate")
+export = _program("export")
+gains = _program("gains")
+generate = _program("generate")
+infer = _program("infer")
+serve = _program("serve")
+train = _program("train")

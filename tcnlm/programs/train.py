@@ -1,0 +1,225 @@
+"""Train a model on a DATA folder into a RUN folder; started again, it goes on."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tcnlm.common.errors import InputError, add_debug, errors_reported
+from tcnlm.common.interrupts import Interrupted, interrupts
+from tcnlm.common.parallel import cores
+from tcnlm.common.process import command_line, keep_memory, make_reproducible, program
+from tcnlm.common.settings import Settings, describe, names, override, whole_number
+from tcnlm.data.dataset import Dataset
+from tcnlm.generation.saved_model import export, is_export_of
+from tcnlm.layers.optimization import Training
+from tcnlm.measures.table import check_words, judge
+from tcnlm.models import MODELS, model_class
+from tcnlm.models.base import Method
+from tcnlm.training.checkpoints import saved
+from tcnlm.training.differences import FREE, resume_command
+from tcnlm.training.divergence import NotFiniteError
+from tcnlm.training.one_by_one import one_by_one
+from tcnlm.training.ownership import owned
+from tcnlm.training.runs import (
+    TRAINED,
+    make_model,
+    new_config,
+    open_data,
+    open_run,
+    read_config,
+    settings_of,
+)
+from tcnlm.training.seeds import seed_folder
+from tcnlm.training.trainer import Trainer
+from tcnlm.training.weights import WEIGHTS, digest_of, load_weights
+from tcnlm.training.workers import named_workers
+
+MODEL, SEED = "tcnlm", 1
+PRESETS = {
+    "paper-small": {"units": 600, "layers": 1},
+    "paper-large": {"units": 900, "layers": 2},
+    "table6": {"units": 100, "layers": 1, "num_topics": 30},
+    "tiny": {"units": 16, "embedding_size": 16, "num_topics": 5, "head_start": 100},
+}
+
+
+def main(options: argparse.Namespace, command: str) -> None:
+    """Train as the options say, then write the SavedModel."""
+    keep_memory()
+    run = run_of(options)
+    config, dataset = (resumed if options.resume else begun)(options, command)
+    loop = settings_of(config)[1]
+    make_reproducible(config["seed"], config["threads"], loop.deterministic)
+    workers = named_workers()
+    judged = judge(model_class(config["model"]), loop.judge)
+    model = make_model(config, dataset.vocabulary)
+    check_words(model, dataset, "train")
+    check_words(model, dataset, "valid", judged)
+    if not saved(run / "checkpoints"):
+        model.check()
+    workers.check(model, same_for_all(config))
+    with workers.place(run) as place, owned(place, TRAINED):
+        open_run(place, config, dataset.vocabulary)
+        trainer = Trainer(model, dataset, place, loop, config["seed"], workers)
+        state = trainer.train()
+        if workers.chief:
+            write_saved_model(model, run, dataset)
+    if workers.chief:
+        best = f"validation {judged.title} {judged.form.format(state.best)}"
+        print(f"{run}: {best} after {state.epoch} epochs")
+
+
+def same_for_all(config: dict) -> dict:
+    """Return what all workers of one training must have been asked alike."""
+    names = ("model", "settings", "training", "seed")
+    return {**{n: config[n] for n in names}, "data": config["data"]["fingerprint"]}
+
+
+def write_saved_model(model: Method, run: Path, dataset: Dataset) -> None:
+    """Write RUN's SavedModel, unless it is there already, of these very weights."""
+    folder, source = run / "saved_model", digest_of(run / WEIGHTS)
+    if is_export_of(folder, source):
+        return
+    load_weights(model, run)
+    made = dataset.meta["settings"]
+    sizes = made["sequence_length"], made["context_words"]
+    export(model, folder, *sizes, source=source)
+
+
+def begun(options: argparse.Namespace, command: str) -> tuple[dict, Dataset]:
+    """Return the configuration and data of a run from the options alone."""
+    settings, loop = chosen_settings(options)
+    dataset = Dataset(options.data, loop.context)
+    seed = SEED if options.seed is None else options.seed
+    model = options.model or MODEL
+    settled = seed, command, options.threads or 0
+    return new_config(model, settings, loop, dataset, *settled), dataset
+
+
+def resumed(options: argparse.Namespace, command: str) -> tuple[dict, Dataset]:
+    """Return those of the run that is in a folder, with the settings that are new."""
+    old = read_config(options.resume)
+    kinds = {name: model_class(name).Config for name in MODELS}
+    settings, loop = override(settings_of(old), options.set, kinds)
+    try:
+        dataset = open_data(old, options.data or old["data"]["path"])
+    except InputError as error:
+        again = f"{program('train')} DATA --resume {options.resume}"
+        hint = f"`{again}` says where DATA is now"
+        raise InputError(f"{error}; {hint}") from None
+    threads = old.get("threads", 0) if options.threads is None else options.threads
+    settled = old["seed"], command, min(threads, cores())
+    return new_config(old["model"], settings, loop, dataset, *settled), dataset
+
+
+def run_of(options: argparse.Namespace) -> Path:
+    """Return the RUN folder."""
+    return Path(options.resume or options.out)
+
+
+def farewell(run: Path, command: str) -> str:
+    """Return how an interrupted training goes on."""
+    checkpoints = saved(run / "checkpoints")
+    if not checkpoints:
+        return f"interrupted before the first checkpoint: `{command}` begins again"
+    step = int(checkpoints[-1].name)
+    return f"interrupted: `{resume_command(run)}` goes on from step {step}"
+
+
+def chosen_settings(options: argparse.Namespace) -> tuple[Settings, Training]:
+    """Return the model's and the loop's settings: defaults, preset, then --set."""
+    kinds = {name: model_class(name).Config for name in MODELS}
+    config = kinds[options.model or MODEL]()
+    sizes = PRESETS.get(options.preset, {}).items()
+    preset = [f"{name}={value}" for name, value in sizes if name in names(config)]
+    return override((config, Training()), [*preset, *options.set], kinds)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    settings = {name: model_class(name).Config for name in MODELS}
+    parsed = argparse.ArgumentParser(
+        description=__doc__,
+        epilog=describe(settings, Training, PRESETS),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parsed.add_argument
+    data = "folder made by python -m preprocessing; with --resume only if it was moved"
+    add("data", metavar="DATA", nargs="?", help=data)
+    add("--model", choices=sorted(MODELS), help=f"default: {MODEL}")
+    folder = parsed.add_mutually_exclusive_group(required=True)
+    to = "folder for all that comes of it; a run that is there goes on"
+    folder.add_argument("--out", metavar="RUN", help=to)
+    on = f"go on with its run; --set may give it other {', '.join(FREE)}"
+    folder.add_argument("--resume", metavar="RUN", help=on)
+    add(
+        "--set",
+        metavar="NAME=VALUE",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="override settings, listed below",
+    )
+    add(
+        "--embeddings",
+        metavar="train|FILE",
+        help="start from word2vec vectors made "
+        "from the training text, or from a file; short for --set embeddings=...",
+    )
+    add("--preset", choices=sorted(PRESETS), help="sizes to start from, listed below")
+    seeds = "train with each, one after the other, into RUN/seed-S"
+    seed, number = whole_number(0, 2**31 - 1), whole_number(0, cores())
+    add("--seed", type=seed, help=f"of all that is random (default: {SEED})")
+    add("--seeds", metavar="S", nargs="+", type=seed, help=seeds)
+    add("--threads", type=number, help="cores to use (default: 0, all)")
+    add_debug(parsed)
+    return parsed
+
+
+def options_of(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return what the command line says, or end with how it is used."""
+    parsed = parser()
+    options = parsed.parse_args(arguments)
+    if not options.resume and not options.data:
+        parsed.error("DATA is missing: a folder made by python -m preprocessing")
+    given = vars(options)
+    for name in ("model", "preset", "seed", "embeddings"):
+        if options.resume and given[name] is not None:
+            parsed.error(f"--{name}: leave it out, RUN has its own with --resume")
+    seeds = options.seeds or []
+    if seeds and (options.resume or options.seed is not None):
+        parsed.error("--seeds: needs --out, and stands for --seed")
+    if len(set(seeds)) < len(seeds):
+        parsed.error("--seeds: one stands there twice")
+    if options.embeddings:
+        options.set.append(f"embeddings={options.embeddings}")
+    return options
+
+
+def seed_command(options: argparse.Namespace, seed: int) -> list[str]:
+    """Return the arguments that train with one of several seeds."""
+    given = {"model": options.model, "preset": options.preset, "seed": seed}
+    given["threads"] = options.threads
+    named = [[f"--{n}", str(v)] for n, v in given.items() if v is not None]
+    chosen = ["--debug"] if options.debug else []
+    chosen += ["--set", *options.set] if options.set else []
+    out = seed_folder(Path(options.out), seed)
+    return [options.data, "--out", str(out), *sum(named, []), *chosen]
+
+
+def run() -> None:
+    """Run the program on the command line's arguments."""
+    chosen, line = options_of(sys.argv[1:]), command_line()
+    if chosen.seeds:
+        sys.exit(one_by_one(seed_command(chosen, seed) for seed in chosen.seeds))
+    with interrupts.listen(), errors_reported(NotFiniteError):
+        try:
+            main(chosen, line)
+        except Interrupted as interrupted:
+            print(farewell(run_of(chosen), line), file=sys.stderr, flush=True)
+            sys.stdout.flush()
+            os._exit(interrupted.status)  # TensorFlow takes a second to take leave

@@ -1,0 +1,165 @@
+"""Several runs compared: seeds as one group, and each group against the first.
+
+A ratio's interval is a paired bootstrap over documents (Koehn, EMNLP 2004): it tells
+how far the documents measured on decide the outcome, given these trained weights. How
+other seeds would come out it doesn't tell; that is the deviation over seeds.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tcnlm.measures.nats import DocumentNats
+from tcnlm.measures.table import Measure, documental, predicting
+from tcnlm.report.sections import Measured
+
+RESAMPLES = 1_000
+CONFIDENCE = 0.95
+SEED = 1  # of the resamples
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A perplexity divided by the baseline's, and its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def level(self) -> bool:
+        """Whether the interval holds 1: these documents tell no difference."""
+        return self.low <= 1 <= self.high
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Runs that differ by their seed alone."""
+
+    runs: tuple[Measured, ...]
+
+    @property
+    def first(self) -> Measured:
+        """The run that stands for what all have in common."""
+        return self.runs[0]
+
+    def values(self, measure: Measure) -> list[float]:
+        """Return the figure of every run; none unless all have it."""
+        values = [measure.value(run.evaluation) for run in self.runs]
+        return [] if None in values else values
+
+    def mean(self, measure: Measure) -> float | None:
+        """Return the mean over the seeds; None where the measure does not apply."""
+        values = self.values(measure)
+        return float(np.mean(values)) if values else None
+
+    def deviation(self, measure: Measure) -> float | None:
+        """Return the standard deviation over the seeds (n - 1); None of one seed."""
+        values = self.values(measure)
+        if len(values) < 2 or not np.isfinite(values).all():
+            return None
+        return float(np.std(values, ddof=1))
+
+    @property
+    def data(self) -> str | None:
+        """The fingerprint of the DATA."""
+        return self.first.config.get("data", {}).get("fingerprint")
+
+    @cached_property
+    def nats(self) -> DocumentNats | None:
+        """What each document costs, nats averaged over the seeds."""
+        found = [run.nats for run in self.runs if run.nats is not None]
+        if len(found) < len(self.runs):
+            return None
+        nats = np.mean([each.nats for each in found], axis=0)
+        return DocumentNats(nats, found[0].targets)
+
+
+def groups_of(runs: Sequence[Measured]) -> list[Group]:
+    """Return the runs by model, settings, training and DATA, in the order given.
+
+    A seed that a group has already opens another: a run told twice is no second seed.
+    """
+    found: dict[Hashable, list[Measured]] = {}
+    for run in runs:
+        what, seed, number = _all_but_seed(run), run.config.get("seed"), 0
+        while any(r.config.get("seed") == seed for r in found.get((what, number), ())):
+            number += 1
+        found.setdefault((what, number), []).append(run)
+    return [Group(tuple(members)) for members in found.values()]
+
+
+def _all_but_seed(run: Measured) -> str:
+    config = run.config
+    data = config.get("data", {}).get("fingerprint")
+    settings = config.get("settings"), config.get("training")
+    return json.dumps([run.evaluation["model"], *settings, data])
+
+
+def ratios(groups: Sequence[Group]) -> list[Ratio | None]:
+    """Return every group's perplexity as a ratio to the first group's.
+
+    None for the first, and where it cannot be compared: another DATA or other targets.
+    Of several seeds each document's nats are averaged first, so that the ratio is one
+    of geometric means of perplexities; all groups are resampled alike.
+    """
+    baseline, *others = groups
+    fit = [group for group in others if _comparable(group, baseline)]
+    if not fit:
+        return [None] * len(groups)
+    nats = np.stack([group.nats.nats for group in (baseline, *fit)], axis=1)
+    found = iter(bootstrap(nats, baseline.nats.targets))
+    return [None, *(next(found) if group in fit else None for group in others)]
+
+
+def _comparable(group: Group, baseline: Group) -> bool:
+    if group.nats is None or baseline.nats is None or group.data != baseline.data:
+        return False
+    return np.array_equal(group.nats.targets, baseline.nats.targets)
+
+
+def bootstrap(nats: np.ndarray, targets: np.ndarray, seed: int = SEED) -> list[Ratio]:
+    """Return the ratios of all columns but the first to the first.
+
+    nats [N, G]: of every document and system; targets [N]. The interval takes the
+    quantiles of the ratio over documents drawn with replacement.
+    """
+    rng, number = np.random.default_rng(seed), len(targets)
+    columns = np.column_stack([nats, targets])
+    draws = (rng.integers(number, size=number) for _ in range(RESAMPLES))
+    times = (np.bincount(drawn, minlength=number) for drawn in draws)
+    totals = np.stack([columns.sum(axis=0), *(each @ columns for each in times)])
+    per_target = totals[:, :-1] / np.maximum(totals[:, -1:], 1)
+    found = np.exp(per_target[:, 1:] - per_target[:, :1])
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(found[1:], [tail, 1 - tail], axis=0)
+    return [Ratio(*map(float, each)) for each in zip(found[0], low, high)]
+
+
+def best(groups: Sequence[Group], measure: Measure) -> list[bool]:
+    """Return which groups have the best value of those that it compares with."""
+    values = [group.mean(measure) for group in groups]
+    kinds = [_yardstick(group, measure) for group in groups]
+
+    def is_best(own: float | None, kind: Hashable) -> bool:
+        rivals = [v for v, k in zip(values, kinds) if k == kind and v is not None]
+        if own is None or len(rivals) < 2 or not math.isfinite(own):
+            return False
+        return not any(measure.improves(value, own) for value in rivals)
+
+    return [bool(measure.better) and is_best(*each) for each in zip(values, kinds)]
+
+
+def _yardstick(group: Group, measure: Measure) -> Hashable:
+    """Return what must be the same for values to compare: DATA, for some more."""
+    evaluation = group.first.evaluation
+    if measure.key in ("loss", "bound"):
+        return group.data, evaluation["model"]  # each model's own objective
+    by_word = measure.applies in (predicting, documental)
+    return group.data, evaluation.get("targets") if by_word else None

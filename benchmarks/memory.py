@@ -15,7 +15,7 @@ from benchmarks.systems import make_model
 from tcnlm.common.process import keep_memory, make_reproducible
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
-from tcnlm.measures.perplexity import score
+from tcnlm.measures.scores import score
 from tcnlm.training.trainer import Trainer
 
 PROCESSES = Path("/proc")

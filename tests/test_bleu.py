@@ -7,10 +7,10 @@ from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
+from tcnlm.drawing.markup import filled
 from tcnlm.measures import bleu
 from tcnlm.models import model_class
 from tcnlm.programs import evaluate
-from tcnlm.report.bleu import bleu_section, compared_planes
 
 WEIGHTS = {"2": (1 / 2,) * 2, "3": (1 / 3,) * 3, "4": (1 / 4,) * 4}
 
@@ -97,14 +97,14 @@ def test_a_model_that_writes_nothing_is_refused(toy_data, tmp_path):
 def section(test, real=0.5):
     scores = {"test": {"2": test, "3": test / 2}, "self": {"2": 0.4, "3": 0.2}}
     ceiling = {"test": {"2": real, "3": real}, "self": {"2": 0.3, "3": 0.1}}
-    made = bleu.Protocol("test", 30)
+    made = bleu.Protocol("test", 30, 40)
     return {**scores, "real": ceiling, **vars(made)}
 
 
 def test_runs_are_points_of_one_figure_beside_their_real_text():
     runs = {"a": {"bleu": section(0.6)}, "b": {"bleu": section(0.7)}, "c": {}}
     runs["elsewhere"] = {"bleu": section(0.6, real=0.9)}
-    first, second = compared_planes(runs)
+    first, second = bleu.Bleu().draw_compared(runs)
     panel, other = first.axes
     points = {line.get_label(): line.get_xydata().tolist() for line in panel.lines}
     assert points == {
@@ -117,7 +117,9 @@ def test_runs_are_points_of_one_figure_beside_their_real_text():
 
 
 def test_a_page_states_the_protocol():
-    page = bleu_section({"model": "lstm", "bleu": section(0.625)}, {})
+    measure = bleu.Bleu()
+    found = measure.shown({"model": "lstm", "bleu": section(0.625)}, None)
+    page = filled(measure.template, **found)
     assert "0.625" in page
     assert "BLEU of 30 sentences sampled (temperature 1, seed 1, at most 40" in page
-    assert bleu_section({"model": "lstm"}, {}) == ""
+    assert measure.shown({"model": "lstm"}, None) is None

@@ -5,9 +5,8 @@ import pytest
 from scipy import sparse
 
 from tcnlm.common.errors import InputError
-from tcnlm.measures import classification
-from tcnlm.measures.classification import Classification, classify
-from tcnlm.measures.sigmoid_network import classify_by_network
+from tcnlm.measures import classifiers
+from tcnlm.measures.classifiers import Classification, classify, classify_by_network
 
 CENTRES = np.array([[0, 4, 0], [4, 0, 0], [0, 0, 4]])
 
@@ -63,13 +62,13 @@ def test_what_has_no_label_is_left_out(rng):
 
 def watch_fits(monkeypatch):
     """Return the vectors and labels of every fit that follows, and its C."""
-    fits, fit = [], classification._fit
+    fits, fit = [], classifiers._fit
 
     def watched(vectors, labels, c):
         fits.append((vectors, labels, c))
         return fit(vectors, labels, c)
 
-    monkeypatch.setattr(classification, "_fit", watched)
+    monkeypatch.setattr(classifiers, "_fit", watched)
     return fits
 
 
@@ -80,7 +79,7 @@ def test_regularisation_is_chosen_on_a_fifth_of_the_training_documents(
     fits = watch_fits(monkeypatch)
     result = classify(train, labels, *clouds(rng, 30))
     *tried, last = fits
-    assert [c for _, _, c in tried] == list(classification.STRENGTHS)
+    assert [c for _, _, c in tried] == list(classifiers.STRENGTHS)
     for _, fitted, _ in tried:
         assert np.bincount(fitted).tolist() == [16, 16, 16]
     assert last[0].shape == (60, 3)
@@ -102,11 +101,11 @@ def test_the_strength_of_best_validation_accuracy_is_taken(rng):
     train = rng.standard_normal((100, 151))
     train[:, 0] += 4 * labels
     result = classify(train, labels, train, labels)
-    held = classification.held_out(labels, np.random.default_rng(0))
+    held = classifiers.held_out(labels, np.random.default_rng(0))
     rest = np.setdiff1d(np.arange(100), held)
     scores = {}
-    for c in classification.STRENGTHS:
-        model = classification._fit(train[rest], labels[rest], c)
+    for c in classifiers.STRENGTHS:
+        model = classifiers._fit(train[rest], labels[rest], c)
         scores[c] = np.mean(model.predict(train[held]) == labels[held])
     best = max(scores.values())
     assert min(scores.values()) < best
@@ -116,15 +115,14 @@ def test_the_strength_of_best_validation_accuracy_is_taken(rng):
 def test_the_validation_part_is_drawn_by_the_seed(rng):
     labels = np.repeat([0, 1, 2], [20, 11, 4])
     first, again, other = (
-        classification.held_out(labels, np.random.default_rng(seed))
-        for seed in (1, 1, 2)
+        classifiers.held_out(labels, np.random.default_rng(seed)) for seed in (1, 1, 2)
     )
     assert first.tolist() == again.tolist() != other.tolist()
     assert np.bincount(labels[first], minlength=3).tolist() == [4, 2, 0]
 
 
 def test_a_fit_that_does_not_converge_gives_no_warning(rng, monkeypatch):
-    monkeypatch.setattr(classification, "ITERATIONS", 1)
+    monkeypatch.setattr(classifiers, "ITERATIONS", 1)
     assert classify(*clouds(rng, 60), *clouds(rng, 30)).accuracy > 1 / 3
 
 

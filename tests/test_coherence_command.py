@@ -26,7 +26,7 @@ from tcnlm.common.files import write_json
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
 from tcnlm.measures import evaluate as evaluation
-from tcnlm.measures.topics import infer_documents
+from tcnlm.measures.proportions import infer_documents
 from tcnlm.models import model_class
 from tcnlm.models.topics import top_words
 from tcnlm.programs import coherence as command

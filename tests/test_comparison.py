@@ -6,12 +6,12 @@ from dataclasses import astuple
 import numpy as np
 import pytest
 
-from tcnlm.measures.nats import DocumentNats
-from tcnlm.measures.table import BY_KEY
+from tcnlm.measures.scores import DocumentNats
+from tcnlm.measures.table import figure
 from tcnlm.report.groups import Group, best, bootstrap, groups_of, ratios
-from tcnlm.report.sections import Measured
+from tcnlm.report.measured import Measured
 
-PERPLEXITY, NPMI = BY_KEY["perplexity"], BY_KEY["npmi"]
+PERPLEXITY, NPMI = figure("perplexity"), figure("npmi")
 DOCUMENTS = 400
 
 
@@ -152,4 +152,4 @@ def test_perplexities_over_other_words_and_losses_of_other_models_have_no_best()
     runs += [made("docnade", nats=[1.0], perplexity=4, targets=[2])]
     assert best(groups_of(runs), PERPLEXITY) == [False, False]
     runs = [made("lda", loss=5.0), made("ntm", loss=4.0)]
-    assert best(groups_of(runs), BY_KEY["loss"]) == [False, False]
+    assert best(groups_of(runs), figure("loss")) == [False, False]

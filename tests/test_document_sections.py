@@ -14,9 +14,10 @@ from preprocessing.vocabulary import GO
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.texts import split_of
-from tcnlm.measures import document_sections
-from tcnlm.measures.classification import Classification
+from tcnlm.measures import classification
+from tcnlm.measures.classifiers import Classification
 from tcnlm.measures.features import document_vectors
+from tcnlm.measures.retrieval import retrieval
 from tcnlm.models import MODELS, model_class
 
 
@@ -131,9 +132,9 @@ def test_data_without_labels_says_how_to_have_them(toy_data):
     splits = data.split("train"), data.split("test")
     vectors = tuple(np.ones([split.num_documents, 2]) for split in splits)
     with pytest.raises(InputError, match="no labels: make it again.*--label"):
-        document_sections.retrieval(vectors, *splits)
+        retrieval(vectors, *splits)
     with pytest.raises(InputError, match="no labels: make it again.*--label"):
-        document_sections.classification(vectors, splits, {}, data)
+        classification.classification(vectors, splits, {}, data)
 
 
 def test_classifiers_learn_from_every_other_split_by_parts(labelled, monkeypatch):
@@ -146,10 +147,10 @@ def test_classifiers_learn_from_every_other_split_by_parts(labelled, monkeypatch
         seen.append((train, labels))
         return Classification(1.0, 1.0)
 
-    for name in ("classify", "classify_by_network"):
-        monkeypatch.setattr(document_sections, name, watched)
+    monkeypatch.setattr(classification, "classify", watched)
+    monkeypatch.setattr(classification, "classify_by_network", watched)
     parts = {"first": 2, "second": 1}
-    rows = document_sections.classification(vectors, splits, parts, data)["rows"]
+    rows = classification.classification(vectors, splits, parts, data)["rows"]
     bags = {
         "bag of words": len(data.vocabulary),
         "bag of topic words": len(data.vocabulary.topic_words),

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from tcnlm.common.errors import InputError
 from tcnlm.measures.documents import Unigram, perplexity, summarise
-from tcnlm.measures.retrieval import count_vectors, log_count_vectors
+from tcnlm.measures.features import count_vectors, log_count_vectors
 
 LN2 = math.log(2)
 

@@ -21,14 +21,14 @@ from tcnlm.common.errors import InputError
 from tcnlm.common.files import write_json
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
-from tcnlm.measures import bleu_protocol
+from tcnlm.measures import bleu
 from tcnlm.measures.evaluate import evaluate
 from tcnlm.measures.subject import Subject
 from tcnlm.models import model_class
 from tcnlm.programs import evaluate as evaluate_command
 from tcnlm.report import page as report
 from tcnlm.report.evaluate_run import evaluate_run
-from tcnlm.report.sections import Measured
+from tcnlm.report.measured import Measured
 from tcnlm.training import runs
 from tcnlm.training.runs import open_data
 
@@ -255,7 +255,7 @@ def test_draws_of_topics_are_refused_before_any_work_where_a_run_has_none(finish
 def test_what_the_data_cannot_tell_is_refused_before_any_work(
     finished, data, asked, said, monkeypatch
 ):
-    monkeypatch.setattr(bleu_protocol, "LEAST", 10_000)
+    monkeypatch.setattr(bleu, "LEAST", 10_000)
     monkeypatch.setattr(Subject, "__init__", lambda *each: pytest.fail("measured"))
     dataset = Dataset(data)
     model = runs.load(finished["tcnlm"])

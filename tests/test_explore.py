@@ -16,7 +16,7 @@ from test_evaluate import fake_run, make_run
 from tcnlm.data.dataset import Dataset
 from tcnlm.drawing.markup import local
 from tcnlm.measures import exploration
-from tcnlm.measures.topics import DocumentTopics
+from tcnlm.measures.proportions import DocumentTopics
 from tcnlm.report import page
 from tcnlm.report.evaluate_run import evaluate_run
 
@@ -30,7 +30,7 @@ def measured(toy_data, tmp_path_factory):
 
 
 def test_the_page_has_the_typical_documents_as_they_came(measured, toy_data):
-    found = measured.exploration["documents"]
+    found = measured.unsaved["topics"]["exploration"]["documents"]
     lines = (toy_data / "test" / "texts.jsonl").read_text().splitlines()
     text = page.render([measured])
     for document in found:
@@ -121,13 +121,14 @@ def test_large_topics_lie_under_small_ones_and_numbers_on_all(measured):
 
 def test_no_text_of_a_document_ends_the_script(measured):
     words = [["</script><script>alert(1)</script>", 0.5, 1.0], ["]]>&", 0.5, 1.0]]
-    found = json.loads(json.dumps(measured.exploration))
+    found = json.loads(json.dumps(measured.unsaved["topics"]["exploration"]))
     found["topics"][0]["words"] = words
     found["documents"][0]["words"][:1] = ["</script>"]
     for each in found["documents"]:
         each["proportions"] = {int(k): v for k, v in each["proportions"].items()}
     run = fake_run(["a", "b"])
-    run = page.Measured(run.evaluation, run.config, {}, {}, exploration=found)
+    unsaved = {"topics": {"angles": None, "exploration": found}}
+    run = page.Measured(run.evaluation, run.config, {}, {}, unsaved=unsaved)
     tree = ElementTree.fromstring(page.render([run]))
     data, _ = tree.iter("script")
     assert json.loads(data.text)["run-1-"]["words"]["0"] == words

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tcnlm.drawing.figures import learning_curves, png, retrieval_curve
+from tcnlm.drawing.figures import learning_curves, png
+from tcnlm.measures.retrieval import retrieval_curve
 
 PRECISIONS = {
     "bag of words": {0.02: 0.25, 0.0001: 0.6, 0.2: 0.1},

@@ -13,7 +13,7 @@ from preprocessing.vocabulary import EOS, GO, UNK
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.measures.gains import _gain, gains, target_nats
-from tcnlm.measures.perplexity import score
+from tcnlm.measures.scores import score
 from tcnlm.models import model_class
 from tcnlm.programs import gains as command
 

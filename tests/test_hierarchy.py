@@ -6,11 +6,16 @@ import pytest
 import tensorflow as tf
 
 from tcnlm.data.dataset import Dataset
+from tcnlm.drawing.markup import filled
 from tcnlm.drawing.tree import chosen_topics, topic_tree
-from tcnlm.measures.hierarchy import hierarchy
+from tcnlm.measures.hierarchy import (
+    Hierarchy,
+    hierarchy,
+    sentence_topics,
+    state_norms,
+)
 from tcnlm.models import model_class
 from tcnlm.models.sentence_topics import theta_of_sentences
-from tcnlm.report.hierarchy import hierarchy_section, sentence_topics, state_norms
 
 WORDS = ["ship", "sea", "<sail>", "of", "storm", "wave"]
 
@@ -154,7 +159,8 @@ def test_norms_have_a_panel_a_layer_the_highest_on_top():
 def test_the_page_folds_topics_below_those_above_them():
     document = {"document": 3, "sentences": ["a <b>", "c"]}
     found = {"layers": LAYERS, "document": document}
-    page = hierarchy_section({"hierarchy": found}, {})
+    measure = Hierarchy()
+    page = filled(measure.template, **measure.shown({"hierarchy": found}, None))
     assert (
         page.index("<b>2:1</b>") < page.index("<b>2:2</b>") < page.index("<b>2:0</b>")
     )
@@ -162,4 +168,4 @@ def test_the_page_folds_topics_below_those_above_them():
     assert "Φ 0.70, 20.0%; Π: stays 0.50, 1:1 0.40" in page
     assert "<sail>" not in page
     assert "&lt;sail&gt;" in page
-    assert hierarchy_section({"hierarchy": None}, {}) == ""
+    assert measure.shown({"hierarchy": None}, None) is None

@@ -65,8 +65,11 @@ def test_no_module_imports_itself_in_a_circle():
         ("import tcnlm.common.settings", ("tensorflow", "gensim")),
         ("import tcnlm.programs.serve", ("tensorflow", "gensim")),
         ("import preprocessing.__main__", ("tensorflow", "gensim", "nltk")),
-        ("import tcnlm.measures.documents", ("tensorflow", "gensim")),
-        ("import tcnlm.measures.classification", ("tensorflow", "sklearn")),
+        (
+            "import tcnlm.measures.table",
+            ("tensorflow", "matplotlib", "nltk", "sklearn"),
+        ),
+        ("import tcnlm.programs.evaluate", ("tensorflow", "jinja2")),
     ],
 )
 def test_a_package_is_imported_only_by_what_needs_it(work, unwanted):

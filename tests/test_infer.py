@@ -20,9 +20,9 @@ from preprocessing.text import sentences
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.generation.saved_model import Program
-from tcnlm.measures.perplexity import score
+from tcnlm.measures.proportions import infer_documents
 from tcnlm.measures.reading import Reading
-from tcnlm.measures.topics import infer_documents
+from tcnlm.measures.scores import score
 from tcnlm.programs import infer
 from tcnlm.programs.infer import Table
 

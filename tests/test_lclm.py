@@ -19,7 +19,7 @@ from tcnlm.generation import requests as generation
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.generation.saved_model import export
 from tcnlm.measures.evaluate import evaluate
-from tcnlm.measures.perplexity import score
+from tcnlm.measures.scores import score
 from tcnlm.models.lclm import LCLM, Config, LateFusionLSTM, LateFusionLSTMCell
 from tcnlm.models.lstm import LSTM, RecurrentConfig
 

@@ -17,7 +17,7 @@ from tcnlm.generation.decoding import SentenceDecoder
 from tcnlm.generation.requests import write_sentences
 from tcnlm.generation.saved_model import export
 from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTM
-from tcnlm.measures.perplexity import score
+from tcnlm.measures.scores import score
 from tcnlm.models.bag_lstm import BagLSTM
 from tcnlm.models.lda_lstm import LDALSTM
 from tcnlm.models.lstm import LSTM, multiply_out

@@ -16,12 +16,14 @@ from tcnlm.coherence import TOPS, count_windows, topic_coherence
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.measures.evaluate import evaluate
+from tcnlm.measures.objective import Elbo
+from tcnlm.measures.parameters import parameters
+from tcnlm.measures.proportions import DocumentTopics
 from tcnlm.measures.subject import Subject
-from tcnlm.measures.table import BY_KEY, MEASURES, check_words, judge
-from tcnlm.measures.topics import DocumentTopics
+from tcnlm.measures.table import MEASURES, check_words, figure, figures, judge, value
 from tcnlm.models import MODELS, model_class
 from tcnlm.report import evaluate_run as evaluation
-from tcnlm.report import page, sections
+from tcnlm.report import page
 from tcnlm.report.progress import progress, stated
 from tcnlm.training import runs
 from tcnlm.training.trainer import State
@@ -42,8 +44,12 @@ def subject_of(run, split="test"):
 
 
 def test_every_key_and_title_stands_once():
-    assert len(BY_KEY) == len(MEASURES) == len({m.title for m in MEASURES})
-    assert {m.better for m in MEASURES} == {"min", "max", ""}
+    every = figures()
+    assert len(every) == len({f.key for f in every}) == len({f.title for f in every})
+    assert {f.better for f in every} == {"min", "max", ""}
+    entries = [name for measure in MEASURES for name in measure.entries]
+    assert len(entries) == len(set(entries))
+    assert len({measure.key for measure in MEASURES}) == len(MEASURES)
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))
@@ -72,7 +78,7 @@ def test_a_judge_that_goes_by_labels_is_refused_for_data_without(toy_data):
 
 
 def test_better_is_more_for_coherence_and_less_for_perplexity():
-    npmi, perplexity = BY_KEY["npmi"], BY_KEY["perplexity"]
+    npmi, perplexity = figure("npmi"), figure("perplexity")
     assert npmi.improves(0.2, 0.1)
     assert not npmi.improves(0.1, 0.1)
     assert perplexity.improves(9.0, 10.0)
@@ -112,8 +118,7 @@ def test_what_was_fitted_counts_among_the_parameters(name):
     model = tiny.make_model(name)
     trained = sum(w.numpy().size for w in model.trainable_variables)
     size = len(model.vocabulary.topic_words)
-    (count,) = (m for m in MEASURES if m.key == "parameters")
-    found = count.of(type("", (), {"model": model}))
+    found = parameters(type("", (), {"model": model}))
     assert found == trained + model.config.num_topics * size
 
 
@@ -128,7 +133,7 @@ def test_there_is_a_bound_only_where_the_objective_has_a_divergence(name):
     subject = Scored(model, None, None)
     terms = model.objective(model.batching.empty(2), training=False)
     subject.mean_score = type("", (), {"terms": dict(terms)})
-    assert (subject.elbo is not None) == has.get(name, False)
+    assert (Elbo().measure(subject)["elbo"] is not None) == has.get(name, False)
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in OLD.iterdir()))
@@ -206,7 +211,7 @@ def test_a_page_tells_what_the_topics_are_worth():
     worth = {"own": 90.0, "mean": 100.0, "other": 120.0}
     recovery = {"share": 0.75, "recovered": 3, "topics": 4, "sentences": 200}
     run = fake_run(["a", "b"], topic_worth=worth, topic_recovery=recovery)
-    shown = sections.sections(run)
+    shown = page.sections(run)
     assert "90.00 with the topics of each sequence" in shown
     assert "(own / mean 0.900)" in shown
     assert "(own / other 0.750)" in shown
@@ -251,7 +256,7 @@ def test_a_run_judged_by_coherence_shows_it_in_its_history(toy_data, tmp_path, c
     trainer = make_trainer(toy_data, tmp_path, judge="npmi_by_use", epochs=1)
     (row,) = trainer.train().history
     valid = Subject(trainer.model, Dataset(toy_data), trainer.validation.rows)
-    expected = BY_KEY["npmi_by_use"].of(valid)
+    expected = value("npmi_by_use", valid)
     assert row["valid_npmi_by_use"] == pytest.approx(expected)
     assert f"NPMI by use {expected:.3f}" in capsys.readouterr().out
 

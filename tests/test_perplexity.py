@@ -10,7 +10,7 @@ import tensorflow as tf
 from preprocessing.vocabulary import EOS, GO, Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.data import sequences
-from tcnlm.measures.perplexity import sampled_score, score
+from tcnlm.measures.scores import sampled_score, score
 from tcnlm.models.lstm import LSTM
 from tcnlm.models.tcnlm import TCNLM
 

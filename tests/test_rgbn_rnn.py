@@ -19,7 +19,7 @@ from preprocessing.vocabulary import EOS, GO, PAD
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import GroupedAdam
-from tcnlm.measures.perplexity import sampled_score, score
+from tcnlm.measures.scores import sampled_score, score
 from tcnlm.models import model_class
 
 LENGTHS = [[5, 3, 2], [4, 0, 0], [1, 6, 0]]  # targets of each group's sentences

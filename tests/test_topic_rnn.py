@@ -8,7 +8,7 @@ from helpers import assert_close, fix_draws, randomise
 
 from preprocessing.vocabulary import EOS, GO, SPECIALS, Vocabulary
 from tcnlm.data.dataset import Dataset
-from tcnlm.measures.perplexity import score
+from tcnlm.measures.scores import score
 from tcnlm.models.lstm import CELLS
 from tcnlm.models.topic_rnn import Config, TopicRNN
 

@@ -5,7 +5,7 @@ import pytest
 
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.coherence.diversity import diversity
-from tcnlm.measures import topics
+from tcnlm.measures import proportions, topics
 from tcnlm.models.base import TopicModel
 from tcnlm.models.topics import top_words
 
@@ -77,25 +77,25 @@ def test_angles_are_right_for_disjoint_topics_and_zero_on_the_diagonal(monkeypat
 @pytest.mark.parametrize("batch_size", [1, 2, 10])
 def test_every_document_is_inferred_in_order_whatever_the_batch(batch_size):
     split = Documents([[0, 0, 0], [1], [2, 3], [0, 0, 1]])
-    found = topics.infer_documents(Themes(), split, batch_size)
+    found = proportions.infer_documents(Themes(), split, batch_size)
     assert list(found.largest) == [0, 1, 2, 0]
     np.testing.assert_allclose(found.proportions.sum(axis=1), 1, rtol=1e-6)
     np.testing.assert_allclose(found.proportions[3], [2 / 3, 1 / 3, 0], atol=1e-2)
 
 
 def test_topics_in_use_are_those_largest_somewhere():
-    found = topics.infer_documents(Themes(), Documents([[0], [0, 0, 1], [2]]))
+    found = proportions.infer_documents(Themes(), Documents([[0], [0, 0, 1], [2]]))
     assert found.in_use == 2
     assert found.largest_proportion == pytest.approx((1 + 2 / 3 + 1) / 3, abs=1e-2)
 
 
 def test_a_document_without_topic_words_counts_for_no_topic():
-    found = topics.infer_documents(Themes(), Documents([[0], [], [0]]))
+    found = proportions.infer_documents(Themes(), Documents([[0], [], [0]]))
     assert list(found.has_words) == [True, False, True]
     assert found.in_use == 1
     assert len(found.proportions) == 3
 
 
 def test_documents_without_any_topic_word_use_no_topic():
-    found = topics.infer_documents(Themes(), Documents([[], []]))
+    found = proportions.infer_documents(Themes(), Documents([[], []]))
     assert (found.in_use, found.largest_proportion) == (0, 0.0)

@@ -22,7 +22,7 @@ from trained import (
 )
 
 from preprocessing.vocabulary import Vocabulary
-from tcnlm.measures.topics import DocumentTopics
+from tcnlm.measures.proportions import DocumentTopics
 from tcnlm.models import MODELS
 from tcnlm.training.divergence import NotFiniteError
 from tcnlm.training.validation import collapse

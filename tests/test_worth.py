@@ -12,7 +12,7 @@ from test_evaluate import command, make_run
 from tcnlm.data.dataset import Dataset
 from tcnlm.measures import topic_recovery as recovery
 from tcnlm.measures import topic_worth as ablation
-from tcnlm.measures.perplexity import score
+from tcnlm.measures.scores import score
 from tcnlm.measures.subject import Subject
 from tcnlm.models import model_class
 
@@ -100,7 +100,7 @@ def test_the_worth_takes_no_larger_batches_than_a_small_batch_size_allows(data, 
     of_batches = rows.batches
     rows.batches = lambda size, *rest: taken.append(size) or of_batches(size, *rest)
     for size in (2, 64, 512):
-        _ = Subject(model, data, rows, batch_size=size).topic_worth
+        ablation.TopicWorth().measure(Subject(model, data, rows, batch_size=size))
     assert taken == [8] * 3 + [ablation.BATCH] * 6
 
 
@@ -144,7 +144,7 @@ def test_the_worth_of_topics_of_a_model_without_is_refused(toy_data, tmp_path):
     done = command(run, "--topic-worth")
     assert done.returncode == 2
     assert done.stderr == (
-        "error: --topic-worth and --topic-recovery are of models that write sentences "
-        "from topics; lstm does not\n"
+        "error: --topic-worth is of models that write sentences from topics; lstm does "
+        "not\n"
     )
     assert not (run / "evaluation.json").exists()

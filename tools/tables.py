@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from math import exp, log
 from pathlib import Path
 
-from tcnlm.measures.table import BY_KEY
+from tcnlm.measures.table import figure
 from tcnlm.report.published import figures, layered
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -117,7 +117,7 @@ def recorded(file: str) -> bool:
 
 def measured(key: str, title: str = "") -> tuple[str, str, Callable]:
     """Return the column of a measure; none of an older record that lacks it."""
-    row = BY_KEY[key]
+    row = figure(key)
     return title or row.title, row.form, lambda r: row.value(r["evaluation"])
 
 

@@ -1,11 +1,10 @@
-"""The figures of a report, as PNG files (matplotlib without a display)."""
+"""What figures share, and those of training (matplotlib without a display)."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib import colormaps, rc_context
@@ -17,9 +16,7 @@ from tcnlm.common.files import write_file
 
 INK, GREY, LIGHT = "#243b53", "#829ab1", "#d9e2ec"
 BLUE, RED = "#1f6f9f", "#c2452d"
-HIGHLIGHTS = ("#1f6f9f", "#d1812a", "#4d8b57")  # the first topics of a document
 DPI = 144
-REAL = "real sentences"
 
 History = dict[str, np.ndarray]  # column -> one value per evaluation
 
@@ -43,42 +40,15 @@ def _contents(figure: Figure, kind: str) -> bytes:
     return file.getvalue()
 
 
-def all_figures(
-    evaluation: Mapping[str, Any], history: History, angles: np.ndarray | None
-) -> Iterator[tuple[str, Figure]]:
-    """Yield every figure that applies to a run, with its name."""
-    if len(history.get("step", ())):
-        yield "learning_curves", learning_curves(history)
-    found = evaluation.get("retrieval")
-    if found:
-        curves = {
-            name.replace("_", " "): {float(at): value for at, value in curve.items()}
-            for name, curve in found["curves"].items()
-        }
-        yield "retrieval", retrieval_curve(curves, found["chance"])
-    found = evaluation.get("classification")
-    if found:
-        yield "vectors", vectors(**found["picture"])
-    found = evaluation.get("bleu")
-    if found:
-        yield "bleu", bleu_planes({evaluation["model"]: found}, found["real"])
-    if evaluation["topics"] is not None:
-        yield from _of_topics(evaluation, angles)
+def blank(width: float, height: float) -> Figure:
+    """Return an empty figure of this size, inches."""
+    return Figure(figsize=(width, height), layout="constrained")
 
 
-def _of_topics(
-    evaluation: Mapping[str, Any], angles: np.ndarray | None
-) -> Iterator[tuple[str, Figure]]:
-    topics = evaluation["topics"]
-    names = ("documents", "proportion", "npmi")
-    documents, shares, npmi = ([topic[name] for topic in topics] for name in names)
-    if None not in shares:
-        yield "topic_use", topic_use(np.array(documents), np.array(shares))
-    if None not in npmi:
-        yield "topic_shape", topic_shape(npmi, angles)
-    words = [topic["words"] for topic in topics]
-    for i, document in enumerate(evaluation["documents"]):
-        yield f"document_{i}", topic_bars(np.array(document["proportions"]), words)
+def colours(number: int) -> list[tuple[float, float, float]]:
+    """Return a colour for each of so many kinds; beyond 20 they come again."""
+    palette = colormaps["tab20" if number > 10 else "tab10"].colors
+    return [palette[i % len(palette)] for i in range(number)]
 
 
 def axes_of(axes: Axes, title: str, x: str = "", y: str = "") -> Axes:
@@ -94,7 +64,8 @@ def axes_of(axes: Axes, title: str, x: str = "", y: str = "") -> Axes:
     return axes
 
 
-def _whole_numbers(ticks: int = 6) -> MaxNLocator:
+def whole_numbers(ticks: int = 6) -> MaxNLocator:
+    """Return what sets ticks at whole numbers."""
     return MaxNLocator(ticks, integer=True, steps=[1, 2, 5, 10])
 
 
@@ -112,7 +83,7 @@ def learning_curves(history: History) -> Figure:
     or, of a model without one, their loss.
     """
     curves = [name for name in TOPIC_CURVES if name in history]
-    figure = Figure(figsize=(9, 6 if curves else 3.2), layout="constrained")
+    figure = blank(9, 6 if curves else 3.2)
     grid = figure.add_gridspec(2 if curves else 1, max(len(curves), 1))
     axes = figure.add_subplot(grid[0, :])
     if "valid_perplexity" in history:
@@ -131,7 +102,7 @@ def learning_curves(history: History) -> Figure:
         )
         axes.plot(history["step"], history[name], "o-", color=BLUE, ms=3, lw=1.5)
         axes.set_ylim(0, 1.08 * np.nanmax([1e-9, *history[name]]))
-        axes.xaxis.set_major_locator(_whole_numbers(4))
+        axes.xaxis.set_major_locator(whole_numbers(4))
     return figure
 
 
@@ -164,7 +135,7 @@ def _logarithmic(axes: Axes) -> None:
 
 def compared_curves(histories: Iterable[tuple[str, History]]) -> Figure:
     """Draw the validation perplexity of several runs by epoch."""
-    figure = Figure(figsize=(9, 3.4), layout="constrained")
+    figure = blank(9, 3.4)
     title = "Validation perplexity (logarithmic scale)"
     axes = axes_of(figure.subplots(), title, "epoch", "perplexity")
     for name, history in histories:
@@ -172,143 +143,7 @@ def compared_curves(histories: Iterable[tuple[str, History]]) -> Figure:
             values = history["valid_perplexity"]
             axes.plot(history["epoch"], values, "o-", ms=3, lw=1.5, label=name)
     _logarithmic(axes)
-    axes.xaxis.set_major_locator(_whole_numbers(12))
+    axes.xaxis.set_major_locator(whole_numbers(12))
     if axes.lines:
         axes.legend(fontsize=8, frameon=False, labelcolor=INK)
-    return figure
-
-
-def retrieval_curve(
-    precisions: Mapping[str, Mapping[float, float]], chance: float
-) -> Figure:
-    """Draw the precision of retrieval by the fraction of documents retrieved.
-
-    precisions: by the name of the vectors, then by fraction; chance: of random ones.
-    """
-    figure = Figure(figsize=(9, 3.4), layout="constrained")
-    x = "share of the training documents retrieved (logarithmic scale)"
-    title = "Retrieved documents of the same label"
-    axes = axes_of(figure.subplots(), title, x, "precision")
-    for name, curve in precisions.items():
-        fractions = sorted(curve)
-        values = [curve[fraction] for fraction in fractions]
-        axes.plot(fractions, values, "o-", ms=3, lw=1.5, label=name)
-    axes.axhline(chance, color=INK, ls="--", lw=1, label=f"chance: {chance:.3f}")
-    axes.set_xscale("log")
-    ticks = sorted({fraction for curve in precisions.values() for fraction in curve})
-    axes.set_xticks(ticks, [f"{100 * fraction:g} %" for fraction in ticks])
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_ylim(bottom=0)
-    axes.grid(axis="y", color=LIGHT, lw=0.8)
-    axes.legend(fontsize=8, frameon=False, labelcolor=INK)
-    return figure
-
-
-def bleu_planes(
-    runs: Mapping[str, Mapping[str, Any]], real: Mapping[str, Any]
-) -> Figure:
-    """Draw self-BLEU against test-BLEU, a panel an order: better is down, to the right.
-
-    runs: by name, each with scores by order as "test" and "self"; real: those of text.
-    """
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
-    for axes, order in zip(figure.subplots(1, len(real["test"])), real["test"]):
-        axes_of(axes, f"BLEU-{order}", "test-BLEU (right is better)", "self-BLEU")
-        for name, scores in runs.items():
-            axes.plot(scores["test"][order], scores["self"][order], "o", label=name)
-        axes.plot(
-            real["test"][order], real["self"][order], "*", color=INK, ms=10, label=REAL
-        )
-        axes.margins(0.2)
-        axes.grid(color=LIGHT, lw=0.8)
-    figure.axes[0].set_ylabel("self-BLEU (down is better)", fontsize=9, color=INK)
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=4, fontsize=8, frameon=False
-    )
-    return figure
-
-
-def vectors(
-    x: Sequence[float], y: Sequence[float], labels: Sequence[int], names: Sequence[str]
-) -> Figure:
-    """Draw documents' vectors on their two main axes, their labels as colours."""
-    figure = Figure(figsize=(9, 5), layout="constrained")
-    title = f"Vectors of {len(labels):,} documents on their two main axes"
-    axes = axes_of(figure.subplots(), title, "first axis", "second axis")
-    colours = colormaps["tab20" if len(names) > 10 else "tab10"].colors
-    axes.scatter(x, y, s=3, alpha=0.4, lw=0, color=[colours[i % 20] for i in labels])
-    for i, name in enumerate(names):
-        axes.scatter([], [], s=12, color=colours[i % 20], label=name)
-    beside = {"loc": "center left", "bbox_to_anchor": (1, 0.5), "frameon": False}
-    axes.legend(fontsize=8, labelcolor=INK, **beside)
-    return figure
-
-
-def topic_bars(proportions: np.ndarray, words: Sequence[Sequence[str]]) -> Figure:
-    """Draw a document's topic proportions [K], as in the paper's Figure 2.
-
-    The largest topics are coloured and named by their words beside the chart.
-    """
-    figure = Figure(figsize=(9, 2.1), layout="constrained")
-    axes, beside = figure.subplots(1, 2, width_ratios=(2, 1))
-    axes_of(axes, "", "topic", "proportion")
-    axes.bar(range(len(proportions)), proportions, color=GREY, width=0.85)
-    for colour, topic in zip(HIGHLIGHTS, np.argsort(-proportions, kind="stable")):
-        label = f"{topic}: {' '.join(words[topic][:5])}"
-        axes.bar(topic, proportions[topic], color=colour, width=0.85, label=label)
-    axes.set_ylim(0, max(0.25, 1.08 * float(proportions.max())))
-    axes.set_xlim(-0.8, len(proportions) - 0.2)
-    axes.xaxis.set_major_locator(_whole_numbers())
-    beside.axis("off")
-    handles, labels = axes.get_legend_handles_labels()
-    beside.legend(
-        handles, labels, loc="center left", fontsize=8, frameon=False, labelcolor=INK
-    )
-    return figure
-
-
-def topic_use(documents: np.ndarray, proportions: np.ndarray) -> Figure:
-    """Draw how much every topic is used, the most used first.
-
-    documents [K]: how many have it as their largest; proportions [K]: mean share.
-    """
-    order = np.argsort(-proportions, kind="stable")
-    ranks = np.arange(1, len(order) + 1)
-    figure = Figure(figsize=(9, 2.8), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    axes_of(left, "Largest topic of how many documents", "topics by use", "documents")
-    left.bar(ranks, documents[order], color=BLUE, width=0.85)
-    left.yaxis.set_major_locator(_whole_numbers())
-    axes_of(right, "Mean proportion", "topics by use", "share of a document")
-    right.bar(ranks, proportions[order], color=BLUE, width=0.85)
-    right.axhline(1 / len(ranks), color=RED, lw=1, label="all topics even")
-    right.legend(fontsize=8, frameon=False, labelcolor=INK)
-    for axes in (left, right):
-        axes.set_xlim(0.2, len(ranks) + 0.8)
-        axes.xaxis.set_major_locator(_whole_numbers())
-    return figure
-
-
-def topic_shape(npmi: Sequence[float], angles: np.ndarray) -> Figure:
-    """Draw the topics' coherence, and the angles between them [K, K], degrees.
-
-    90 degrees: two topics without a common word.
-    """
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(1, 1.15))
-    axes_of(left, "Coherence", "NPMI", "topics")
-    left.hist(npmi, bins=12, color=BLUE, rwidth=0.92)
-    mean = float(np.mean(npmi))
-    left.axvline(mean, color=RED, lw=1.2, label=f"mean {mean:.3f}")
-    left.xaxis.set_major_locator(MaxNLocator(6))
-    left.yaxis.set_major_locator(_whole_numbers())
-    left.legend(fontsize=8, frameon=False, labelcolor=INK)
-    axes_of(right, "Angles between topics", "topic", "topic")
-    image = right.imshow(angles, cmap="viridis", vmin=0, vmax=90)
-    right.xaxis.set_major_locator(_whole_numbers())
-    right.yaxis.set_major_locator(_whole_numbers())
-    bar = figure.colorbar(image, ax=right, ticks=[0, 30, 60, 90])
-    bar.set_label("degrees", fontsize=9, color=INK)
-    bar.ax.tick_params(labelsize=8, colors=INK)
     return figure

@@ -1,14 +1,18 @@
-"""The pieces that a page is made of: paragraphs, figures, tables."""
+"""Pages made of Jinja templates, in which all text is escaped."""
 
 from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Sequence
-from html import escape
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markupsafe import Markup
+
 ABSOLUTE = re.compile(r"(?<![\w./…-])/(?:[^\s/'\",;]+/)+(?=[^\s/'\",;]+/[^\s/'\",;]+)")
+MACROS = '{% from "macros.html" import note, picture, image, table with context %}'
 
 
 class Best(str):
@@ -20,39 +24,23 @@ def local(text: str) -> str:
     return ABSOLUTE.sub("…/", text)
 
 
-def note(text: str) -> str:
-    """Return a paragraph in small print."""
-    return f'<p class="note">{escape(text)}</p>'
+ENVIRONMENT = Environment(
+    loader=FileSystemLoader(Path(__file__).parent),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+ENVIRONMENT.filters["base64"] = lambda png: base64.b64encode(png).decode("ascii")
+ENVIRONMENT.filters["local"] = local
+ENVIRONMENT.tests["best"] = lambda cell: isinstance(cell, Best)
 
 
-def image(png: bytes | None, text: str) -> str:
-    """Return a figure with its file inside the page; nothing where there is none."""
-    if png is None:
-        return ""
-    data = base64.b64encode(png).decode("ascii")
-    source = f"data:image/png;base64,{data}"
-    return f'<figure><img src="{source}" alt="{escape(text)}"/></figure>'
+def filled(template: str, **values: Any) -> Markup:
+    """Return a template with its values; those of macros.html are at hand in it."""
+    return Markup(_compiled(template).render({"figures": {}, **values}))
 
 
-def table(
-    titles: Sequence[str], kinds: Sequence[str], rows: Sequence[Sequence[Any]]
-) -> str:
-    """Return a table of text.
-
-    kinds: what each column is: "number", "sentence" or "".
-    """
-    head = "".join(map(_cell, ["th"] * len(titles), _heads(kinds), titles))
-    body = "\n".join(
-        f"<tr>{''.join(map(_cell, ['td'] * len(row), kinds, row))}</tr>" for row in rows
-    )
-    return f"<table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>"
-
-
-def _heads(kinds: Sequence[str]) -> list[str]:
-    return [kind if kind == "number" else "" for kind in kinds]
-
-
-def _cell(tag: str, kind: str, content: Any) -> str:
-    kinds = " ".join(filter(None, [kind, "best" if isinstance(content, Best) else ""]))
-    name = f' class="{kinds}"' if kinds else ""
-    return f"<{tag}{name}>{escape(str(content))}</{tag}>"
+@cache
+def _compiled(template: str) -> Template:
+    return ENVIRONMENT.from_string(MACROS + template)

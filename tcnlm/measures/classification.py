@@ -1,112 +1,182 @@
-"""How well vectors of documents tell their labels to a linear classifier."""
+"""How well classifiers tell the labels of documents by their vectors."""
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
-from tcnlm.common.errors import InputError
-from tcnlm.measures.retrieval import Vectors, labelled
+from tcnlm.data.dataset import Dataset, Split
+from tcnlm.measures.classifiers import (
+    Classification,
+    classify,
+    classify_by_network,
+)
+from tcnlm.measures.contract import Evaluation, Figure, Measure
+from tcnlm.measures.features import (
+    bag_of_words,
+    document_vectors,
+    labels_of,
+    log_count_vectors,
+)
 
-STRENGTHS = (0.0001, 0.001, 0.01, 0.1, 1.0)  # C; the smaller, the more regularised
-HELD_OUT = 5  # one training document in five of every label chooses C
-ITERATIONS = 200
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
 
+    from tcnlm.measures.subject import Subject
 
-@dataclass(frozen=True)
-class Classification:
-    """What a classifier gets right on the test documents, 0..1."""
-
-    accuracy: float
-    macro_f1: float  # mean over the labels that a test document has or was given
-    c: float | None = None  # inverse strength of logistic regression's regularisation
-
-    @property
-    def error_rate(self) -> float:
-        """The share of test documents that get another label than theirs."""
-        return 1 - self.accuracy
-
-
-def figures(
-    labels: np.ndarray, predicted: np.ndarray, c: float | None = None
-) -> Classification:
-    """Return what predicted labels [N] get right."""
-    from sklearn.metrics import f1_score
-
-    return Classification(
-        accuracy=float(np.mean(predicted == labels)),
-        macro_f1=float(f1_score(labels, predicted, average="macro")),
-        c=c,
-    )
+PICTURED = 10_000  # documents of the picture; Dieng et al. 2017
 
 
-def classify(
-    train_vectors: Vectors,
-    train_labels: np.ndarray,
-    test_vectors: Vectors,
-    test_labels: np.ndarray,
-    seed: int = 0,
-) -> Classification:
-    """Fit scikit-learn's logistic regression to training documents and test it.
+def classification(
+    vectors: Sequence[np.ndarray],
+    splits: Sequence[Split],
+    parts: Mapping[str, int],
+    data: Dataset,
+) -> dict[str, Any]:
+    """Return what two classifiers on the vectors get right of the last split.
 
-    vectors [N, F]; labels [N], where -1 is left out. Of `STRENGTHS` the one of highest
-    accuracy on a fifth of the training documents, drawn by the seed, is taken, of
-    equals the smallest; then it is fitted to all of them. Vectors are standardised by
-    the mean and deviation of what is fitted; sparse ones are scaled only, not centred.
+    They are fitted to the labelled documents of all others. Beside the whole vectors
+    stand their `parts`, by size, and the log counts of all words and of topic words,
+    which most models see alone, for logistic regression. "picture": the vectors in two
+    dimensions.
     """
-    train_vectors, train_labels = usable(train_vectors, train_labels, "training")
-    test_vectors, test_labels = usable(test_vectors, test_labels, "test")
-    c = _choose(train_vectors, train_labels, np.random.default_rng(seed))
-    predicted = _fit(train_vectors, train_labels, c).predict(test_vectors)
-    return figures(test_labels, predicted, c)
+    labels = [labels_of(split) for split in splits]
+    fitted = np.concatenate(labels[:-1])
+    tables = {"vector": (np.concatenate(vectors[:-1]), vectors[-1])}
+    ends = np.cumsum([0, *parts.values()])
+    for name, low, high in zip(parts, ends, ends[1:]):
+        tables[name] = tuple(table[:, low:high] for table in tables["vector"])
+    rows = {
+        name: {
+            "logistic": _figures(classify(train, fitted, test, labels[-1])),
+            "network": _figures(classify_by_network(train, fitted, test, labels[-1])),
+        }
+        for name, (train, test) in tables.items()
+    }
+    bags = {
+        "bag of words": [_all_words(split, len(data.vocabulary)) for split in splits],
+        "bag of topic words": [bag_of_words(split) for split in splits],
+    }
+    for name, found in bags.items():
+        train, test = sparse.vstack(found[:-1]).tocsr(), found[-1]
+        logistic = classify(train, fitted, test, labels[-1])
+        rows[name] = {"logistic": _figures(logistic)}
+    picture = {**plane(vectors[-1], labels[-1]), "names": data.meta["labels"]}
+    return {**rows["vector"]["logistic"], "rows": rows, "picture": picture}
 
 
-def usable(
-    vectors: Vectors, labels: np.ndarray, name: str
-) -> tuple[Vectors, np.ndarray]:
-    """Return the vectors and labels of the documents that have one."""
-    rows = labelled(vectors, labels, f"{name} documents")
-    return vectors[rows], labels[rows]
+def _figures(found: Classification) -> dict[str, float]:
+    stated = {name: value for name, value in asdict(found).items() if value is not None}
+    return {**stated, "error_rate": found.error_rate}
 
 
-def _choose(vectors: Vectors, labels: np.ndarray, rng: np.random.Generator) -> float:
-    held = held_out(labels, rng)
-    rest = np.setdiff1d(np.arange(len(labels)), held)
-
-    def accuracy(c: float) -> float:
-        predicted = _fit(vectors[rest], labels[rest], c).predict(vectors[held])
-        return float(np.mean(predicted == labels[held]))
-
-    return max(STRENGTHS, key=accuracy)
+def _all_words(split: Split, size: int) -> sparse.csr_matrix:
+    """Return the log counts [N, V] of all words of a split's documents."""
+    bounds = split.sentences[split.documents]
+    documents = [split.tokens[a:b] for a, b in zip(bounds[:-1], bounds[1:])]
+    return log_count_vectors(documents, size)
 
 
-def held_out(labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return one document in `HELD_OUT` of every label, rounded down."""
-    kinds = [np.flatnonzero(labels == label) for label in np.unique(labels)]
-    if len(kinds) < 2 or max(map(len, kinds)) < HELD_OUT:
-        sizes = f"{len(kinds)} labels, the most frequent with {max(map(len, kinds))}"
-        raise InputError(
-            f"a classifier needs training documents of two labels, {HELD_OUT} of one; "
-            f"there are {sizes}"
-        )
-    return np.concatenate(
-        [rng.permutation(kind)[: len(kind) // HELD_OUT] for kind in kinds]
+def plane(vectors: np.ndarray, labels: np.ndarray) -> dict[str, list]:
+    """Return the places of labelled documents on their two main axes (PCA).
+
+    By NumPy, since a topic model that has collapsed gives vectors without any axis.
+    """
+    rows = np.random.default_rng(0).permutation(np.flatnonzero(labels >= 0))
+    rows = np.sort(rows[:PICTURED])
+    centred = vectors[rows] - vectors[rows].mean(axis=0)
+    deviation = centred.std(axis=0)
+    standard = centred / np.where(deviation > 0, deviation, 1)
+    _, axes = np.linalg.eigh(standard.T @ standard)  # the main axis last
+    x, y = (standard @ axes[:, [-1, -min(2, len(axes))]]).T.round(3).tolist()
+    return {"x": x, "y": y, "labels": labels[rows].tolist()}
+
+
+class Classes(Measure):
+    """How well classifiers tell labels by its vectors.
+
+    To test they are fitted to the validation documents too: none was learned from.
+    """
+
+    key = "classification"
+    option = "classify"
+    purpose = "how well logistic regression and a small network on the vectors tell "
+    purpose += "the labels"
+    figures = (
+        Figure("classification.accuracy", "classification, accuracy", "{:.3f}", "max"),
+        Figure(
+            "classification.macro_f1",
+            "classification, macro F1",
+            "{:.3f}",
+            "max",
+            headline=False,
+        ),
     )
+    entries = ("classification",)
+    unrecorded = ("classification.picture",)
+    template = """
+<h2>Classification</h2>
+{{ table(("from", "logistic regression", "50 sigmoid units"), ("", "number", "number"),
+         rows) }}
+{{ note("Documents of the split that get another label than theirs, by classifiers "
+        "fitted to all other labelled documents. Bag of words: log counts.") }}
+{{ image("vectors", "documents by their vectors, coloured by label") }}"""
+
+    def check(self, dataset: Dataset, split: str) -> None:
+        """Refuse data without labels."""
+        for each in ("train", split):
+            labels_of(dataset.split(each))
+
+    def measure(self, subject: Subject) -> dict[str, Any]:
+        """Return what the classifiers get right."""
+        train, measured = subject.vectors
+        splits, vectors = [subject.train, subject.split], [train, measured]
+        if subject.split.name == "test":
+            splits.insert(1, subject.dataset.split("valid"))
+            vectors.insert(1, document_vectors(subject.model, splits[1]))
+        parts = subject.model.feature_parts()
+        found = classification(vectors, splits, parts, subject.dataset)
+        return {"classification": found}
+
+    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+        """Return the errors by what is read, a column a classifier."""
+        found = evaluation.get("classification")
+        if not found:
+            return None
+        kinds = ("logistic", "network")
+        rows = found["rows"].items()
+        return {"rows": [(n, *(_percent(r.get(k)) for k in kinds)) for n, r in rows]}
+
+    def draw(
+        self, evaluation: Evaluation, unsaved: Any
+    ) -> Iterator[tuple[str, Drawing]]:
+        """Yield the vectors in the plane."""
+        found = evaluation.get("classification")
+        if found:
+            yield "vectors", draw_vectors(**found["picture"])
 
 
-def _fit(vectors: Vectors, labels: np.ndarray, c: float) -> Any:
-    """Return a fitted classifier; after `ITERATIONS` steps it is taken as it is."""
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
+def _percent(found: Mapping[str, float] | None) -> str:
+    return f"{found['error_rate']:.2%}" if found else "–"
 
-    scaler = StandardScaler(with_mean=not sparse.issparse(vectors))
-    model = LogisticRegression(C=c, max_iter=ITERATIONS)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return make_pipeline(scaler, model).fit(vectors, labels)
+
+def draw_vectors(
+    x: Sequence[float], y: Sequence[float], labels: Sequence[int], names: Sequence[str]
+) -> Drawing:
+    """Draw documents' vectors on their two main axes, their labels as colours."""
+    from tcnlm.drawing.figures import INK, axes_of, blank, colours
+
+    figure = blank(9, 5)
+    title = f"Vectors of {len(labels):,} documents on their two main axes"
+    axes = axes_of(figure.subplots(), title, "first axis", "second axis")
+    of_label = colours(len(names))
+    axes.scatter(x, y, s=3, alpha=0.4, lw=0, color=[of_label[i] for i in labels])
+    for colour, name in zip(of_label, names):
+        axes.scatter([], [], s=12, color=colour, label=name)
+    beside = {"loc": "center left", "bbox_to_anchor": (1, 0.5), "frameon": False}
+    axes.legend(fontsize=8, labelcolor=INK, **beside)
+    return figure

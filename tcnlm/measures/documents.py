@@ -5,13 +5,29 @@ Larochelle and Lauly, "A Neural Autoregressive Topic Model" (NIPS 2012).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tcnlm.common.errors import InputError
-from tcnlm.measures.retrieval import Vectors
+from tcnlm.data.contexts import NO_WORD
+from tcnlm.data.dataset import Split
+from tcnlm.measures.contract import Evaluation, Figure, Measure, documental
+from tcnlm.measures.features import (
+    Vectors,
+    bag_of_words,
+    count_vectors,
+    log_count_vectors,
+)
+
+if TYPE_CHECKING:
+    from tcnlm.measures.subject import Subject
+
+ORDERS = 5  # of the words, each drawn by a seed of its own
+BATCH = 64
 
 
 @dataclass(frozen=True)
@@ -77,7 +93,7 @@ class Unigram:
 
     p(w) = (n_w + 1) / (N + V) with the n_w of the training documents, N their sum and V
     words: add-one smoothing. Counts [D, V], dense or sparse: `count_vectors` or
-    `log_count_vectors` of `tcnlm.measures.retrieval`, the same for training and test.
+    `log_count_vectors` of `tcnlm.measures.features`, the same for training and test.
     """
 
     def __init__(self, counts: Vectors):
@@ -88,3 +104,110 @@ class Unigram:
         """Return the perplexities of documents [D, V]; a count of n is n words."""
         lengths = np.asarray(counts.sum(axis=1), float).ravel()
         return perplexity(-(counts @ self.log_probabilities), lengths)
+
+
+def perplexity_over_orders(model: Any, train: Split, test: Split) -> dict[str, Any]:
+    """Return both perplexities of documents, mean and deviation over orders.
+
+    And those of the unigram model on the very words that the model counts.
+    """
+    lengths, nats = _nats(model, test)
+    orders = summarise(nats, lengths)
+    bags = log_count_vectors if model.config.log_counts else count_vectors
+    counts = [bag_of_words(split, bags) for split in (train, test)]
+    unigram = Unigram(counts[0]).perplexity(counts[1])
+    return {
+        "orders": ORDERS,
+        "documents": int(np.count_nonzero(lengths)),
+        "without_words": int(np.count_nonzero(lengths == 0)),
+        "published": orders.published.mean,
+        "published_deviation": orders.published.deviation,
+        "corpus": orders.corpus.mean,
+        "corpus_deviation": orders.corpus.deviation,
+        "unigram": unigram.published,
+        "unigram_corpus": unigram.corpus,
+        "ratio": orders.published.mean / unigram.published,
+    }
+
+
+def _nats(model: Any, split: Split) -> tuple[np.ndarray, np.ndarray]:
+    """Return the words that count of every document [N], and its nats [orders, N]."""
+    import tensorflow as tf
+
+    from tcnlm.layers.graphs import graph
+
+    rows = model.batching.rows(split)
+    seeds = tf.TensorSpec([2], tf.int32)
+
+    @partial(graph, input_signature=[model.batching.signature(), seeds])
+    def score(batch, seed):
+        read = model.read(batch["words"]) != NO_WORD
+        total = tf.reduce_sum(model.log_probs(batch, seed), axis=1)
+        return tf.math.count_nonzero(read, axis=1), -total
+
+    lengths = np.zeros(split.num_documents)
+    nats = np.zeros([ORDERS, split.num_documents])
+    for chosen in rows.order(BATCH, None, 0):
+        documents, batch = rows.documents[chosen], rows.batch(chosen)
+        for order in range(ORDERS):
+            lengths[documents], nats[order, documents] = score(batch, [1, order])
+    return lengths, nats
+
+
+class DocumentPerplexity(Measure):
+    """The perplexities of documents over orders of their words; the unigram's."""
+
+    key = "document_perplexity"
+    applies = staticmethod(documental)
+    figures = (
+        Figure(
+            "document_perplexity.published",
+            "perplexity, mean over documents",
+            "{:.1f}",
+            "min",
+            among="targets",
+        ),
+        Figure(
+            "document_perplexity.unigram", "the same of the unigram model", "{:.1f}"
+        ),
+        Figure(
+            "document_perplexity.ratio",
+            "ratio of the two",
+            "{:.3f}",
+            "min",
+            among="targets",
+        ),
+    )
+    entries = ("document_perplexity",)
+    template = """
+<h2>Documents</h2>
+{{ table(("perplexity", "model", "deviation", "unigram model", "ratio"),
+         ("", "number", "number", "number", "number"), rows) }}
+{{ note(over) }}"""
+
+    def measure(self, subject: Subject) -> dict[str, Any]:
+        """Return both perplexities, the model's and the unigram's."""
+        parts = subject.model, subject.train, subject.split
+        return {"document_perplexity": perplexity_over_orders(*parts)}
+
+    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+        """Return a row for each of the two perplexities."""
+        found = evaluation.get("document_perplexity")
+        if not found:
+            return None
+        over = f"Over {found['orders']} orders of the words of {found['documents']:,} "
+        over += f"documents; {found['without_words']} without a word are left out."
+        rows = [
+            (
+                title,
+                f"{found[own]:.1f}",
+                f"{found[f'{own}_deviation']:.1f}",
+                f"{found[unigram]:.1f}",
+                f"{found[own] / found[unigram]:.3f}",
+            )
+            for title, own, unigram in (
+                ("mean over documents (as published)", "published", "unigram"),
+                ("over all words", "corpus", "unigram_corpus"),
+            )
+        ]
+        return {"rows": rows, "over": over}

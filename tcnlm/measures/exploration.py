@@ -6,13 +6,14 @@ Everything is bounded in number, since all of it lies in the page.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from preprocessing.texts import read_texts
 from tcnlm.data.dataset import Dataset, Split
-from tcnlm.measures.topics import DocumentTopics, infer_documents
+from tcnlm.measures.proportions import DocumentTopics, infer_documents
 
 CANDIDATES = 20  # words of a topic at each of these weights of their own probability
 WEIGHTS = (1.0, 0.6, 0.3, 0.0)
@@ -20,6 +21,11 @@ DOCUMENTS, TYPICAL = 40, 3  # on the page; of each topic, while there is room
 EXCERPT = 150  # words of a document
 LEAST = 0.01  # proportion that is told
 SMALLEST = 1e-12
+WIDTH, HEIGHT, MARGIN = 560, 420, 46  # of the map
+LARGEST = 34  # radius
+CELL, LABEL = 13, 120  # of the heat map
+MAPPED = 40  # topics of the heat map
+GOLDEN = 137.5  # degrees between the colours of two topics
 
 
 def explore(model: Any, dataset: Dataset, split: Split) -> dict[str, Any]:
@@ -147,3 +153,72 @@ def _label(row: int, dataset: Dataset, split: Split) -> str | None:
 
 def _short(value: float) -> float:
     return float(f"{value:.4g}")
+
+
+def colour(topic: int, lightness: int = 82) -> str:
+    """Return a topic's colour, the same all over the page."""
+    return f"hsl({topic * GOLDEN % 360:.0f},62%,{lightness}%)"
+
+
+def laid_out(exploration: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `explore` found as the page draws it: circles, cells, words, colours.
+
+    "script" is what page.js reads.
+    """
+    topics = sorted(exploration["topics"], key=lambda topic: -topic["share"])
+    most = topics[0]["share"] or 1
+    columns = [topic["topic"] for topic in topics[:MAPPED]]
+    documents = exploration["documents"]
+    return {
+        "width": WIDTH,
+        "height": HEIGHT,
+        "circles": [_circle(topic, most) for topic in topics],
+        "columns": columns,
+        "cell": CELL,
+        "label": LABEL,
+        "documents": [_laid_out(document, columns) for document in documents],
+        "script": {
+            "words": {topic["topic"]: topic["words"] for topic in topics},
+            "colours": {t["topic"]: colour(t["topic"], 45) for t in topics},
+            "documents": {d["document"]: d["proportions"] for d in documents},
+        },
+    }
+
+
+def _circle(topic: Mapping[str, Any], most: float) -> dict[str, Any]:
+    x, y = (
+        MARGIN + (place + 1) / 2 * (size - 2 * MARGIN)
+        for place, size in zip(topic["place"], (WIDTH, HEIGHT))
+    )
+    number, words = topic["topic"], " ".join(word for word, *_ in topic["words"][:8])
+    return {
+        "topic": number,
+        "x": f"{x:.1f}",
+        "y": f"{y:.1f}",
+        "below": f"{y + 4:.1f}",  # the middle of a digit
+        "radius": f"{max(6.0, LARGEST * (topic['share'] / most) ** 0.5):.1f}",
+        "fill": colour(number),
+        "stroke": colour(number, 45),
+        "title": f"{number}: {words} ({topic['share']:.1%})",
+    }
+
+
+def _laid_out(document: Mapping[str, Any], columns: Sequence[int]) -> dict[str, Any]:
+    shares = document["proportions"]
+    largest = list(shares.items())[:4]
+    return {
+        "number": document["document"],
+        "name": document["id"] or f"document {document['document']}",
+        "label": document["label"],
+        "cells": [
+            (column, topic, f"{share:.2f}", f"{share:.1%}")
+            for column, topic in enumerate(columns)
+            if (share := shares.get(topic, 0.0))
+        ],
+        "shares": "; ".join(f"topic {k} {share:.0%}" for k, share in largest),
+        "words": [
+            (word, topic, None if topic < 0 else colour(topic))
+            for word, topic in zip(document["words"], document["topics"])
+        ],
+        "text": document.get("text"),
+    }

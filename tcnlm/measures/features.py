@@ -1,17 +1,21 @@
-"""A vector of every document: what retrieval and classification read."""
+"""What retrieval and classification read of documents: vectors, bags and labels."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Union
 
 import numpy as np
+from scipy import sparse
 
+from tcnlm.common.errors import InputError
 from tcnlm.common.files import write_arrays
 from tcnlm.common.progress_bar import progress_bar
 from tcnlm.data.dataset import Dataset, Split
-from tcnlm.layers.graphs import graph
 
+Vectors = Union[np.ndarray, sparse.csr_matrix]  # a row for each document
+UNLABELLED = -1
 BATCH = 64
 
 
@@ -20,6 +24,8 @@ def document_vectors(model: Any, split: Split) -> np.ndarray:
 
     That of a document without words is zero.
     """
+    from tcnlm.layers.graphs import graph
+
     rows = model.document_batching.rows(split)
     features = graph(
         model.features, input_signature=[model.document_batching.signature()]
@@ -47,3 +53,51 @@ def write_features(
     if split.ids is not None:
         arrays["ids"] = np.array(split.ids, np.str_)
     write_arrays(path, arrays)
+
+
+def labels_of(split: Split) -> np.ndarray:
+    """Return the labels of a split; InputError where its DATA has none."""
+    if split.labels is None:
+        raise InputError(
+            "this DATA has no labels: make it again, with the option --label FIELD of "
+            "python -m preprocessing"
+        )
+    return split.labels
+
+
+def labelled(vectors: Vectors, labels: np.ndarray, name: str) -> np.ndarray:
+    """Return the rows of vectors that have a label; name: what they are, for errors."""
+    if vectors.shape[0] != len(labels):
+        raise InputError(f"{vectors.shape[0]} {name} have {len(labels)} labels")
+    rows = np.flatnonzero(labels != UNLABELLED)
+    if not len(rows):
+        raise InputError(f"none of the {len(labels)} {name} has a label")
+    return rows
+
+
+def count_vectors(documents: Sequence[np.ndarray], size: int) -> sparse.csr_matrix:
+    """Return how often each of `size` words is in every document, [N, size].
+
+    documents: the word ids of each, in any order.
+    """
+    lengths = [len(document) for document in documents]
+    words = np.concatenate([np.zeros(0, np.int64), *documents]).astype(np.int64)
+    places = (np.repeat(np.arange(len(documents)), lengths), words)
+    shape = (len(documents), size)
+    return sparse.csr_matrix((np.ones(len(words)), places), shape=shape)
+
+
+def log_count_vectors(documents: Sequence[np.ndarray], size: int) -> sparse.csr_matrix:
+    """Return round(ln(1 + n)) of the `count_vectors`: 1 for 1 to 3, 2 for 4 to 11 ...
+
+    Larochelle and Lauly's 20 Newsgroups hold these instead of the counts n.
+    """
+    vectors = count_vectors(documents, size)
+    vectors.data = np.rint(np.log1p(vectors.data))
+    return vectors
+
+
+def bag_of_words(split: Split, vectors: Any = log_count_vectors) -> sparse.csr_matrix:
+    """Return the counts [N, D] of a split's content words, as `vectors` makes them."""
+    contents = [split.content(i) for i in range(split.num_documents)]
+    return vectors(contents, split.num_topic_words)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import tensorflow as tf
 
 from preprocessing.vocabulary import GO, SPECIALS, UNK
 from tcnlm.data.dataset import Dataset, Split
-from tcnlm.measures.topics import DocumentTopics
-from tcnlm.models.base import TopicHierarchy
-from tcnlm.models.sentence_topics import theta_of_sentences
+from tcnlm.measures.contract import Evaluation, Measure
+from tcnlm.measures.proportions import DocumentTopics
 from tcnlm.models.topics import top_words
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+    from matplotlib.figure import Figure as Drawing
+
+    from tcnlm.measures.subject import Subject
+    from tcnlm.models.base import TopicHierarchy
 
 SHOWN_WORDS = 10  # of a topic
 SHOWN_LINKS = 4  # of a topic: the topics below it, and those that follow
@@ -21,6 +26,9 @@ MOST_SENTENCES = 30  # of the sample document
 FEWEST_SENTENCES = 5
 SENTENCE = range(8, 31)  # words of the sample sentence
 ROWS = 64
+CHARTED = 8  # topics of a layer, in the heat map: those of the largest weights
+CHARTED_WORDS = 4  # of a topic, beside it
+FOLLOWING = 2  # topics of the next sentence that are named
 
 Link = list[float]  # a topic and a weight
 
@@ -32,6 +40,8 @@ def hierarchy(model: TopicHierarchy, dataset: Dataset, split: Split) -> dict[str
     over the split's documents, "below", the largest of its column of Phi^l, "next", the
     largest of its column of Pi^l but itself, and "stays", itself.
     """
+    from tcnlm.models.sentence_topics import theta_of_sentences
+
     layers = [_layer(model, n, use) for n, use in enumerate(_use(model, split), 1)]
     names, sample = model.vocabulary.words, _sample(split)
     document = [[names[word] for word in s] for s in split.document(sample) if s]
@@ -96,6 +106,8 @@ def _norms(
 
     Of h, before it is coupled (Guo et al., figure 4).
     """
+    import tensorflow as tf
+
     chosen = _readable(document)
     context = model.context_of_theta([each[chosen : chosen + 1] for each in theta])
     words = document[chosen][: SENTENCE.stop - 1]
@@ -117,8 +129,146 @@ def _readable(document: Sequence[Sequence[str]]) -> int:
 
 
 def _shares(theta: tf.Tensor) -> np.ndarray:
-    return (theta / tf.reduce_sum(theta, axis=-1, keepdims=True)).numpy()
+    weights = np.asarray(theta)
+    return weights / weights.sum(axis=-1, keepdims=True)
 
 
 def _rounded(values: Any) -> list:
     return np.round(np.asarray(values, float), 5).tolist()
+
+
+def layered(kind: type) -> bool:
+    """Models of topics in layers."""
+    from tcnlm.models.base import TopicHierarchy
+
+    return issubclass(kind, TopicHierarchy)
+
+
+class Hierarchy(Measure):
+    """Topics in layers: their tree, and a document's way through them."""
+
+    key = "hierarchy"
+    applies = staticmethod(layered)
+    entries = ("hierarchy",)
+    unrecorded = ("hierarchy.document", "hierarchy.norms")
+    template = """
+{% macro branch(topic) -%}
+{% set line %}<b>{{ topic.name }}</b> {{ topic.words }} <small>{{ topic.said }}</small>
+{%- endset %}
+<li>{% if topic.below %}<details><summary>{{ line }}</summary><ul>
+{%- for each in topic.below %}{{ branch(each) }}{% endfor -%}
+</ul></details>{% else %}{{ line }}{% endif %}</li>
+{%- endmacro %}
+<h2>Topics in layers</h2>
+{{ image("topic_tree", "tree of topics") }}
+{{ note("The most used topics of the highest layer and the largest below them. 2:17 is "
+        "topic 17 of layer 2; %: mean proportion in documents; thick: more.") }}
+<ul class="tree">{% for topic in roots %}{{ branch(topic) }}{% endfor %}</ul>
+<h2>From sentence to sentence</h2>
+{{ note("Document " ~ document.document ~ ": the proportions of each sentence's "
+        "topics, the largest of every layer, inferred as in training.") }}
+{{ image("sentences", "topics by sentence") }}
+<details><summary>the sentences</summary><ol>
+{%- for text in document.sentences %}<li>{{ text }}</li>{% endfor -%}
+</ol></details>
+<h2>What the LSTM layers keep</h2>
+{{ note("The norm of each layer's state after every word of one sentence.") }}
+{{ image("norms", "norms of states by word") }}"""
+
+    def measure(self, subject: Subject) -> dict[str, Any]:
+        """Return layers, a document and norms."""
+        parts = subject.model, subject.dataset, subject.split
+        return {"hierarchy": hierarchy(*parts)}
+
+    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+        """Return the tree from the most used topics of the highest layer down."""
+        found = evaluation.get("hierarchy")
+        if not found:
+            return None
+        layers = found["layers"]
+        roots = sorted(layers[-1], key=lambda topic: -topic["use"])
+        return {
+            "roots": [_branch(layers, len(layers), topic) for topic in roots],
+            "document": found["document"],
+        }
+
+    def draw(
+        self, evaluation: Evaluation, unsaved: Any
+    ) -> Iterator[tuple[str, Drawing]]:
+        """Yield the tree, a document's proportions and the norms."""
+        from tcnlm.drawing.tree import topic_tree
+
+        found = evaluation.get("hierarchy")
+        if found:
+            yield "topic_tree", topic_tree(found["layers"])
+            yield "sentences", sentence_topics(found)
+            yield "norms", state_norms(**found["norms"])
+
+
+def _branch(
+    layers: Sequence, layer: int, topic: Mapping[str, Any], link: str = ""
+) -> dict[str, Any]:
+    """Return a topic with what is below it; link: how it hangs on the one above."""
+    return {
+        "name": f"{layer}:{topic['topic']}",
+        "words": " ".join(topic["words"]),
+        "said": link + _used(layer, topic),
+        "below": [
+            _branch(layers, layer - 1, layers[layer - 2][k], f"Φ {weight:.2f}, ")
+            for k, weight in topic["below"]
+        ],
+    }
+
+
+def _used(layer: int, topic: Mapping[str, Any]) -> str:
+    """Say how much a topic is used and what follows it."""
+    said = f"{topic['use']:.1%}"
+    if topic["stays"] is None:
+        return said
+    following = [f"{layer}:{k} {weight:.2f}" for k, weight in topic["next"]]
+    after = ", ".join(following[:FOLLOWING])
+    return f"{said}; Π: stays {topic['stays']:.2f}{', ' if after else ''}{after}"
+
+
+def sentence_topics(found: Mapping[str, Any]) -> Drawing:
+    """Draw every layer's proportions in a document's sentences, the highest on top."""
+    from tcnlm.drawing.figures import INK, axes_of, blank
+
+    layers = found["document"]["proportions"]
+    rows = [min(CHARTED, len(layer[0])) for layer in layers][::-1]
+    figure = blank(9, 0.24 * sum(rows) + 0.6 * len(rows) + 0.4)
+    panels = figure.subplots(
+        len(rows), 1, sharex=True, squeeze=False, height_ratios=rows
+    )
+    for (axes,), layer in zip(panels, range(len(layers), 0, -1)):
+        values = np.array(layers[layer - 1]).T  # [K, J]
+        shown = np.argsort(-values.mean(axis=1), kind="stable")[:CHARTED]
+        axes_of(axes, f"Layer {layer}")
+        whole = {"vmin": 0, "vmax": max(map(np.max, layers)), "aspect": "auto"}
+        drawn = axes.imshow(values[shown], cmap="Blues", **whole)
+        names = [_name(found["layers"][layer - 1][k], layer) for k in shown]
+        axes.set_yticks(range(len(shown)), names)
+    places = range(values.shape[1])
+    axes.set_xticks(places, [str(j + 1) for j in places])
+    axes.set_xlabel("sentence", fontsize=9, color=INK)
+    bar = figure.colorbar(drawn, ax=panels.ravel().tolist(), fraction=0.03)
+    bar.set_label("proportion", fontsize=9, color=INK)
+    bar.ax.tick_params(labelsize=8, colors=INK)
+    return figure
+
+
+def state_norms(words: Sequence[str], norms: Sequence[Sequence[float]]) -> Drawing:
+    """Draw the norm of each layer's state after every word, the highest on top."""
+    from tcnlm.drawing.figures import BLUE, axes_of, blank
+
+    figure = blank(9, 1.3 * len(norms) + 0.8)
+    panels = figure.subplots(len(norms), 1, sharex=True, squeeze=False)
+    for (axes,), layer in zip(panels, range(len(norms), 0, -1)):
+        axes_of(axes, f"LSTM layer {layer}", y="norm of h")
+        axes.plot(norms[layer - 1], "o-", color=BLUE, ms=3, lw=1.5)
+    axes.set_xticks(range(len(words)), words, rotation=60, ha="right")
+    return figure
+
+
+def _name(topic: Mapping[str, Any], layer: int) -> str:
+    return f"{layer}:{topic['topic']} {' '.join(topic['words'][:CHARTED_WORDS])}"

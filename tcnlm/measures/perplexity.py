@@ -1,111 +1,78 @@
-"""Corpus perplexity and the terms of the variational bound, summed over a split.
-
-exp(total nats / total targets), every word, `<unk>` and `<eos>` a target once and no
-KL in it (TCNLM, Table 2). Sums, not means of batch means: the batch size is of no
-account.
-"""
+"""Perplexity: how well words are predicted, in sentences or documents."""
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import tensorflow as tf
+from tcnlm.measures.contract import (
+    Evaluation,
+    Figure,
+    Measure,
+    language,
+    predicting,
+    topical,
+)
 
-from tcnlm.common.errors import InputError
-from tcnlm.common.progress_bar import progress_bar
-from tcnlm.data.batching import Batch, Rows
-from tcnlm.layers.graphs import graph
-from tcnlm.models.base import LanguageModel, Method
-
-
-@dataclass(frozen=True)
-class Score:
-    """How well a model predicts a split."""
-
-    nll: float  # nats per target; for topics alone, their loss per content word
-    targets: int
-    sequences: int
-    terms: dict[str, float] = field(default_factory=dict)  # of the bound; nats/sequence
-
-    @property
-    def perplexity(self) -> float:
-        """The exponential of the nats per target; infinite where that overflows."""
-        return math.exp(self.nll) if self.nll < 700 else math.inf
+if TYPE_CHECKING:
+    from tcnlm.measures.subject import Subject
 
 
-def score(model: Method, rows: Rows, batch_size: int = 64) -> Score:
-    """Score the rows of a split with t = g(mu), the topics' posterior mean.
+class Perplexity(Measure):
+    """The exponential of the nats a target, and what it is taken over."""
 
-    `terms` are the model's other terms ("reconstruction", "kl" ...), averages over the
-    sequences; "reconstruction" is taken at that t too, not averaged over its posterior.
-    """
-    totals: dict[str, float] = defaultdict(float)
-    targets = sequences = 0
-    for batch in _batches(model, rows, batch_size):
-        count, size = model.count_words(batch), model.batching.sequences(batch)
-        for name, value in model.evaluated(batch).items():
-            totals[name] += float(value) * (count if name == model.per_word else size)
-        targets += count
-        sequences += size
-    nll = totals.pop(model.per_word) / max(targets, 1)
-    terms = {name: total / sequences for name, total in totals.items()}
-    return Score(nll, targets, sequences, terms)
-
-
-def sampled_score(
-    model: LanguageModel,
-    rows: Rows,
-    samples: int,
-    batch_size: int = 64,
-    seed: int = 0,
-) -> Score:
-    """Score rows with each sequence's likelihood averaged over draws of t ~ q(t|d).
-
-    log p(y | d) ~ log 1/S sum_s p(y | t_s), S = `samples`: log-mean-exp over whole
-    sequences, since one t serves all words of a sequence (eq. 17).
-    """
-    if samples < 1:
-        raise InputError(f"samples must be 1 or more, got {samples}")
-    if not hasattr(model, "sample_context"):
-        raise InputError("samples: this model has no topics to draw; leave it out")
-    if "fresh" in model.batching.arrays:
-        raise InputError("samples: this model carries its state, one for all draws")
-    model.noise.reset_from_seed(seed)
-    evaluate = graph(
-        lambda batch: _log_mean_likelihood(model, batch, samples),
-        input_signature=[model.batching.signature()],
+    key = "perplexity"
+    applies = staticmethod(predicting)
+    figures = (
+        Figure(
+            "perplexity",
+            "perplexity",
+            "{:.2f}",
+            "min",
+            lambda subject: subject.score.perplexity,
+            among="targets",
+        ),
+        Figure(
+            "nll",
+            "nats per target",
+            "{:.4f}",
+            "min",
+            lambda subject: subject.score.nll,
+            headline=False,  # the perplexity says it
+            among="targets",
+        ),
+        Figure(
+            "targets",
+            "targets",
+            "{:,}",
+            compute=lambda subject: subject.score.targets,
+            headline=False,
+        ),
     )
-    total, targets, sequences = 0.0, 0, 0
-    for batch in _batches(model, rows, batch_size):
-        total -= float(tf.reduce_sum(evaluate(batch)))
-        targets += np.count_nonzero(batch["targets"])
-        sequences += model.batching.sequences(batch)
-    return Score(total / targets, targets, sequences)
+    entries = ("sequences", "samples", "context")
+    template = "{{ note(how) }}"
 
+    def measure(self, subject: Subject) -> dict[str, Any]:
+        """Return over how many sequences, how many draws and which contexts."""
+        model = subject.model
+        if not language(type(model)):
+            return {}
+        reads = topical(type(model)) or model.reads_document
+        return {
+            "sequences": subject.score.sequences,
+            "samples": subject.samples or None,
+            "context": subject.split.contexts.rule if reads else None,
+        }
 
-def _log_mean_likelihood(model: Any, batch: dict, samples: int) -> tf.Tensor:
-    """Return log 1/S sum_s p(sequence | t_s) for each sequence, [...] float64."""
-
-    def drawn(_: tf.Tensor) -> tf.Tensor:
-        context = model.sample_context(batch)
-        log_probs = model.log_probs(batch["inputs"], batch["targets"], context)
-        return tf.reduce_sum(tf.cast(log_probs, tf.float64), axis=-1)
-
-    kind = {"parallel_iterations": 1, "fn_output_signature": tf.float64}
-    likelihoods = tf.map_fn(drawn, tf.range(samples), **kind)
-    return tf.reduce_logsumexp(likelihoods, axis=0) - math.log(samples)
-
-
-def _batches(model: Method, rows: Rows, batch_size: int) -> Iterator[Batch]:
-    if batch_size < 1:
-        raise InputError(f"the batch size must be 1 or more, got {batch_size}")
-    if len(rows) == 0:
-        raise InputError("this split has nothing to score")
-    total, bar = rows.num_batches(batch_size), {"unit": " batches", "leave": False}
-    with model.state_apart():
-        yield from progress_bar(rows.batches(batch_size), "scoring", total, **bar)
+    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+        """Return in words what the perplexity is taken over."""
+        if evaluation["perplexity"] is None or evaluation.get("document_perplexity"):
+            return None
+        how = f"{evaluation['targets']:,} targets, <eos> and <unk> counted, no KL"
+        if evaluation["samples"]:
+            how += f"; likelihood averaged over {evaluation['samples']} draws of t"
+        elif evaluation["topics"]:
+            how += "; topics at their posterior mean"
+        if evaluation.get("context"):
+            how += f"; contexts by the rule {evaluation['context']}"
+        return {"how": f"Perplexity over {how}."}

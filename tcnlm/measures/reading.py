@@ -12,7 +12,7 @@ from preprocessing.vocabulary import UNK
 from tcnlm.data.dataset import Split
 from tcnlm.data.texts import Tokens, split_of
 from tcnlm.layers.graphs import graph
-from tcnlm.measures.nats import DocumentScorer
+from tcnlm.measures.scores import DocumentScorer
 from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel
 
 BATCH = 64  # documents whose units are computed at a time

@@ -6,18 +6,31 @@ every test document is a query against all training documents.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Union
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from tcnlm.common.errors import InputError
+from tcnlm.data.dataset import Dataset, Split
+from tcnlm.measures.contract import Evaluation, Figure, Measure
+from tcnlm.measures.features import (
+    UNLABELLED,
+    Vectors,
+    bag_of_words,
+    labelled,
+    labels_of,
+)
 
-Vectors = Union[np.ndarray, sparse.csr_matrix]  # a row for each document
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+    from tcnlm.measures.subject import Subject
 
 FRACTIONS = (0.0001, 0.0002, 0.0005, 0.002, 0.01, 0.02, 0.05, 0.2)
-UNLABELLED = -1
+HEADLINE = 0.02  # the fraction that tables show; Gupta et al. 2019
+QUERIES, NEIGHBOURS = 5, 3  # shown on the page
 # Cosines that differ less are equal, so that ties are no matter of the processor.
 DECIMALS = 6
 # Cosines at a time; some 30 bytes each with what sorts them.
@@ -75,38 +88,6 @@ def nearest(
     return np.concatenate(places), np.concatenate(cosines)
 
 
-def labelled(vectors: Vectors, labels: np.ndarray, name: str) -> np.ndarray:
-    """Return the rows of vectors that have a label; name: what they are, for errors."""
-    if vectors.shape[0] != len(labels):
-        raise InputError(f"{vectors.shape[0]} {name} have {len(labels)} labels")
-    rows = np.flatnonzero(labels != UNLABELLED)
-    if not len(rows):
-        raise InputError(f"none of the {len(labels)} {name} has a label")
-    return rows
-
-
-def count_vectors(documents: Sequence[np.ndarray], size: int) -> sparse.csr_matrix:
-    """Return how often each of `size` words is in every document, [N, size].
-
-    documents: the word ids of each, in any order.
-    """
-    lengths = [len(document) for document in documents]
-    words = np.concatenate([np.zeros(0, np.int64), *documents]).astype(np.int64)
-    places = (np.repeat(np.arange(len(documents)), lengths), words)
-    shape = (len(documents), size)
-    return sparse.csr_matrix((np.ones(len(words)), places), shape=shape)
-
-
-def log_count_vectors(documents: Sequence[np.ndarray], size: int) -> sparse.csr_matrix:
-    """Return round(ln(1 + n)) of the `count_vectors`: 1 for 1 to 3, 2 for 4 to 11 ...
-
-    Larochelle and Lauly's 20 Newsgroups hold these instead of the counts n.
-    """
-    vectors = count_vectors(documents, size)
-    vectors.data = np.rint(np.log1p(vectors.data))
-    return vectors
-
-
 def _retrieved(fraction: float, documents: int) -> int:
     if not 0 < fraction <= 1:
         raise InputError(f"a fraction of the documents is in (0, 1], got {fraction}")
@@ -154,3 +135,144 @@ def _inverse_norms(vectors: Vectors) -> np.ndarray:
 
 def _descending(cosines: np.ndarray) -> np.ndarray:
     return np.argsort(-cosines, axis=1, kind="stable")
+
+
+def retrieval(
+    vectors: tuple[np.ndarray, np.ndarray], train: Split, test: Split
+) -> dict[str, Any]:
+    """Return precisions by fraction, of the model's vectors and of bags of words.
+
+    Every document of `test` is a query against all of `train`.
+    """
+    labels = labels_of(train), labels_of(test)
+    bags = bag_of_words(train), bag_of_words(test)
+    found = {
+        name: precision_at_fractions(own[1], labels[1], own[0], labels[0])
+        for name, own in (("model", vectors), ("bag_of_words", bags))
+    }
+    return {
+        "precision": found["model"][HEADLINE],
+        "bag_of_words": found["bag_of_words"][HEADLINE],
+        "chance": chance(labels[1], labels[0]),
+        "curves": {n: {str(f): p for f, p in c.items()} for n, c in found.items()},
+    }
+
+
+def neighbours(
+    vectors: tuple[np.ndarray, np.ndarray], train: Split, test: Split, data: Dataset
+) -> list[dict[str, Any]]:
+    """Return some queries with the nearest training documents, to be read."""
+    full = np.flatnonzero(test.contexts.lengths())  # of all labels, where it is sorted
+    queries = full[np.linspace(0, len(full) - 1, QUERIES).astype(int)]
+    places, cosines = nearest(vectors[1][queries], vectors[0], NEIGHBOURS)
+    return [
+        {
+            **_shown(test, query, data),
+            "nearest": [
+                {**_shown(train, place, data), "cosine": round(float(cosine), 4)}
+                for place, cosine in zip(row, likeness)
+            ],
+        }
+        for query, row, likeness in zip(queries, places, cosines)
+    ]
+
+
+def _shown(split: Split, document: int, data: Dataset) -> dict[str, Any]:
+    words, topic_words = split.content(document)[:12], data.vocabulary.topic_words
+    label = None if split.labels is None else int(split.labels[document])
+    named = label is not None and label >= 0
+    return {
+        "document": int(document),
+        "label": data.meta["labels"][label] if named else None,
+        "words": " ".join(topic_words[i] for i in words),
+    }
+
+
+class Retrieval(Measure):
+    """How well its vectors find training documents of the same label."""
+
+    key = "retrieval"
+    option = "retrieval"
+    purpose = "how well documents' vectors find training documents of their label"
+    figures = (
+        Figure("retrieval.precision", "retrieval, precision at .02", "{:.3f}", "max"),
+        Figure(
+            "retrieval.bag_of_words",
+            "the same of bags of words",
+            "{:.3f}",
+            headline=False,
+        ),
+    )
+    entries = ("retrieval",)
+    unrecorded = ("retrieval.queries",)
+    template = """
+<h2>Retrieval</h2>
+{{ image("retrieval", "precision by the share retrieved") }}
+{{ note("Every document of the split is a query against all training documents; "
+        "documents drawn at random have a precision of " ~ "%.3f"|format(chance) ~ ".")
+}}
+{{ table(("label", "cosine", "its first topic words"), ("", "number", ""), rows) }}"""
+
+    def check(self, dataset: Dataset, split: str) -> None:
+        """Refuse data without labels."""
+        for each in ("train", split):
+            labels_of(dataset.split(each))
+
+    def measure(self, subject: Subject) -> dict[str, Any]:
+        """Return precisions, and some queries with what they found."""
+        parts = subject.vectors, subject.train, subject.split
+        queries = neighbours(*parts, subject.dataset)
+        return {"retrieval": {**retrieval(*parts), "queries": queries}}
+
+    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+        """Return the queries, each above what it found."""
+        found = evaluation.get("retrieval")
+        if not found:
+            return None
+        rows = []
+        for query in found["queries"]:
+            rows.append((query["label"] or "", "query", query["words"]))
+            for near in query["nearest"]:
+                cosine = f"{near['cosine']:.3f}"
+                rows.append((near["label"] or "", cosine, near["words"]))
+        return {"rows": rows, "chance": found["chance"]}
+
+    def draw(
+        self, evaluation: Evaluation, unsaved: Any
+    ) -> Iterator[tuple[str, Drawing]]:
+        """Yield the precision by the fraction retrieved."""
+        found = evaluation.get("retrieval")
+        if found:
+            curves = {
+                name.replace("_", " "): {float(at): p for at, p in curve.items()}
+                for name, curve in found["curves"].items()
+            }
+            yield "retrieval", retrieval_curve(curves, found["chance"])
+
+
+def retrieval_curve(
+    precisions: Mapping[str, Mapping[float, float]], chance: float
+) -> Drawing:
+    """Draw the precision of retrieval by the fraction of documents retrieved.
+
+    precisions: by the name of the vectors, then by fraction; chance: of random ones.
+    """
+    from tcnlm.drawing.figures import INK, LIGHT, axes_of, blank
+
+    figure = blank(9, 3.4)
+    x = "share of the training documents retrieved (logarithmic scale)"
+    title = "Retrieved documents of the same label"
+    axes = axes_of(figure.subplots(), title, x, "precision")
+    for name, curve in precisions.items():
+        fractions = sorted(curve)
+        values = [curve[fraction] for fraction in fractions]
+        axes.plot(fractions, values, "o-", ms=3, lw=1.5, label=name)
+    axes.axhline(chance, color=INK, ls="--", lw=1, label=f"chance: {chance:.3f}")
+    axes.set_xscale("log")
+    ticks = sorted({fraction for curve in precisions.values() for fraction in curve})
+    axes.set_xticks(ticks, [f"{100 * fraction:g} %" for fraction in ticks])
+    axes.minorticks_off()
+    axes.set_ylim(bottom=0)
+    axes.grid(axis="y", color=LIGHT, lw=0.8)
+    axes.legend(fontsize=8, frameon=False, labelcolor=INK)
+    return figure

@@ -14,11 +14,9 @@ from tcnlm.coherence.summary import scored_words
 from tcnlm.coherence.topic_lists import TopicList
 from tcnlm.data.batching import Rows
 from tcnlm.data.dataset import Dataset, Split
-from tcnlm.measures import document_sections, topics
-from tcnlm.measures import topic_worth as ablation
+from tcnlm.measures import proportions
 from tcnlm.measures.features import document_vectors
-from tcnlm.measures.perplexity import Score, sampled_score, score
-from tcnlm.models.base import TopicModel
+from tcnlm.measures.scores import Score, sampled_score, score
 from tcnlm.models.topics import top_words
 
 
@@ -33,10 +31,29 @@ class Subject:
         reference: Reference | None = None,
         samples: int = 0,
         batch_size: int = 64,
+        beginning: str = "",
     ):
         self.model, self.dataset, self.rows = model, dataset, rows
         self.reference = reference or Reference()
         self.samples, self.batch_size = samples, batch_size
+        self.beginning = beginning
+        self._entries: dict[str, dict[str, Any]] = {}
+
+    def entries(self, measure: Any) -> dict[str, Any]:
+        """Return what a measure gives of it beside single figures."""
+        if measure.key not in self._entries:
+            self._entries[measure.key] = measure.measure(self)
+        return self._entries[measure.key]
+
+    @property
+    def split(self) -> Split:
+        """The split that is measured."""
+        return self.rows.split
+
+    @cached_property
+    def train(self) -> Split:
+        """The training split."""
+        return self.dataset.split("train")
 
     @cached_property
     def mean_score(self) -> Score:
@@ -51,15 +68,9 @@ class Subject:
         return sampled_score(self.model, self.rows, self.samples, self.batch_size)
 
     @cached_property
-    def elbo(self) -> dict[str, float] | None:
-        """The terms of the variational bound, where the objective is one: has a KL."""
-        terms = self.mean_score.terms
-        return terms if "kl" in terms and isinstance(self.model, TopicModel) else None
-
-    @cached_property
-    def documents(self) -> topics.DocumentTopics:
+    def documents(self) -> proportions.DocumentTopics:
         """The topic proportions of the split's documents."""
-        return topics.infer_documents(self.model, self.rows.split)
+        return proportions.infer_documents(self.model, self.split)
 
     @cached_property
     def topics(self) -> TopicList:
@@ -79,67 +90,7 @@ class Subject:
         return measure(self.topics, self.counts)
 
     @cached_property
-    def topic_worth(self) -> dict[str, float]:
-        """The perplexities with own, other and mean topics."""
-        mean = topics.infer_documents(self.model, self.train).shares
-        size = min(ablation.BATCH, 4 * self.batch_size)
-        return ablation.topic_worth(self.model, self.rows, mean, size)
-
-    @cached_property
-    def topic_recovery(self) -> dict[str, Any]:
-        """How many topics are inferred again from what they wrote."""
-        # Here, since no other measure needs the decoder and its package.
-        from tcnlm.measures.topic_recovery import topic_recovery
-
-        context_words = self.dataset.meta["settings"]["context_words"]
-        return topic_recovery(self.model, context_words)
-
-    @cached_property
-    def bleu(self) -> dict[str, Any]:
-        """Test-BLEU and self-BLEU of what it writes, and of real sentences."""
-        # Here, or training, which measures too, would wait for nltk.
-        from tcnlm.measures.bleu import measure_bleu
-
-        return measure_bleu(self.model, self.dataset, self.rows.split)
-
-    @cached_property
-    def document_perplexity(self) -> dict[str, Any]:
-        """The perplexities of documents over orders of their words; the unigram's."""
-        return document_sections.perplexity_over_orders(
-            self.model, self.train, self.rows.split
-        )
-
-    @cached_property
-    def retrieval(self) -> dict[str, Any]:
-        """How well its vectors find training documents of the same label."""
-        parts = self.vectors, self.train, self.rows.split
-        return {
-            **document_sections.retrieval(*parts),
-            "queries": document_sections.neighbours(*parts, self.dataset),
-        }
-
-    @cached_property
-    def classification(self) -> dict[str, Any]:
-        """How well classifiers tell labels by its vectors.
-
-        To test they are fitted to the validation documents too: none was learned from.
-        """
-        train, measured = self.vectors
-        splits, vectors = [self.train, self.rows.split], [train, measured]
-        if self.rows.split.name == "test":
-            splits.insert(1, self.dataset.split("valid"))
-            vectors.insert(1, document_vectors(self.model, splits[1]))
-        return document_sections.classification(
-            vectors, splits, self.model.feature_parts(), self.dataset
-        )
-
-    @cached_property
-    def train(self) -> Split:
-        """The training split."""
-        return self.dataset.split("train")
-
-    @cached_property
     def vectors(self) -> tuple[np.ndarray, np.ndarray]:
         """The model's features of the training documents and of these."""
-        splits = self.train, self.rows.split
+        splits = self.train, self.split
         return tuple(document_vectors(self.model, split) for split in splits)

@@ -8,13 +8,17 @@ document; at random that is one in K.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tcnlm.common.progress_bar import progress_bar
 from tcnlm.data.contexts import NO_WORD
-from tcnlm.generation.decoding import Decoding, SentenceDecoder
+from tcnlm.measures.contract import Evaluation, Figure, Measure, both
+
+if TYPE_CHECKING:
+    from tcnlm.measures.subject import Subject
 
 SENTENCES = 200  # a topic
 
@@ -41,6 +45,9 @@ def topic_recovery(
 
 def written_words(model: Any, sentences: int, seed: int) -> list[list[int]]:
     """Return the content words, as topic-word ids, of what each topic wrote."""
+
+    from tcnlm.generation.decoding import Decoding, SentenceDecoder
+
     number, vocabulary = len(model.topics()), model.vocabulary
     decoder, words = SentenceDecoder(model, Decoding()), []
     for topic in progress_bar(range(number), "writing topics", leave=False):
@@ -57,3 +64,36 @@ def inferred(model: Any, words: list[list[int]], size: int) -> np.ndarray:
     for row, ids in zip(context, words):
         row[: min(size, len(ids))] = ids[:size]
     return np.asarray(model.infer_context(context))
+
+
+class TopicRecovery(Measure):
+    """The share of topics that are inferred again from what they wrote."""
+
+    key = "topic_recovery"
+    applies = staticmethod(both)
+    option = "topic-recovery"
+    purpose = "how many topics are inferred again from sentences written from them"
+    figures = (
+        Figure(
+            "topic_recovery.share",
+            "topics recovered from their sentences",
+            "{:.1%}",
+            "max",
+        ),
+    )
+    entries = ("topic_recovery",)
+    template = "<h2>Topics found again</h2>{{ note(said) }}"
+
+    def measure(self, subject: Subject) -> dict[str, Any]:
+        """Return which topics are recovered."""
+        context_words = subject.dataset.meta["settings"]["context_words"]
+        return {"topic_recovery": topic_recovery(subject.model, context_words)}
+
+    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+        """Return in words how many are recovered."""
+        found = evaluation.get("topic_recovery")
+        if not found:
+            return None
+        said = f"{found['recovered']} of {found['topics']} topics are inferred again "
+        said += f"from {found['sentences']} sentences written from each; at random it "
+        return {"said": f"{said}would be one in {found['topics']}."}

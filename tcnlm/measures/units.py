@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tcnlm.common.errors import InputError
+from tcnlm.measures.contract import Evaluation, Measure, documental
+
+if TYPE_CHECKING:
+    from tcnlm.measures.subject import Subject
 
 
 def unit_words(model: Any, count: int = 10) -> list[list[str]]:
@@ -25,3 +30,23 @@ def nearest_words(model: Any, word: str, count: int = 10) -> list[str]:
     own = words.index(word)
     order = np.argsort(-(rows @ rows[own]), kind="stable")
     return [words[i] for i in order if i != own][:count]
+
+
+class Units(Measure):
+    """The words of largest weight of every unit."""
+
+    key = "units"
+    applies = staticmethod(documental)
+    entries = ("units",)
+    template = """
+<h2>Units</h2>
+{{ table(("unit", "words of largest weight"), ("number", ""), rows) }}"""
+
+    def measure(self, subject: Subject) -> dict[str, Any]:
+        """Return every unit's words."""
+        return {"units": unit_words(subject.model)}
+
+    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+        """Return a row for every unit."""
+        units = evaluation.get("units")
+        return units and {"rows": [(i, " ".join(w)) for i, w in enumerate(units)]}

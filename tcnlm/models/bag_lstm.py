@@ -37,6 +37,7 @@ class BagLSTM(lstm.StartedLikeTCNLM):
     document to write from, the bag is empty: q = f(0).
     """
 
+    paper = "tcnlm"
     Config = Config
     TINY = {**lstm.LSTM.TINY, "encoder_units": (7, 7), "context_units": 3}
     reads_document = True

@@ -36,6 +36,7 @@ class Method(tf.keras.Model):
 
     Config: type[Settings]
     TINY: dict[str, Any] = {}  # settings with which tests sweep over all methods
+    paper = ""  # key in references.bib, if not its own name
     per_word: str
     batching: Batching = Sequences()  # what a row of its batches is
     takes_parts = True  # whether a batch's rows may be learned from apart, and summed

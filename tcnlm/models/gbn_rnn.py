@@ -111,6 +111,7 @@ class GBNRNN(TopicHierarchy, RecurrentLanguageModel):
 
     takes_parts = False  # its chains draw from the counts of whole batches
     over_sentences = False  # whether theta moves from sentence to sentence
+    paper = "rgbn_rnn"
     Config = Config
     TINY = {
         **{name: LSTM.TINY[name] for name in ("embedding_size", "cutoffs")},

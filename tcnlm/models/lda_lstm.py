@@ -26,6 +26,7 @@ class LDALSTM(lda.DirichletTopics, lstm.StartedLikeTCNLM):
     does not say), and an output layer whose tails, too, see [h; q].
     """
 
+    paper = "tcnlm"
     Config = Config
     TINY = {**lstm.LSTM.TINY, **lda.LDA.TINY}
 

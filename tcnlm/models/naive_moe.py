@@ -42,6 +42,7 @@ class NaiveMoE(NeuralTopicLanguageModel):
     one layer, which the paper does not try, an expert stacks LSTMs of its own.
     """
 
+    paper = "tcnlm"
     Config = Config
     TINY = {**LSTM.TINY, **NeuralTopicModel.TINY, "head_start": 9}
 

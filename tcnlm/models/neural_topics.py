@@ -189,6 +189,7 @@ class NeuralTopicModel(NeuralTopics, TopicsAlone):
     It learns from the contexts of all sequences, as it does within TCNLM.
     """
 
+    paper = "tcnlm"
     Config = Config
     TINY = {"num_topics": 3, "encoder_units": (7, 7)}
     per_word = "bound"

@@ -24,6 +24,7 @@ class TopicLSTM(NeuralTopicLanguageModel, lstm.StartedLikeTCNLM):
     the same topics are worth outside the LSTM's weights.
     """
 
+    paper = "tcnlm"
     Config = Config
     TINY = {**lstm.LSTM.TINY, **NeuralTopicModel.TINY, "head_start": 9}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,12 +14,14 @@ from tcnlm.common.parallel import cores
 from tcnlm.common.process import command_line, keep_memory
 from tcnlm.common.settings import LARGEST, whole_number
 from tcnlm.data.contexts import RULES
+from tcnlm.measures.contract import Measure
+from tcnlm.measures.table import asked
 from tcnlm.report.published import corpora, other_data
 from tcnlm.training.seeds import runs_of
 
 if TYPE_CHECKING:
     from tcnlm.coherence.reference import Reference
-    from tcnlm.report.sections import Measured
+    from tcnlm.report.measured import Measured
 
 CHOSEN = ("corpus", "context", "features", "split", "samples", "batch_size")
 CHOSEN += ("beginning",)
@@ -28,7 +30,6 @@ CHOSEN += ("beginning",)
 def main(options: argparse.Namespace, command: str) -> None:
     """Evaluate as the options say, write into every RUN and print a summary."""
     # Here, or each process that tokenizes the reference would load TensorFlow too.
-    from tcnlm.measures.evaluate import ASKED
     from tcnlm.report.evaluate_run import evaluate_run, kept_as, summary
 
     keep_memory()
@@ -44,7 +45,7 @@ def main(options: argparse.Namespace, command: str) -> None:
     _check_corpus(options)
     reference = _reference(options)
     chosen = {name: getattr(options, name) for name in CHOSEN}
-    chosen["ask"] = [name for name in ASKED if getattr(options, name)]
+    chosen["ask"] = [measure.key for measure in _asked(options)]
     measured = []
     for run in options.run:
         measured.append(
@@ -116,15 +117,15 @@ def _write_asked(options: argparse.Namespace, measured: Sequence[Measured]) -> N
         print(f"written to {path}")
 
 
+def _asked(options: argparse.Namespace) -> list[Measure]:
+    """Return the measures that are asked for by their options."""
+    return [measure for measure in asked() if getattr(options, measure.key)]
+
+
 def _check_asked(options: argparse.Namespace) -> None:
     """Refuse what none of the RUNs has, and --samples where one has none."""
-    from tcnlm.measures.table import both, language
-
-    if options.topic_worth or options.topic_recovery:
-        asked = "--topic-worth and --topic-recovery are of models that write sentences "
-        _check_some(options.run, both, asked + "from topics")
-    if options.bleu:
-        _check_some(options.run, language, "--bleu is of models that write sentences")
+    for measure in _asked(options):
+        _check_some(options.run, measure)
     if options.samples:
         _check_drawn(options.run)
 
@@ -142,13 +143,12 @@ def _check_corpus(options: argparse.Namespace) -> None:
 
 def _check_data(options: argparse.Namespace) -> None:
     """Refuse, before anything is counted for all RUNs, data that one of them lacks."""
-    from tcnlm.measures.table import check_labels
     from tcnlm.training.runs import open_data, read_config
 
     for run in options.run:
         dataset = open_data(read_config(run), options.data, options.context)
-        if options.retrieval or options.classification:
-            check_labels(dataset, options.split)
+        for measure in _asked(options):
+            measure.check(dataset, options.split)
 
 
 def _check_drawn(paths: Sequence[Path]) -> None:
@@ -169,15 +169,15 @@ def _check_drawn(paths: Sequence[Path]) -> None:
             )
 
 
-def _check_some(
-    paths: Sequence[Path], applies: Callable[[type], bool], said: str
-) -> None:
-    """Refuse, as said, where none of the RUNs is of a model that this applies to."""
+def _check_some(paths: Sequence[Path], measure: Measure) -> None:
+    """Refuse a measure that none of the RUNs' models has."""
     from tcnlm.models import model_class
     from tcnlm.training.runs import read_config
 
     names = [read_config(run)["model"] for run in paths]
-    if not any(applies(model_class(name)) for name in names):
+    if not any(measure.applies(model_class(name)) for name in names):
+        of = (measure.applies.__doc__ or "").rstrip(".").lower()
+        said = f"--{measure.option} is of {of}"
         raise InputError(f"{said}; {', '.join(sorted(set(names)))} does not")
 
 
@@ -221,18 +221,9 @@ def _add_coherence(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_measures(group: argparse._ArgumentGroup) -> None:
-    worth = "perplexity with the mean topics and with another document's, too"
-    recovery = "how many topics are inferred again from sentences written from them"
-    bleu = "test-BLEU and self-BLEU of sentences it writes, and of real ones"
-    retrieval = "how well documents' vectors find training documents of their label"
-    classify = "how well logistic regression and a small network on the vectors tell "
-    classify += "the labels"
-    add = group.add_argument
-    add("--topic-worth", action="store_true", help=worth)
-    add("--topic-recovery", action="store_true", help=recovery)
-    add("--bleu", action="store_true", help=bleu)
-    add("--retrieval", action="store_true", help=retrieval)
-    add("--classify", dest="classification", action="store_true", help=classify)
+    for measure in asked():
+        chosen = {"dest": measure.key, "help": measure.purpose}
+        group.add_argument(f"--{measure.option}", action="store_true", **chosen)
 
 
 def _add_outputs(group: argparse._ArgumentGroup) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from tcnlm.coherence.diversity import DIVERSITY_WORDS
 from tcnlm.coherence.topic_lists import TopicList
 from tcnlm.common.errors import InputError
-from tcnlm.measures.topics import infer_documents
+from tcnlm.measures.proportions import infer_documents
 from tcnlm.models.base import TopicModel
 from tcnlm.models.topics import top_words
 from tcnlm.training import runs

@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from markupsafe import Markup
+
 from tcnlm.drawing import figures as draw
-from tcnlm.drawing.markup import Best, image, note, table
-from tcnlm.measures.table import BY_KEY, MEASURES, Measure
-from tcnlm.report.bleu import compared_bleu
+from tcnlm.drawing.markup import Best, filled
+from tcnlm.measures.contract import Figure
+from tcnlm.measures.table import MEASURES, figure, figures
 from tcnlm.report.groups import RESAMPLES, Group, Ratio, best, groups_of, ratios
+from tcnlm.report.measured import Measured
 from tcnlm.report.published import layered, size
-from tcnlm.report.sections import Measured
 from tcnlm.training.seeds import is_seed_folder
 
 OTHER_DATA = " ≠"  # marks a published figure
@@ -20,7 +22,9 @@ RATIO = "ratio to the first"
 OTHER_SEEDS = "The interval does not tell how other seeds would come out."
 ALIKE = "same corpus (--corpus), model, size and number of topics"
 IN_LINES = ("run", "seeds", "perplexity", RATIO)
-COMPARED = [measure for measure in MEASURES if measure.headline and measure.better]
+TEMPLATE = """{{ table(titles, kinds, rows) }}
+{% for text in notes %}{{ note(text) }}{% endfor %}
+{% for png, text in pictures %}{{ picture(png, text) }}{% endfor %}"""
 
 
 class Column(NamedTuple):
@@ -34,7 +38,7 @@ DESCRIPTIONS: dict[str, Callable[[Measured], object]] = {
     "layers x units": lambda run: size(run.config["settings"]),
     "topics": lambda run: layered(run.config["settings"].get("num_topics", "")),
     "epochs": lambda run: _epochs(run),
-    "parameters": lambda run: BY_KEY["parameters"].text(run.evaluation),
+    "parameters": lambda run: figure("parameters").text(run.evaluation),
 }
 
 
@@ -68,14 +72,33 @@ def group_label(group: Group) -> str:
     return f"{group_name(group)}: {group.first.name}"
 
 
-def comparison(runs: Sequence[Measured]) -> str:
+def compared_figures() -> list[Figure]:
+    """Return the figures by which runs are compared."""
+    return [figure for figure in figures() if figure.headline and figure.better]
+
+
+def comparison(runs: Sequence[Measured]) -> Markup:
     """Return the part of a page that sets runs side by side."""
     groups = groups_of(runs)
     titles, cells = zip(*columns(groups))
-    kinds = ["", *["number"] * (len(titles) - 1)]
-    parts = [table(titles, kinds, list(zip(*cells))), *map(note, _notes(groups))]
-    bleu = compared_bleu({label(run): run.evaluation for run in runs})
-    return "".join([*parts, *_curves(runs), bleu])
+    return filled(
+        TEMPLATE,
+        titles=titles,
+        kinds=["", *["number"] * (len(titles) - 1)],
+        rows=list(zip(*cells)),
+        notes=list(_notes(groups)),
+        pictures=list(_pictures(runs)),
+    )
+
+
+def _pictures(runs: Sequence[Measured]) -> Iterator[tuple[bytes, str]]:
+    """Yield the drawings of all runs with a text for each."""
+    for drawn in curves(runs).values():
+        yield draw.png(drawn), "validation perplexity of all runs of one DATA"
+    evaluations = {label(run): run.evaluation for run in runs}
+    for measure in MEASURES:
+        for drawn in measure.draw_compared(evaluations):
+            yield draw.png(drawn), f"{measure.key} of all runs"
 
 
 def compared(runs: Sequence[Measured]) -> str:
@@ -93,8 +116,8 @@ def columns(groups: Sequence[Group]) -> list[Column]:
     found = [Column("seeds", seeds)] if set(seeds) != {"1"} else []
     for title, text in DESCRIPTIONS.items():
         found.append(Column(title, [_said(group, text) for group in groups]))
-    for measure in COMPARED:
-        found += _measured(groups, measure)
+    for each in compared_figures():
+        found += _measured(groups, each)
     names = Column("run", list(map(group_label, groups)))
     return [names, *(column for column in found if any(column.cells))]
 
@@ -104,7 +127,7 @@ def _said(group: Group, text: Callable[[Measured], object]) -> str:
     return ", ".join(dict.fromkeys(filter(None, said)))
 
 
-def _measured(groups: Sequence[Group], measure: Measure) -> Iterator[Column]:
+def _measured(groups: Sequence[Group], measure: Figure) -> Iterator[Column]:
     """Yield a measure, what is published of it, and perplexity's ratio."""
     texts = [mean_text(group, measure) for group in groups]
     marked = zip(texts, best(groups, measure))
@@ -114,14 +137,14 @@ def _measured(groups: Sequence[Group], measure: Measure) -> Iterator[Column]:
         yield Column(RATIO, list(map(_against, ratios(groups))))
 
 
-def _published(run: Measured, measure: Measure) -> str:
+def _published(run: Measured, measure: Figure) -> str:
     figure = run.published(measure.key)
     if not figure:
         return ""
     return f"{figure.value}{OTHER_DATA if run.other_data else ''} ({figure.table})"
 
 
-def mean_text(group: Group, measure: Measure) -> str:
+def mean_text(group: Group, measure: Figure) -> str:
     """Return mean and deviation over the seeds, or the one seed's figure."""
     mean, deviation = group.mean(measure), group.deviation(measure)
     if mean is None:
@@ -186,18 +209,13 @@ def _of_published(runs: Sequence[Measured]) -> Iterator[str]:
 
 def has_published(run: Measured) -> bool:
     """Tell whether something that is compared is published for a run's size."""
-    return any(run.published(measure.key) for measure in COMPARED)
+    return any(run.published(measure.key) for measure in compared_figures())
 
 
 def differing(runs: Iterable[Measured]) -> str:
     """Say how the data of runs differs from that of the figures beside them."""
     said = (run.other_data for run in runs if has_published(run))
     return "; ".join(dict.fromkeys(filter(None, said)))
-
-
-def _curves(runs: Sequence[Measured]) -> Iterator[str]:
-    for figure in curves(runs).values():
-        yield image(draw.png(figure), "validation perplexity of all runs of one DATA")
 
 
 def curves(runs: Sequence[Measured]) -> dict[str, draw.Figure]:

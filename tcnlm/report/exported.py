@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from textwrap import wrap
 from typing import Any, Optional
 
-from tcnlm.coherence.table import shown
+import pandas as pd
+
 from tcnlm.common.files import write_file
 from tcnlm.drawing.figures import save
-from tcnlm.measures.table import BY_KEY, Measure
+from tcnlm.measures.contract import Figure
+from tcnlm.measures.table import MEASURES, figure
+from tcnlm.models import model_class
 from tcnlm.report.comparison import (
-    COMPARED,
     OTHER_SEEDS,
+    compared_figures,
     differing,
     documents,
     group_name,
@@ -27,17 +29,11 @@ from tcnlm.report.comparison import (
     run_name,
 )
 from tcnlm.report.groups import Group, Ratio, groups_of, ratios
+from tcnlm.report.measured import Measured
 from tcnlm.report.published import size
-from tcnlm.report.sections import Measured
 
 REFERENCES = Path(__file__).with_name("references.bib")
 ENTRY = re.compile(r"^@\w+\{(\w+),\n.*?^\}\n", re.DOTALL | re.MULTILINE)
-SAME_PAPER = {  # model: the name that its paper has in the file
-    **dict.fromkeys(
-        ("bag_lstm", "lda_lstm", "naive_moe", "neural_topics", "topic_lstm"), "tcnlm"
-    ),
-    "gbn_rnn": "rgbn_rnn",
-}
 NOTE = 72  # characters of a line below a table, so as not to widen it
 OTHER_DATA = r"$^{\neq}$"  # marks a published figure
 ESCAPES = {
@@ -62,11 +58,12 @@ def export(runs: Sequence[Measured], folder: Path) -> None:
     models = [run.evaluation["model"] for run in runs]
     write_file(folder / "references.bib", references(models).encode())
     for name, run in zip(names, runs):
-        if run.evaluation["topics"]:
-            _write_table(folder / name / "topics", _topics(run.evaluation["topics"]))
-        for title, figure in run.drawn.items():
+        for measure in MEASURES:
+            for title, rows in measure.tables(run.evaluation).items():
+                _write_table(folder / name / title, list(map(_set, rows)))
+        for title, drawn in run.drawn.items():
             for ending in ("svg", "pdf"):
-                save(figure, folder / name / f"{title}.{ending}")
+                save(drawn, folder / name / f"{title}.{ending}")
 
 
 def _write_seeds(stem: Path, groups: Sequence[Group]) -> None:
@@ -97,19 +94,24 @@ def _names(runs: Sequence[Measured]) -> list[str]:
 
 def references(models: Sequence[str]) -> str:
     """Return the BibTeX entries of models, each once; TCNLM's is the first."""
-    wanted = ["tcnlm", *(reference(model) for model in models)]
-    entries = {found[1]: found[0] for found in ENTRY.finditer(REFERENCES.read_text())}
-    return "\n".join(entries[name] for name in dict.fromkeys(wanted))
+    wanted = ["tcnlm", *map(reference, models)]
+    return "\n".join(_entries()[name] for name in dict.fromkeys(filter(None, wanted)))
 
 
 def reference(model: str) -> str:
-    """Return the key of a model's paper."""
-    return SAME_PAPER.get(model, model)
+    """Return the key of a model's paper; "" of one without an entry."""
+    key = model_class(model).paper or model
+    return key if key in _entries() else ""
+
+
+@cache
+def _entries() -> dict[str, str]:
+    return {found[1]: found[0] for found in ENTRY.finditer(REFERENCES.read_text())}
 
 
 def _comparison(runs: Sequence[Measured], names: Sequence[str]) -> list[Row]:
     """Return a row for every run; columns that are empty in all are left out."""
-    shown = [*COMPARED, BY_KEY["parameters"]]
+    shown = [*compared_figures(), figure("parameters")]
     rows = [
         {**_described(run, name), **_measured(run, shown)}
         for name, run in zip(names, runs)
@@ -130,7 +132,7 @@ def _grouped(group: Group, ratio: Ratio | None, number: int | None) -> Row:
     """
     run = group.first
     row = {**_described(run, group_name(group)), "seeds": _plain(len(group.runs))}
-    for measure in COMPARED:
+    for measure in compared_figures():
         deviation = group.deviation(measure)
         text = _latex(mean_text(group, measure)).replace("±", r"$\pm$")
         row[measure.title] = group.mean(measure), text
@@ -146,14 +148,19 @@ def _described(run: Measured, name: str) -> Row:
     settings, model = run.config["settings"], run.evaluation["model"]
     return {
         "run": _plain(name),
-        "model": (model, rf"{_latex(model)}~\cite{{{reference(model)}}}"),
+        "model": (model, _cited(model)),
         "layers x units": _plain(size(settings)),
         "topics": _plain(settings.get("num_topics")),
         "other data than published": (run.other_data, None),
     }
 
 
-def _measured(run: Measured, measures: Sequence[Measure]) -> Row:
+def _cited(model: str) -> str:
+    key = reference(model)
+    return _latex(model) + (rf"~\cite{{{key}}}" if key else "")
+
+
+def _measured(run: Measured, measures: Sequence[Figure]) -> Row:
     """Return what was measured, each beside what is published of it."""
     row = {}
     for measure in measures:
@@ -163,22 +170,14 @@ def _measured(run: Measured, measures: Sequence[Measure]) -> Row:
     return row
 
 
-def _published(run: Measured, measure: Measure) -> Cell:
+def _published(run: Measured, measure: Figure) -> Cell:
     found, mark = run.published(measure.key), OTHER_DATA if run.other_data else ""
     return (float(found.value), found.value + mark) if found else _plain(None)
 
 
-def _topics(topics: Sequence[Mapping[str, Any]]) -> list[Row]:
-    return [
-        {
-            "topic": _plain(topic["topic"]),
-            "words": (" ".join(topic["words"]), _latex(" ".join(topic["words"][:10]))),
-            "NPMI": (topic["npmi"], shown(topic["npmi"], ".3f")),
-            "documents": (topic["documents"], f"{topic['documents']:,}"),
-            "mean share": (topic["proportion"], shown(topic["proportion"], ".3f")),
-        }
-        for topic in topics
-    ]
+def _set(row: Mapping[str, tuple[Any, str]]) -> Row:
+    """Return a measure's row with its texts as LaTeX sets them."""
+    return {title: (value, _latex(text)) for title, (value, text) in row.items()}
 
 
 def _plain(value: Any) -> Cell:
@@ -193,10 +192,11 @@ def _latex(value: Any) -> str:
 
 def _write_table(stem: Path, rows: Sequence[Row], notes: Sequence[str] = ()) -> None:
     """Write rows as stem.csv and, with notes of LaTeX below, as stem.tex."""
-    lines = io.StringIO()
-    writer = csv.writer(lines, lineterminator="\n")
-    writer.writerows([rows[0], *([value for value, _ in r.values()] for r in rows)])
-    write_file(stem.with_name(f"{stem.name}.csv"), lines.getvalue().encode())
+    if not rows:
+        return
+    values = [{title: value for title, (value, _) in row.items()} for row in rows]
+    lines = pd.DataFrame(values, dtype=object).to_csv(index=False, lineterminator="\n")
+    write_file(stem.with_name(f"{stem.name}.csv"), lines.encode())
     write_file(stem.with_name(f"{stem.name}.tex"), latex_table(rows, notes).encode())
 
 
@@ -207,21 +207,14 @@ def latex_table(rows: Sequence[Row], notes: Sequence[str] = ()) -> str:
     """
     titles = [title for title, (_, text) in rows[0].items() if text is not None]
     numbers = [any(isinstance(r[t][0], (int, float)) for r in rows) for t in titles]
-    body = [[row[title][1] for title in titles] for row in rows]
-    lines = [" & ".join(cells) + r" \\" for cells in (map(_latex, titles), *body)]
-    return "\n".join(
-        [
-            r"% \usepackage{booktabs}",
-            rf"\begin{{tabular}}{{{''.join('r' if n else 'l' for n in numbers)}}}",
-            r"\toprule",
-            lines[0],
-            r"\midrule",
-            *lines[1:],
-            r"\bottomrule",
-            *(_note(line, len(titles)) for text in notes for line in wrap(text, NOTE)),
-            "\\end{tabular}\n",
-        ]
-    )
+    texts = [[row[title][1] for title in titles] for row in rows]
+    frame = pd.DataFrame(texts, columns=list(map(_latex, titles)), dtype=object)
+    columns = "".join("r" if number else "l" for number in numbers)
+    made = frame.to_latex(index=False, escape=False, column_format=columns)
+    set_notes = [_note(t, len(titles)) for n in notes for t in wrap(n, NOTE)]
+    body, end = made.split("\\end{tabular}")
+    below = "".join(f"{line}\n" for line in set_notes)
+    return f"% \\usepackage{{booktabs}}\n{body}{below}\\end{{tabular}}{end}"
 
 
 def _note(text: str, columns: int) -> str:

@@ -15,9 +15,9 @@ from functools import cached_property
 
 import numpy as np
 
-from tcnlm.measures.nats import DocumentNats
-from tcnlm.measures.table import Measure, documental, predicting
-from tcnlm.report.sections import Measured
+from tcnlm.measures.contract import Figure
+from tcnlm.measures.scores import DocumentNats
+from tcnlm.report.measured import Measured
 
 RESAMPLES = 1_000
 CONFIDENCE = 0.95
@@ -49,17 +49,17 @@ class Group:
         """The run that stands for what all have in common."""
         return self.runs[0]
 
-    def values(self, measure: Measure) -> list[float]:
+    def values(self, measure: Figure) -> list[float]:
         """Return the figure of every run; none unless all have it."""
         values = [measure.value(run.evaluation) for run in self.runs]
         return [] if None in values else values
 
-    def mean(self, measure: Measure) -> float | None:
+    def mean(self, measure: Figure) -> float | None:
         """Return the mean over the seeds; None where the measure does not apply."""
         values = self.values(measure)
         return float(np.mean(values)) if values else None
 
-    def deviation(self, measure: Measure) -> float | None:
+    def deviation(self, measure: Figure) -> float | None:
         """Return the standard deviation over the seeds (n - 1); None of one seed."""
         values = self.values(measure)
         if len(values) < 2 or not np.isfinite(values).all():
@@ -142,7 +142,7 @@ def bootstrap(nats: np.ndarray, targets: np.ndarray, seed: int = SEED) -> list[R
     return [Ratio(*map(float, each)) for each in zip(found[0], low, high)]
 
 
-def best(groups: Sequence[Group], measure: Measure) -> list[bool]:
+def best(groups: Sequence[Group], measure: Figure) -> list[bool]:
     """Return which groups have the best value of those that it compares with."""
     values = [group.mean(measure) for group in groups]
     kinds = [_yardstick(group, measure) for group in groups]
@@ -156,10 +156,6 @@ def best(groups: Sequence[Group], measure: Measure) -> list[bool]:
     return [bool(measure.better) and is_best(*each) for each in zip(values, kinds)]
 
 
-def _yardstick(group: Group, measure: Measure) -> Hashable:
+def _yardstick(group: Group, measure: Figure) -> Hashable:
     """Return what must be the same for values to compare: DATA, for some more."""
-    evaluation = group.first.evaluation
-    if measure.key in ("loss", "bound"):
-        return group.data, evaluation["model"]  # each model's own objective
-    by_word = measure.applies in (predicting, documental)
-    return group.data, evaluation.get("targets") if by_word else None
+    return group.data, group.first.evaluation.get(measure.among)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from html import escape
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from markupsafe import Markup
 
 from tcnlm.common.files import write_file
 from tcnlm.drawing import figures as draw
-from tcnlm.measures.nats import DocumentNats
-from tcnlm.report import explore
+from tcnlm.drawing.markup import filled, local
+from tcnlm.measures.scores import DocumentNats
+from tcnlm.measures.table import MEASURES, figures
 from tcnlm.report.comparison import comparison, label
-from tcnlm.report.hierarchy import hierarchy_figures
-from tcnlm.report.sections import Measured, sections
+from tcnlm.report.measured import Measured
+from tcnlm.report.progress import stated
+from tcnlm.report.published import own_size, sizes
 from tcnlm.training.runs import read_history
 
-STYLE = Path(__file__).with_name("page.css")
+HERE = Path(__file__).parent
+PAGE, RUN, STYLE, SCRIPT = "page.html", "run.html", "page.css", "page.js"
 
 
 def draw_run(
@@ -26,22 +28,26 @@ def draw_run(
     run: Path,
     evaluation: Mapping[str, Any],
     config: Mapping[str, Any],
-    angles: np.ndarray | None = None,
     nats: DocumentNats | None = None,
-    exploration: Mapping[str, Any] | None = None,
+    unsaved: Mapping[str, Any] | None = None,
 ) -> Measured:
-    """Draw a run's figures as PNG files in a folder; return what the page needs.
-
-    angles [K, K] between the topics, degrees.
-    """
-    history, figures = read_history(run), {}
-    drawn = dict(draw.all_figures(evaluation, history, angles))
-    drawn.update(hierarchy_figures(evaluation))
+    """Draw a run's figures as PNG files in a folder; return what the page needs."""
+    history, pngs, unsaved = read_history(run), {}, unsaved or {}
+    drawn = dict(_figures(evaluation, history, unsaved))
     for name, figure in drawn.items():
         path = folder / f"{name}.png"
         draw.save(figure, path)
-        figures[name] = path.read_bytes()
-    return Measured(evaluation, config, history, figures, drawn, nats, exploration)
+        pngs[name] = path.read_bytes()
+    return Measured(evaluation, config, history, pngs, drawn, nats, unsaved)
+
+
+def _figures(
+    evaluation: Mapping[str, Any], history: draw.History, unsaved: Mapping[str, Any]
+) -> Iterator[tuple[str, draw.Figure]]:
+    if len(history.get("step", ())):
+        yield "learning_curves", draw.learning_curves(history)
+    for measure in MEASURES:
+        yield from measure.draw(evaluation, unsaved.get(measure.key))
 
 
 def write_report(runs: Sequence[Measured], path: Path) -> None:
@@ -51,36 +57,105 @@ def write_report(runs: Sequence[Measured], path: Path) -> None:
 
 def render(runs: Sequence[Measured]) -> str:
     """Return the page; several runs are compared before each is shown."""
-    title = runs[0].name if len(runs) == 1 else f"{len(runs)} runs compared"
-    body = [f"<h1>{escape(title)}</h1>"]
-    if len(runs) == 1:
-        body.append(sections(runs[0], "run-1-"))
-    else:
-        body += [_contents(runs), comparison(runs)]
-        body += [_one_of_several(*each) for each in enumerate(runs, 1)]
-    explored = {
-        f"run-{number}-": run.exploration
-        for number, run in enumerate(runs, 1)
-        if run.exploration
-    }
-    style = STYLE.read_text(encoding="utf-8")
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n'
-        '<meta name="viewport" content="width=device-width"/>\n'
-        f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
-        + "\n".join(body)
-        + f"\n{explore.script(explored)}\n</body>\n</html>\n"
+    several = len(runs) > 1
+    prefixes = [f"run-{number}-" for number, _ in enumerate(runs, 1)]
+    shown = [_shown(*each) for each in zip(runs, prefixes)]
+    return filled(
+        _read(PAGE),
+        title=f"{len(runs)} runs compared" if several else runs[0].name,
+        runs=[
+            {"label": label(run), "sections": _sections(run, prefix, each)}
+            for run, prefix, each in zip(runs, prefixes, shown)
+        ],
+        comparison=comparison(runs) if several else "",
+        explored={p: found for p, each in zip(prefixes, shown) for found in _map(each)},
+        style=Markup(_read(STYLE)),
+        script=Markup(_read(SCRIPT)),
     )
 
 
-def _one_of_several(number: int, run: Measured) -> str:
-    title = f'<h1 id="run-{number}">{escape(label(run))}</h1>'
-    return f'<section class="run">{title}\n{sections(run, f"run-{number}-")}</section>'
+def _read(name: str) -> str:
+    return (HERE / name).read_text(encoding="utf-8")
 
 
-def _contents(runs: Sequence[Measured]) -> str:
-    links = (
-        f'<li><a href="#run-{number}">{escape(label(run))}</a></li>'
-        for number, run in enumerate(runs, 1)
+def sections(run: Measured, prefix: str = "") -> str:
+    """Return all that is said of one run; what does not apply is left out.
+
+    prefix: of the names by which its parts are linked to.
+    """
+    return _sections(run, prefix, _shown(run, prefix))
+
+
+def _shown(run: Measured, prefix: str) -> dict[str, Mapping[str, Any]]:
+    """Return what each measure's template is filled with, by its key."""
+    every = {m.key: m.shown(run.evaluation, run.unsaved.get(m.key)) for m in MEASURES}
+    own = {"figures": run.figures, "prefix": prefix}
+    return {key: {**found, **own} for key, found in every.items() if found}
+
+
+def _map(shown: Mapping[str, Mapping[str, Any]]) -> Iterator[Any]:
+    """Yield what page.js reads of a run, where there is something to explore."""
+    for found in shown.values():
+        if found.get("map"):
+            yield found["map"]["script"]
+
+
+def _sections(
+    run: Measured, prefix: str, shown: Mapping[str, Mapping[str, Any]]
+) -> Markup:
+    evaluation = run.evaluation
+    tiles = ((f.title, f.text(evaluation)) for f in figures() if f.headline)
+    versions = evaluation.get("versions", {}).items()
+    return filled(
+        _read(RUN),
+        figures=run.figures,
+        evaluation=evaluation,
+        subtitle=_subtitle(run),
+        tiles=[(title, text) for title, text in tiles if text],
+        published=_beside(run),
+        sections=[
+            filled(measure.template, **shown[measure.key])
+            for measure in MEASURES
+            if measure.key in shown
+        ],
+        settings=list(_settings(run.config)),
+        versions=", ".join(f"{name} {version}" for name, version in versions),
     )
-    return f"<nav><ul>\n{''.join(links)}</ul></nav>"
+
+
+def _subtitle(run: Measured) -> str:
+    evaluation, source = run.evaluation, run.config.get("data", {}).get("source")
+    name, split = local(evaluation["run"]), evaluation["split"]
+    text, trained = f"Run {name}, measured on the {split} split", stated(evaluation)
+    text += f", {trained}" if trained else ""
+    return text + (f". Corpus: {local(source)}." if source else ".")
+
+
+def _beside(run: Measured) -> str:
+    """Say what is published for the same corpus, size and number of topics."""
+    corpus = run.evaluation.get("corpus")
+    found = filter(None, map(run.published, ("perplexity", "npmi")))
+    printed = [f"{f.measure} {f.value} ({f.source})" for f in found]
+    if printed:
+        text = f"Published for {corpus} at this size: {'; '.join(printed)}."
+        differs = f" Not of the same data: {run.other_data}." if run.other_data else ""
+        return text + differs
+    return _nothing_beside(run) if corpus else ""
+
+
+def _nothing_beside(run: Measured) -> str:
+    """Say that nothing is published at a run's size, and at which sizes there is."""
+    corpus, model = (run.evaluation[name] for name in ("corpus", "model"))
+    settings = run.config.get("settings", {})
+    there = sizes(corpus, model, settings)
+    if not there:
+        return f"No figure of {model} is published for {corpus}."
+    own = own_size(settings)
+    return f"No figure of {model} is published for {corpus} at {own}, only at {there}."
+
+
+def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    chosen = {**config.get("settings", {}), **config.get("training", {})}
+    for name, value in {**chosen, "seed": config.get("seed")}.items():
+        many = isinstance(value, (list, tuple))
+        yield name, ", ".join(map(str, value)) if many else local(str(value))

@@ -7,7 +7,8 @@ from typing import Any
 
 from tcnlm.common.settings import from_json
 from tcnlm.layers.optimization import Training
-from tcnlm.measures.table import Measure, judge
+from tcnlm.measures.contract import Figure
+from tcnlm.measures.table import judge
 from tcnlm.models import model_class
 
 
@@ -31,7 +32,7 @@ def progress(
     return {"epoch": _number(epochs[best]), "stopped": stopped}
 
 
-def _best(judged: Measure, values: Sequence[float]) -> int:
+def _best(judged: Figure, values: Sequence[float]) -> int:
     best = 0
     for i, value in enumerate(values):
         best = i if judged.improves(value, values[best]) else best

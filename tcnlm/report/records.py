@@ -11,17 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from tcnlm.common.files import write_json, writing
+from tcnlm.measures.table import MEASURES
 from tcnlm.training.runs import read_config, read_history
 
 DATA = ("command", "fingerprint", "vocabulary_size", "topic_vocabulary_size", "splits")
 RUN = ("model", "command", "settings", "training", "seed", "versions", "git_commit")
 RUN += ("machine",)
 SINCE = ("continued_by", "continued_with")  # of a run that went on otherwise
-LEFT_OUT = {  # of a section: text of the corpus, or a picture's points
-    "retrieval": ("queries",),
-    "classification": ("picture",),
-    "hierarchy": ("document", "norms"),
-}
 
 
 def record(run: Path, evaluation: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,11 +36,13 @@ def record(run: Path, evaluation: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_text(evaluation: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {k: v for k, v in evaluation.items() if k != "documents"}
-    for section, left_out in LEFT_OUT.items():
-        if kept.get(section):
-            parts = kept[section].items()
-            kept[section] = {k: v for k, v in parts if k not in left_out}
+    kept = dict(evaluation)
+    for name in (name for measure in MEASURES for name in measure.unrecorded):
+        entry, _, part = name.partition(".")
+        if not part:
+            kept.pop(entry, None)
+        elif kept.get(entry):
+            kept[entry] = {k: v for k, v in kept[entry].items() if k != part}
     return kept
 
 

@@ -11,13 +11,13 @@ import tensorflow as tf
 
 from tcnlm.common.files import writing
 from tcnlm.common.replacing import replacing
-from tcnlm.measures.table import Measure
+from tcnlm.measures.contract import Figure
 
 
 class Log:
     """The log of a RUN, whose epochs are named by a measure and judged by one."""
 
-    def __init__(self, run: Path, measure: str, judged: Measure):
+    def __init__(self, run: Path, measure: str, judged: Figure):
         self.run, self.measure, self.judge = run, measure, judged
         self.writer = tf.summary.create_file_writer(str(run / "tensorboard"))
 

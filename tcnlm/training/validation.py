@@ -6,9 +6,9 @@ import math
 
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
-from tcnlm.measures import topics
+from tcnlm.measures.proportions import DocumentTopics
 from tcnlm.measures.subject import Subject
-from tcnlm.measures.table import judge
+from tcnlm.measures.table import judge, value
 from tcnlm.models.base import Method, TopicModel
 from tcnlm.training.divergence import MOST_NATS, check_perplexity, check_terms
 
@@ -48,7 +48,7 @@ class Validation:
         """Return the figure that judges, unless it is the model's own."""
         if self.judge.key == self.measure:
             return {}
-        return {f"valid_{self.judge.key}": self.judge.of(valid)}
+        return {f"valid_{self.judge.key}": value(self.judge.key, valid)}
 
     def measured(self, per_word: float) -> float:
         """Return what an epoch is judged by: the perplexity, or the loss as it is."""
@@ -73,7 +73,7 @@ class Validation:
         }
 
 
-def collapse(used: topics.DocumentTopics) -> str:
+def collapse(used: DocumentTopics) -> str:
     """Return what is wrong with the topics that documents use, or nothing."""
     count = used.proportions.shape[1]
     if count == 1:  # the cell without topics, a baseline: nothing that could collapse

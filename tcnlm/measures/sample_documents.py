@@ -1,0 +1,96 @@
+"""The topics of a few documents, as in the paper's Figures 2 and 3."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcnlm.measures.contract import Evaluation, Measure, topical
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+    from tcnlm.measures.subject import Subject
+
+DOCUMENTS = 5
+EXCERPT = 90  # words of a document
+HIGHLIGHTS = ("#1f6f9f", "#d1812a", "#4d8b57")  # the first topics of a document
+
+
+class SampleDocuments(Measure):
+    """The first documents with words, and their topics."""
+
+    key = "documents"
+    applies = staticmethod(topical)
+    entries = ("documents",)
+    unrecorded = ("documents",)
+    template = """
+<h2>Topics of documents</h2>
+{{ note("The first documents of the " ~ split ~ " split (paper, Figures 2 and 3).") }}
+{% for document in documents %}
+<div class="document"><b>Document {{ document.document }}</b>
+<blockquote>{{ document.text }}</blockquote>
+{{ image("document_" ~ loop.index0, "topic proportions of the document") }}</div>
+{% endfor %}"""
+
+    def measure(self, subject: Subject) -> dict[str, Any]:
+        """Return how the documents begin, and their proportions."""
+        inferred, words = subject.documents, subject.dataset.vocabulary.words
+        rows = np.flatnonzero(inferred.has_words)[:DOCUMENTS]
+        found = [
+            {
+                "document": int(row),
+                "text": _excerpt(words, subject.split.document(row)),
+                "proportions": [round(float(x), 5) for x in inferred.proportions[row]],
+            }
+            for row in rows
+        ]
+        return {"documents": found}
+
+    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+        """Return the documents, and of which split they are."""
+        found = evaluation.get("documents")
+        return found and {"documents": found, "split": evaluation["split"]}
+
+    def draw(
+        self, evaluation: Evaluation, unsaved: Any
+    ) -> Iterator[tuple[str, Drawing]]:
+        """Yield every document's proportions."""
+        words = [topic["words"] for topic in evaluation["topics"] or ()]
+        for i, document in enumerate(evaluation["documents"] or ()):
+            yield f"document_{i}", topic_bars(np.array(document["proportions"]), words)
+
+
+def _excerpt(words: Sequence[str], sentences: Iterable[Sequence[int]]) -> str:
+    tokens = [
+        words[i] for i in itertools.islice(itertools.chain(*sentences), EXCERPT + 1)
+    ]
+    return " ".join(tokens[:EXCERPT]) + (" ..." if len(tokens) > EXCERPT else "")
+
+
+def topic_bars(proportions: np.ndarray, words: Sequence[Sequence[str]]) -> Drawing:
+    """Draw a document's topic proportions [K], as in the paper's Figure 2.
+
+    The largest topics are coloured and named by their words beside the chart.
+    """
+    from tcnlm.drawing.figures import GREY, INK, axes_of, blank, whole_numbers
+
+    figure = blank(9, 2.1)
+    axes, beside = figure.subplots(1, 2, width_ratios=(2, 1))
+    axes_of(axes, "", "topic", "proportion")
+    axes.bar(range(len(proportions)), proportions, color=GREY, width=0.85)
+    for colour, topic in zip(HIGHLIGHTS, np.argsort(-proportions, kind="stable")):
+        label = f"{topic}: {' '.join(words[topic][:5])}"
+        axes.bar(topic, proportions[topic], color=colour, width=0.85, label=label)
+    axes.set_ylim(0, max(0.25, 1.08 * float(proportions.max())))
+    axes.set_xlim(-0.8, len(proportions) - 0.2)
+    axes.xaxis.set_major_locator(whole_numbers())
+    beside.axis("off")
+    handles, labels = axes.get_legend_handles_labels()
+    beside.legend(
+        handles, labels, loc="center left", fontsize=8, frameon=False, labelcolor=INK
+    )
+    return figure

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable
 from functools import cache, lru_cache
 from itertools import chain, groupby
+from unicodedata import category
 
 from preprocessing.markup import strip_markup
 
@@ -25,14 +26,17 @@ ABBREVIATIONS = (
     "sec sen sens sep sept sgt sr st ste supt univ vol vols vs"
 ).split()
 
-_INVISIBLE = "\xad\u200b-\u200f\u2060\ufeff"
-_SPACES = "\x80-\xa0\u1680\u2000-\u200a\u2028-\u202f\u205f-\u206f\u3000"
-# Neither space nor punctuation nor symbol: a letter, digit or mark of any script.
-_CHAR = (
-    rf"[^\x00-\x20!-/:-@\[-`{{-\x7f{_SPACES}{_INVISIBLE}"
-    "\xa1-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf\xd7\xf7\u2010-\u2027\u2030-\u205e"
-    "\u20a0-\u20cf\u2190-\u2bff\u3001-\u3020\uff01-\uff0f\uff1a-\uff20]"
+# Dropped: what joins, directs or selects the look of other characters. So a picture
+# counts as one word in all its skin tones, and a family of joined pictures as several.
+_INVISIBLE = (
+    "\xad\u061c\u180b-\u180f\u200b-\u200f\u2060\ufe00-\ufe0f\ufeff"
+    "\U0001f3fb-\U0001f3ff\U000e0000-\U000e01ef"
 )
+_SPACES = "\x80-\xa0\u1680\u2000-\u200a\u2028-\u202f\u205f-\u206f\u3000"
+_FLAG = "[\U0001f1e6-\U0001f1ff][\U0001f1e6-\U0001f1ff]"
+_IN_WORDS = "\u055a\u055b\u055c\u055e\u058a\u05be\u05f3\u05f4"  # Armenian, Hebrew
+# No sign of ASCII; any other has been set apart.
+_CHAR = r"[^\x00-\x20!-/:-@\[-`{-\x7f]"
 _WORD = f"{_CHAR}+(?:['&@-]{_CHAR}+)*"
 
 
@@ -44,6 +48,20 @@ def _any_of(words: list[str]) -> str:
         f"{letter}(?:{'|'.join(re.escape(word[1:]) for word in group)})"
         for letter, group in letters
     )
+
+
+def _signs() -> str:
+    """A class of all punctuation and symbols that are not ASCII's, and of ½, ², ①.
+
+    Every Python knows those of Unicode 13; the pictographs' blocks are taken whole.
+    """
+    kinds = {"Pc", "Pd", "Pe", "Pf", "Pi", "Po", "Ps", "Sc", "Sk", "Sm", "So", "No"}
+    chars = map(chr, range(0x80, 0x1F000))
+    found = [ord(c) for c in chars if category(c) in kinds and c not in _IN_WORDS]
+    found += range(0x1F000, 0x1FBF0)
+    runs = groupby(enumerate(found), key=lambda pair: pair[1] - pair[0])
+    ends = [[chr(point) for _, point in run] for _, run in runs]
+    return f"[{''.join(f'{run[0]}-{run[-1]}' for run in ends)}]"
 
 
 # What one token may look like: the first alternative that matches is taken.
@@ -80,6 +98,7 @@ _TO_ASCII = [
     ("[\u2010\u2011]", "-"),
     ("[\u2012-\u2015]", "--"),
 ]
+_FROM_UNICODE = [*_TO_ASCII, (f"({_FLAG}|{_signs()})", r" \1 ")]
 _BEFORE = [
     (r"[\x00-\x20\x7f]+", " "),
     ("''|``", '"'),
@@ -102,7 +121,7 @@ _AFTER = [
     (" (gim|lem)me ", r" \1  me "),
     (" 't(is|was) ", r" 't  \1 "),
 ]
-RULES = [*_TO_ASCII, *_BEFORE, (f"({TOKEN})", r" \1 "), *_AFTER]
+RULES = [*_FROM_UNICODE, *_BEFORE, (f"({TOKEN})", r" \1 "), *_AFTER]
 
 # What any rule of a list needs to find something.
 _OF_BEFORE = re.compile(r"[\x00-\x20\x7f'`.]")
@@ -130,7 +149,7 @@ def tokenize(sentence: str) -> list[str]:
     """The tokens of one sentence, lower-cased."""
     text = sentence.lower()
     if not text.isascii():
-        text = _apply(_TO_ASCII, text)
+        text = _apply(_FROM_UNICODE, text)
     chunks = text.split()
     if not _is_chunks(text, chunks):
         return _tokens(text, _BEFORE)
@@ -143,7 +162,7 @@ def tokenize_beginning(text: str) -> list[str]:
 
     A last full stop after an abbreviation or initial is a part of it, no end.
     """
-    text = _apply(_TO_ASCII, text.lower())
+    text = _apply(_FROM_UNICODE, text.lower())
     return _tokens(text, _BEFORE[:-1])
 
 

@@ -2,6 +2,7 @@
 
 import re
 import time
+from unicodedata import category
 
 import pytest
 from hypothesis import given
@@ -55,6 +56,21 @@ TOKENS = {
         "caf\u00e9 na\u00efve \u017ei\u017eek \u4e2d\u6587 5 \u00a3"
     ),
     "a\u00a0b\u2003c\u200bd\u00ade": "a b cde",
+    "Movie\U0001f60d\U0001f60d! I \u2764\ufe0f it\U0001f60d.": (
+        "movie \U0001f60d \U0001f60d ! i \u2764 it \U0001f60d ."
+    ),
+    # A skin tone, a joined family and two flags.
+    "\U0001f44d\U0001f3fd \U0001f468\u200d\U0001f467 "
+    "\U0001f1eb\U0001f1f7\U0001f1e9\U0001f1ea": (
+        "\U0001f44d \U0001f468 \U0001f467 \U0001f1eb\U0001f1f7 \U0001f1e9\U0001f1ea"
+    ),
+    "Disney\u2122 at 20\u00b0C, 7\u00bd of 10 \u2605\u2605": (
+        "disney \u2122 at 20 \u00b0 c , 7 \u00bd of 10 \u2605 \u2605"
+    ),
+    # Hindi's full stop; Japanese, whose sign of repetition is a letter; Hebrew's quote.
+    "\u092f\u0939 \u0939\u0948\u0964": "\u092f\u0939 \u0939\u0948 \u0964",
+    "\u300c\u4eba\u3005\u300d\u3002": "\u300c \u4eba\u3005 \u300d \u3002",
+    "\u05e6\u05d4\u05f4\u05dc": "\u05e6\u05d4\u05f4\u05dc",
     "The <unk> said <UNK>'s <sigh>.": "the <unk> said <unk> 's < sigh > .",
     "": "",
     " \t\r\n": "",
@@ -140,6 +156,37 @@ def test_a_document_without_words_has_no_sentence(raw):
     assert sentences(raw) == []
 
 
+def characters(kinds):
+    """Return all characters of some categories but ASCII's and rare ideographs."""
+    chars = map(chr, range(0x80, 0x20000))
+    return [char for char in chars if category(char) in kinds.split()]
+
+
+def test_every_sign_between_letters_is_a_token_of_its_own():
+    ours = {*"\xab\xb4\xbb", *map(chr, range(0x2010, 0x2030))}  # as ASCII has them
+    signs = set(characters("Pc Pd Pe Pf Pi Po Ps Sc Sk Sm So No")) - ours
+    signs -= {*"\u055a\u055b\u055c\u055e\u058a\u05be\u05f3\u05f4"}  # are in words
+    signs -= set(map(chr, range(0x1F3FB, 0x1F400)))  # skin tones
+    for sign in signs:
+        lower = sign.lower()  # as a letter in a circle has it
+        assert tokenize(f"a{sign}b{sign}") == ["a", lower, "b", lower], ascii(sign)
+
+
+def test_letters_digits_and_marks_of_any_script_stay_together():
+    selectors = {*"\u180b\u180c\u180d\u180f"}
+    selectors |= set(map(chr, [*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)]))
+    kept = set(characters("Ll Lo Lm Lt Mn Mc Me Nd Nl")) - selectors
+    kept = [char for char in kept if char.lower() == char]
+    found = tokenize(" ".join(f"a{char}b{char}" for char in kept))
+    assert found == [f"a{char}b{char}" for char in kept]
+
+
+def test_what_selects_the_look_of_a_character_is_dropped():
+    selectors = [0x180B, 0x200D, *range(0xFE00, 0xFE10), *range(0x1F3FB, 0x1F400)]
+    for char in map(chr, [*selectors, *range(0xE0100, 0xE01F0)]):
+        assert tokenize(f"a{char}b \u2764{char}") == ["ab", "\u2764"]
+
+
 def by_the_table(sentence):
     sentence = sentence.lower()
     for pattern, replacement in RULES:
@@ -150,7 +197,8 @@ def by_the_table(sentence):
 # Random letters seldom meet a rule; pieces of real text do.
 PIECES = st.sampled_from(
     "n't 's .com .. . ! ? ' '' \" ` -- - ( ) $ 1,000.5 10/10 u.s. mr. b. cannot gonna "
-    "'tis \u2026 \u2019 \u201c \xa0 \x85 \x7f \xad *** / @ & :) don it word".split(" ")
+    "'tis \u2026 \u2019 \u201c \xa0 \x85 \x7f \xad *** / @ & :) don it word "
+    "\U0001f60d \U0001f3fd \U0001f1eb \ufe0f \u200d \xb0 \u0964".split(" ")
     + [" ", "  ", "\n"]
 )
 ANY_TEXT = st.one_of(st.text(), st.lists(PIECES, max_size=20).map("".join))

@@ -1,61 +1,168 @@
-"""Adding a model touches its file and one line of the registry."""
+"""Adding a model touches its file and one line of the registry.
 
-import subprocess
-import sys
+These two have nothing but what their contracts ask: a bigram model, and vectors of
+documents that nothing learned.
+"""
 
-import toy
-
-import tcnlm.models
-
-SOURCE = """
+import json
 from dataclasses import dataclass
 
-from tcnlm.models.lstm import LSTM
-from tcnlm.common.settings import setting
-from tcnlm.models import lstm
+import numpy as np
+import pytest
+import tensorflow as tf
+import toy
+
+import tcnlm
+from preprocessing.vocabulary import PAD
+from tcnlm.common.settings import Settings, setting
+from tcnlm.data.contexts import NO_WORD
+from tcnlm.measures.table import asked
+from tcnlm.models import MODELS
+from tcnlm.models.base import DocumentModel, LanguageModel, language_terms
+from tcnlm.programs import evaluate, export, generate, infer, train
 
 
 @dataclass(frozen=True)
-class Config(lstm.Config):
-    temperature: float = setting(1.0, "of the states", above=0)
+class Config(Settings):
+    learning_rate: float = setting(0.5, "of Adam", above=0)
 
 
-class Cooled(LSTM):
+class Bigram(LanguageModel):
+    """p(y_m | y_(m-1)), a row of logits for every word before."""
+
     Config = Config
 
-    def fuse(self, hidden, context):
-        return hidden / self.config.temperature
-"""
+    def build_weights(self):
+        size = len(self.vocabulary.words)
+        self.logits = self.add_weight("logits", [size, size], initializer="zeros")
+        self.built = True
 
-PROGRAM = """
-import runpy, sys
-from tcnlm.models import MODELS
-MODELS["cooled"] = "cooled:Cooled"  # the line of the registry
-sys.argv = sys.argv[1:]
-runpy.run_path(sys.argv[0], run_name="__main__")
-"""
+    def context(self, batch):
+        return ()
+
+    def objective(self, batch, training):
+        log_probs = self.batch_log_probs(batch, self.context(batch), training)
+        loss, terms = language_terms(log_probs, batch["targets"])
+        return {"loss": loss, **terms}
+
+    def log_probs(self, inputs, targets, context, training=False):
+        rows = tf.nn.log_softmax(tf.gather(self.logits, inputs))
+        found = tf.gather(rows, targets, batch_dims=2)
+        return tf.where(targets == PAD, 0.0, found)
+
+    def features(self, batch):
+        inputs = batch["inputs"]
+        return tf.reduce_mean(tf.one_hot(inputs, len(self.vocabulary.words)), axis=1)
+
+    def initial_state(self, batch_size):
+        return tf.zeros([batch_size, 1])
+
+    def step(self, token, state, context):
+        return tf.nn.log_softmax(tf.gather(self.logits, token)), state
 
 
-def test_a_model_needs_its_file_and_one_line_of_the_registry(toy_data, tmp_path):
-    (tmp_path / "cooled.py").write_text(SOURCE)
-    (tmp_path / "program.py").write_text(PROGRAM)
-    run = tmp_path / "RUN"
-    _, *command = toy.train_command(
-        toy_data, run, model="cooled", settings=["temperature=0.5"]
-    )
-    environment = {"PYTHONPATH": f"{tmp_path}:{toy.ROOT}", "TF_CPP_MIN_LOG_LEVEL": "3"}
-    for words in (
-        command,
-        [str(toy.ROOT / "evaluate.py"), str(run)],
-        [str(toy.ROOT / "generate.py"), str(run), "--number", "2"],
-    ):
-        result = subprocess.run(
-            [sys.executable, str(tmp_path / "program.py"), *words],
-            capture_output=True,
-            text=True,
-            env=environment,
-        )
-        assert result.returncode == 0, result.stderr
-    assert len(result.stdout.splitlines()) == 2
-    assert (run / "saved_model" / "saved_model.pb").exists()
-    assert "cooled" not in tcnlm.models.MODELS
+class Fixed(DocumentModel):
+    """Every topic word as likely as any other; a document's vector is its sum."""
+
+    Config = Config
+
+    def build_weights(self):
+        size = len(self.vocabulary.topic_words)
+        self.logits = self.add_weight("logits", [size], initializer="zeros")
+        self.table = tf.random.stateless_normal([size, 3], [1, 2])
+        self.built = True
+
+    def read(self, words):
+        return words
+
+    def features(self, batch):
+        real = tf.cast(batch["words"] != NO_WORD, tf.float32)[:, :, None]
+        found = tf.gather(self.table, tf.maximum(batch["words"], 0))
+        return tf.reduce_sum(found * real, axis=1)
+
+    def log_probs(self, batch, seed=(0, 0)):
+        words = batch["words"]
+        found = tf.gather(tf.nn.log_softmax(self.logits), tf.maximum(words, 0))
+        return tf.where(words == NO_WORD, 0.0, found)
+
+    def objective(self, batch, training):
+        real = tf.reduce_sum(tf.cast(batch["words"] != NO_WORD, tf.float32))
+        nll = -tf.reduce_sum(self.log_probs(batch)) / real
+        return {"loss": nll, "nll": nll}
+
+    def word_vectors(self):
+        return self.table.numpy()
+
+
+@pytest.fixture(autouse=True)
+def _registered(monkeypatch):
+    """One line each."""
+    for name in ("bigram", "fixed"):
+        line = f"{__name__}:{name.capitalize()}"
+        monkeypatch.setitem(MODELS, name, line)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """A DATA folder with labels."""
+    folder = tmp_path_factory.mktemp("labelled")
+    lines = toy.write_corpus(folder / "toy.txt").read_text().split("\n")[:-1]
+    rows = [{"text": t.replace("\t", " "), "label": i % 3} for i, t in enumerate(lines)]
+    file = folder / "toy.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    arguments = f"--format jsonl --input {file} --split 0.6 0.2 0.2 --min-count 1 "
+    arguments += f"--label label --topic-min-count 1 --out {folder / 'DATA'} "
+    assert toy.preprocess([*arguments.split(), "--topic-top-fraction", "0"]) == 0
+    return folder / "DATA"
+
+
+def trained(name, data, tmp_path):
+    line = [str(data), "--model", name, "--out", str(tmp_path / name), "--threads", "1"]
+    options = train.options_of([*line, "--set", "epochs=2", "batch_size=16"])
+    train.main(options, "train.py")
+    return tmp_path / name
+
+
+@pytest.mark.parametrize(("name", "better_than"), [("bigram", 20), ("fixed", 40)])
+def test_all_programs_take_a_model_of_the_bare_contract(
+    name, better_than, data, tmp_path, capsys
+):
+    run = trained(name, data, tmp_path)
+    kind = {"bigram": Bigram, "fixed": Fixed}[name]
+    flags = [f"--{measure.option}" for measure in asked() if measure.applies(kind)]
+    files = [tmp_path / f for f in ("r.json", "export", "v.npz")]
+    outputs = zip(("--record", "--export", "--features"), map(str, files))
+    line = [str(run), *flags, *(word for pair in outputs for word in pair)]
+    evaluate.main(evaluate.parser().parse_args(line), "evaluate.py")
+    assert json.loads((run / "evaluation.json").read_text())["perplexity"] > 1
+    assert json.loads(files[0].read_text())["evaluation"]["perplexity"] < better_than
+    assert np.load(files[2])["vectors"].ndim == 2
+    texts = tmp_path / "texts.txt"
+    texts.write_text("the ship of the captain .\nthe bread .\n")
+    table = tmp_path / "table.csv"
+    line = [str(run), "--input", str(texts), "--out", str(table)]
+    infer.main(infer.parser().parse_args(line))
+    assert len(table.read_text().splitlines()) == 3
+    export.main([str(run), "--out", str(tmp_path / "saved")])
+    loaded = tf.saved_model.load(str(tmp_path / "saved"))
+    assert loaded.signatures
+    assert np.isfinite(tcnlm.open(run).perplexity(["the ship ."])).all()
+
+
+def test_a_bare_language_model_writes_sentences(data, tmp_path, capsys):
+    run = trained("bigram", data, tmp_path)
+    capsys.readouterr()
+    for method in ("sample", "greedy", "beam"):
+        line = [str(run), "--method", method, "--max-length", "9"]
+        generate.main(generate.parser().parse_args(line))
+    written = capsys.readouterr().out.splitlines()
+    assert len(list(filter(None, written))) == 3
+
+
+def test_a_model_that_lacks_what_its_contract_asks_cannot_be_made(data):
+    class Lacking(Bigram):
+        step = LanguageModel.step
+
+    vocabulary = tcnlm.data.dataset.Dataset(data).vocabulary
+    with pytest.raises(TypeError, match="Lacking does not have step"):
+        Lacking(Config(), vocabulary)

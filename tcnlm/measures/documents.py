@@ -11,17 +11,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from tcnlm.common.errors import InputError
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.data.dataset import Split
 from tcnlm.measures.contract import Evaluation, Figure, Measure, documental
-from tcnlm.measures.features import (
-    Vectors,
-    bag_of_words,
-    count_vectors,
-    log_count_vectors,
-)
+from tcnlm.measures.features import Vectors, count_vectors
 
 if TYPE_CHECKING:
     from tcnlm.measures.subject import Subject
@@ -113,8 +109,7 @@ def perplexity_over_orders(model: Any, train: Split, test: Split) -> dict[str, A
     """
     lengths, nats = _nats(model, test)
     orders = summarise(nats, lengths)
-    bags = log_count_vectors if model.config.log_counts else count_vectors
-    counts = [bag_of_words(split, bags) for split in (train, test)]
+    counts = [_counted(model, split) for split in (train, test)]
     unigram = Unigram(counts[0]).perplexity(counts[1])
     return {
         "orders": ORDERS,
@@ -128,6 +123,17 @@ def perplexity_over_orders(model: Any, train: Split, test: Split) -> dict[str, A
         "unigram_corpus": unigram.corpus,
         "ratio": orders.published.mean / unigram.published,
     }
+
+
+def _counted(model: Any, split: Split) -> sparse.csr_matrix:
+    """Return how often each topic word counts in every document, [N, D]."""
+    rows = model.batching.rows(split)
+    documents = [np.zeros(0, int)] * split.num_documents
+    for chosen in rows.order(BATCH, None, 0):
+        read = np.asarray(model.read(rows.batch(chosen)["words"]))
+        for document, words in zip(rows.documents[chosen], read):
+            documents[document] = words[words != NO_WORD]
+    return count_vectors(documents, split.num_topic_words)
 
 
 def _nats(model: Any, split: Split) -> tuple[np.ndarray, np.ndarray]:

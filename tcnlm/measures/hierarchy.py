@@ -71,8 +71,8 @@ def _use(model: TopicHierarchy, split: Split) -> list[np.ndarray]:
 
 
 def _layer(model: TopicHierarchy, layer: int, use: np.ndarray) -> list[dict[str, Any]]:
-    Phi = model.network.Phi[layer - 1].numpy() if layer > 1 else None
-    Pi = model.network.Pi[layer - 1].numpy() if model.over_sentences else None
+    Phi = model.links(layer) if layer > 1 else None
+    Pi = model.transitions(layer)
     return [
         {
             "topic": k,
@@ -106,19 +106,12 @@ def _norms(
 
     Of h, before it is coupled (Guo et al., figure 4).
     """
-    import tensorflow as tf
-
     chosen = _readable(document)
-    context = model.context_of_theta([each[chosen : chosen + 1] for each in theta])
     words = document[chosen][: SENTENCE.stop - 1]
-    outputs, norms = (
-        model.embedding(tf.constant([[GO, *model.vocabulary.ids(words)]])),
-        [],
-    )
-    for layer, weights in zip(model.recurrent, context):
-        norms.append(_rounded(tf.norm(layer.lstm(outputs)[0, 1:], axis=-1)))
-        outputs = layer((outputs, weights))
-    return {"words": list(words), "norms": norms}
+    inputs = np.array([[GO, *model.vocabulary.ids(words)]])
+    states = model.states(inputs, [each[chosen : chosen + 1] for each in theta])
+    norms = [np.linalg.norm(state[0, 1:], axis=-1) for state in states]
+    return {"words": list(words), "norms": list(map(_rounded, norms))}
 
 
 def _readable(document: Sequence[Sequence[str]]) -> int:

@@ -1,4 +1,4 @@
-"""What the units of a model of documents stand for, by the words' rows of W [D, H]."""
+"""What the units of a document's vector stand for, by the words' rows of W [D, F]."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def unit_words(model: Any, count: int = 10) -> list[list[str]]:
     """Return the words of largest weight in W of every unit, best first, H x count."""
-    order = np.argsort(-model.nade.W.numpy(), axis=0, kind="stable")[:count].T
+    order = np.argsort(-model.word_vectors(), axis=0, kind="stable")[:count].T
     return [[model.vocabulary.topic_words[i] for i in row] for row in order]
 
 
@@ -25,7 +25,7 @@ def nearest_words(model: Any, word: str, count: int = 10) -> list[str]:
     words = model.vocabulary.topic_words
     if word not in words:
         raise InputError(f"{word!r} is no word of the topic vocabulary")
-    rows = model.nade.W.numpy()
+    rows = model.word_vectors()
     rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-30)
     own = words.index(word)
     order = np.argsort(-(rows @ rows[own]), kind="stable")

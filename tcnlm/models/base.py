@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
@@ -28,10 +29,9 @@ Terms = dict[str, tf.Tensor]
 class Method(tf.keras.Model):
     """What is trained, saved and loaded: an ordinary Keras model with a `train_step`.
 
-    A subclass offers `objective(batch, training)`, whose "loss" falls as it learns, and
-    `build_weights()`; `batch` is what `tcnlm.data` yields. One of its terms is
-    `per_word`, a mean over `count_words(batch)` words: that is what an epoch is judged
-    by. Loops over tensors are `tf.while_loop`, or in a `tf.function` of their own.
+    A subclass offers what is abstract here and in the contracts below, or it cannot be
+    made; `batch` is what `tcnlm.data` yields. Loops over tensors are `tf.while_loop`,
+    or in a `tf.function` of their own.
     """
 
     Config: type[Settings]
@@ -42,11 +42,28 @@ class Method(tf.keras.Model):
     takes_parts = True  # whether a batch's rows may be learned from apart, and summed
     part: Any = None  # the rows of a global batch that this process has, if not all
 
+    @abstractmethod
+    def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
+        """Return terms of a batch: "loss", which falls as it learns, and others.
+
+        One is `per_word`, a mean over `count_words(batch)` words: that is what an epoch
+        is judged by.
+        """
+
+    @abstractmethod
     def count_words(self, batch: dict[str, np.ndarray]) -> int:
         """Return the number of words that the term `per_word` is a mean of."""
-        raise NotImplementedError
+
+    @abstractmethod
+    def build_weights(self) -> None:
+        """Make every weight."""
+
+    @abstractmethod
+    def features(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
+        """Return a vector of every document of a batch, [B, F]."""
 
     def __init__(self, config: Settings, vocabulary: Vocabulary, seed: int = 0):
+        _check_complete(type(self))
         super().__init__()
         self.config = config
         self.vocabulary = vocabulary
@@ -120,28 +137,50 @@ class Method(tf.keras.Model):
 
 
 class LanguageModel(Method):
-    """p(sentence | context), one word at a time.
+    """p(sentence | context), one word at a time; "nll" in its objective: nats a target.
 
-    A subclass offers `context(batch)`, `initial_state(batch_size)`, `step(token,
-    state, context)` and `log_probs(...)`, and "nll" in its objective, nats a target.
-    The context that `step` takes is what `for_steps` made of the other.
+    Where it also has topics it offers `context_from_topics(topics)` too, and where they
+    are drawn `sample_context(batch)`, the context of one draw.
     """
 
     per_word = "nll"
     document_batching: Batching = Texts()
+
+    @abstractmethod
+    def context(self, batch: dict[str, tf.Tensor]) -> Any:
+        """Return what the words of each row are predicted from beside each other."""
+
+    @abstractmethod
+    def log_probs(
+        self,
+        inputs: tf.Tensor,
+        targets: tf.Tensor,
+        context: Any,
+        training: bool = False,
+    ) -> tf.Tensor:
+        """Return log p(target), nats, [B, T]; zero where the target is padding."""
+
+    @abstractmethod
+    def initial_state(self, batch_size: Any) -> Any:
+        """Return the state before the first word of each row."""
+
+    @abstractmethod
+    def step(self, token: tf.Tensor, state: Any, context: Any) -> tuple[tf.Tensor, Any]:
+        """Return log p of every next word [B, V], and the state after `token` [B].
+
+        context: what `for_steps` made of the one of `log_probs`.
+        """
 
     @property
     def reads_document(self) -> bool:
         """Whether, without topics, it can be given a document to write from."""
         return self.batching.reads_before
 
-    def features(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
-        """Return the state [B, H] after the last word of each document [B, T]."""
-        rows = tf.shape(batch["inputs"])[0]
-        context = self.context({**self.batching.empty(rows), **batch})
-        hidden = self.hidden(batch["inputs"], context, training=False)
-        last = tf.math.count_nonzero(batch["targets"], axis=1) - 1
-        return tf.gather(hidden, last, batch_dims=1)
+    def batch_log_probs(
+        self, batch: dict[str, tf.Tensor], context: Any, training: bool = False
+    ) -> tf.Tensor:
+        """Return `log_probs` of a batch; a model that carries its state goes on."""
+        return self.log_probs(batch["inputs"], batch["targets"], context, training)
 
     def count_words(self, batch: dict[str, np.ndarray]) -> int:
         """Return the number of targets."""
@@ -155,11 +194,22 @@ class LanguageModel(Method):
 class TopicModel:
     """Topics over the topic vocabulary and their shares in a document.
 
-    A subclass offers `infer(bow) -> [B, K]` and `topics() -> [K, D]`, rows on the
-    simplex; a language model also `context_from_topics(topics)`, for `step`.
+    In the bases of a language model it comes first, so that its features are shares.
     """
 
     document_batching: Batching = Documents()
+
+    @abstractmethod
+    def infer(self, bow: tf.Tensor) -> tf.Tensor:
+        """Return the topic proportions [B, K] of bags of words [B, D]."""
+
+    @abstractmethod
+    def topics(self) -> tf.Tensor:
+        """Return the topics [K, D], rows on the simplex."""
+
+    def context_from_topics(self, topics: tf.Tensor) -> Any:
+        """Return a language model's context of proportions [B, K], for `step`."""
+        raise NotImplementedError(f"{type(self).__name__} writes nothing from topics")
 
     def bag(self, context: tf.Tensor) -> tf.Tensor:
         """Return the counts [B, D] of topic-word ids [B, C], where -1 is padding."""
@@ -180,27 +230,59 @@ class TopicModel:
 class TopicHierarchy(TopicModel):
     """Topics in layers, numbered from 1, the lowest, up; those of each from 0.
 
-    A subclass offers `sizes`, the number of topics of each layer, `topics(layer)`, its
-    rows in words, `theta(context)`, and of proportions [..., K_l] of every layer
-    `context_from_layers`, for `step`. Where theta moves `over_sentences`, also
-    `context_of_theta`, `weighted(proportions)`, its theta, and `moved(theta, seed)`.
+    Where theta moves `over_sentences` it offers `weighted(proportions)`, its theta, and
+    `moved(theta, seed)`, too.
     """
 
-    sizes: tuple[int, ...]
+    sizes: tuple[int, ...]  # topics of each layer
     over_sentences: bool
+
+    @abstractmethod
+    def topics(self, layer: int = 1) -> tf.Tensor:
+        """Return the topics [K_l, D] of a layer, rows on the simplex."""
+
+    @abstractmethod
+    def theta(self, context: tf.Tensor) -> list[tf.Tensor]:
+        """Return every layer's weights [B, K_l] of topic-word ids [B, C]."""
+
+    @abstractmethod
+    def context_of_theta(self, theta: list[tf.Tensor]) -> Any:
+        """Return the context of weights [..., K_l] of every layer, for `log_probs`."""
+
+    @abstractmethod
+    def context_from_layers(self, proportions: list[tf.Tensor]) -> Any:
+        """Return that of proportions [..., K_l] of every layer, for `step`."""
+
+    @abstractmethod
+    def links(self, layer: int) -> np.ndarray:
+        """Return Phi [K_(l-1), K_l] of a layer above the first."""
+
+    @abstractmethod
+    def transitions(self, layer: int) -> np.ndarray | None:
+        """Return Pi [K_l, K_l] of a layer; None where theta does not move."""
+
+    @abstractmethod
+    def states(self, inputs: tf.Tensor, theta: list[tf.Tensor]) -> list[tf.Tensor]:
+        """Return every LSTM layer's state [B, T, H_l] after each word id [B, T]."""
 
 
 class DocumentModel(Method):
-    """p(words of a document), and the document as a vector.
-
-    A subclass offers `features(batch) -> [B, F]`, which a topic model has as well,
-    `read(words)`, the words [B, N] that it counts, the rest padding, and
-    `log_probs(batch, seed) -> [B, N]`, nats a word in the order that the seed draws;
-    and "nll" in its objective, nats a word.
-    """
+    """p(words of a document), and its vector; "nll" in its objective: nats a word."""
 
     per_word = "nll"
     batching = document_batching = Documents()
+
+    @abstractmethod
+    def read(self, words: tf.Tensor) -> tf.Tensor:
+        """Return the words [B, N] that it counts, the rest padding."""
+
+    @abstractmethod
+    def log_probs(self, batch: dict[str, tf.Tensor], seed: Any = (0, 0)) -> tf.Tensor:
+        """Return log p of the words, nats, [B, N], in the order that the seed draws."""
+
+    @abstractmethod
+    def word_vectors(self) -> np.ndarray:
+        """Return how much each topic word says of every unit of the vector, [D, F]."""
 
     def count_words(self, batch: dict[str, np.ndarray]) -> int:
         """Return the number of words that the model counts."""
@@ -212,7 +294,7 @@ class DocumentModel(Method):
         self.built = True
 
 
-class TopicsAlone(Method, TopicModel):
+class TopicsAlone(TopicModel, Method):
     """A topic model that writes no sentences; it learns from content words alone.
 
     They are those of the contexts of sequences or, where its batching says so, of whole
@@ -233,6 +315,17 @@ class TopicsAlone(Method, TopicModel):
         self.infer_context(tf.constant([[0]]))
         self.objective(batch, training=False)
         self.built = True
+
+
+def _check_complete(kind: type) -> None:
+    """Raise TypeError where a model lacks what its contracts ask of it."""
+    lacking = [
+        name
+        for name in dir(kind)
+        if getattr(getattr(kind, name, None), "__isabstractmethod__", False)
+    ]
+    if lacking:
+        raise TypeError(f"{kind.__name__} does not have {', '.join(lacking)}")
 
 
 def content_words(batch: dict[str, Any]) -> Any:

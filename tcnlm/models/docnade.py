@@ -218,6 +218,10 @@ class DocNADE(DocumentModel):
         """Return act(c + the sum over all words), [B, H]."""
         return self.nade.vector(self.read(batch["words"]))
 
+    def word_vectors(self) -> np.ndarray:
+        """Return W [D, H]."""
+        return self.nade.W.numpy()
+
     def log_probs(
         self, batch: dict[str, tf.Tensor], seed: Any = EVALUATION_ORDER
     ) -> tf.Tensor:

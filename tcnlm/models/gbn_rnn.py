@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from preprocessing.vocabulary import PAD, Vocabulary
@@ -174,6 +175,22 @@ class GBNRNN(TopicHierarchy, RecurrentLanguageModel):
     def topics(self, layer: int = 1) -> tf.Tensor:
         """Return columns of Phi^1 ... Phi^l, a topic of the layer a row: [K_l, D]."""
         return tf.transpose(self.network.word_topics(layer))
+
+    def links(self, layer: int) -> np.ndarray:
+        """Return Phi [K_(l-1), K_l] of a layer above the first."""
+        return self.network.Phi[layer - 1].numpy()
+
+    def transitions(self, layer: int) -> np.ndarray | None:
+        """Return Pi [K_l, K_l] of a layer; None where theta does not move."""
+        return self.network.Pi[layer - 1].numpy() if self.over_sentences else None
+
+    def states(self, inputs: tf.Tensor, theta: list[tf.Tensor]) -> list[tf.Tensor]:
+        """Return h of eq. 3, before it is coupled, [B, T, H_l] of every layer."""
+        outputs, found = self.embedding(inputs), []
+        for layer, weights in zip(self.recurrent, self.context_of_theta(theta)):
+            found.append(layer.lstm(outputs))
+            outputs = layer((outputs, weights))
+        return found
 
     def infer(self, bow: tf.Tensor) -> tf.Tensor:
         """Return the proportions of the mean theta^1 [B, K] of bags [B, D]."""

@@ -88,6 +88,14 @@ class RecurrentLanguageModel(LanguageModel):
         self.objective(batch, training=False)
         self.built = True
 
+    def features(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
+        """Return the state [B, H] after the last word of each document [B, T]."""
+        rows = tf.shape(batch["inputs"])[0]
+        context = self.context({**self.batching.empty(rows), **batch})
+        hidden = self.hidden(batch["inputs"], context, training=False)
+        last = tf.math.count_nonzero(batch["targets"], axis=1) - 1
+        return tf.gather(hidden, last, batch_dims=1)
+
     def hidden(self, inputs: tf.Tensor, context: Any, training: bool) -> tf.Tensor:
         """Return the last layer's outputs [B, T, H] for word ids [B, T]."""
 

@@ -35,7 +35,7 @@ class Config(lstm.RecurrentConfig):
     )
 
 
-class TDLM(lstm.LSTMLanguageModel, TopicModel):
+class TDLM(TopicModel, lstm.LSTMLanguageModel):
     """An LSTM language model gated with the topic vector of a convolved document.
 
     A document's content words, in order, are embedded and convolved; d [a] is each
@@ -60,7 +60,6 @@ class TDLM(lstm.LSTMLanguageModel, TopicModel):
     the adaptive softmax that all systems have here.
     """
 
-    document_batching, features = TopicModel.document_batching, TopicModel.features
     Config = Config
     TINY = {**lstm.LSTM.TINY, "num_topics": 3, "topic_size": 4, "filters": 5}
 

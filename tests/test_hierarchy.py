@@ -15,7 +15,7 @@ from tcnlm.measures.hierarchy import (
     state_norms,
 )
 from tcnlm.models import model_class
-from tcnlm.models.sentence_topics import theta_of_sentences
+from tcnlm.models.topics import theta_of_sentences
 
 WORDS = ["ship", "sea", "<sail>", "of", "storm", "wave"]
 

@@ -27,7 +27,7 @@ from tcnlm.generation.requests import (
     record,
 )
 from tcnlm.models.base import TopicHierarchy
-from tcnlm.models.sentence_topics import theta_of_sentences
+from tcnlm.models.topics import theta_of_sentences
 
 WHOLE_DOCUMENT = 0  # for a number of sentences: as many as the document has
 SEEDS = 2**31

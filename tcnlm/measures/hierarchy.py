@@ -40,7 +40,7 @@ def hierarchy(model: TopicHierarchy, dataset: Dataset, split: Split) -> dict[str
     over the split's documents, "below", the largest of its column of Phi^l, "next", the
     largest of its column of Pi^l but itself, and "stays", itself.
     """
-    from tcnlm.models.sentence_topics import theta_of_sentences
+    from tcnlm.models.topics import theta_of_sentences
 
     layers = [_layer(model, n, use) for n, use in enumerate(_use(model, split), 1)]
     names, sample = model.vocabulary.words, _sample(split)

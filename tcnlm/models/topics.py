@@ -1,10 +1,19 @@
-"""The words of a model's topics."""
+"""The words of a model's topics, and their weights in a document's sentences."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from preprocessing.vocabulary import PAD
+from tcnlm.data.texts import Tokens, split_of
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from tcnlm.models.base import TopicHierarchy
 
 
 def top_words(model: Any, count: int = 20, layer: int = 0) -> list[list[str]]:
@@ -17,3 +26,21 @@ def top_words(model: Any, count: int = 20, layer: int = 0) -> list[list[str]]:
     order = np.argsort(-np.asarray(topics), axis=1, kind="stable")
     words = model.vocabulary.topic_words
     return [[words[i] for i in row[:count]] for row in order]
+
+
+def theta_of_sentences(
+    model: TopicHierarchy, document: Tokens, settings: Mapping[str, Any]
+) -> list[tf.Tensor]:
+    """Return the mean theta of every layer, [J, K_l] for J sentences, as in training.
+
+    settings: sequence_length, context and context_words, those of the training; but no
+    sentence is cut up.
+    """
+    import tensorflow as tf
+
+    longest = max(map(len, document)) + 1  # with <eos>
+    made = {**settings, "sequence_length": longest}
+    rows = model.batching.rows(split_of([document], model.vocabulary, made))
+    batch = rows.batch(np.arange(len(rows)))
+    real = batch["targets"][..., 0] != PAD
+    return [tf.boolean_mask(each, real) for each in model.theta(batch["context"])]

@@ -14,6 +14,7 @@ import threading
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -27,10 +28,11 @@ from tcnlm.generation.saved_model import Program
 from tcnlm.programs import export, serve
 from tcnlm.serving import model as serving_model
 from tcnlm.serving.model import Served, find
-from tcnlm.serving.server import MOST_BYTES, Server
+from tcnlm.serving.server import MOST_BYTES, Handler, Server
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 TEXTS = ["the ship of the sea", "A judge!"]
+UPLOAD = b"POST / HTTP/1.1\r\nContent-Length: 9999\r\n\r\n"
 
 
 @contextlib.contextmanager
@@ -38,11 +40,17 @@ def serving(folder, change=lambda page: page):
     with Server("127.0.0.1", 0) as server:
         server.served = Served(find(folder))
         server.template = change(server.template)
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield server.address
-        server.shutdown()
-        thread.join()
+        with answering(server):
+            yield server.address
+
+
+@contextlib.contextmanager
+def answering(server):
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    yield
+    server.shutdown()
+    thread.join()
 
 
 def run_of(folder, name):
@@ -72,10 +80,25 @@ def program():
     return Program(tiny.make_model(), 30, 300)
 
 
-def call(url, content=None):
+@pytest.fixture
+def bare():
+    """A server that listens, with a page and no model."""
+    with Server("127.0.0.1", 0) as server:
+        server.served = SimpleNamespace(
+            name="none", version="1", status=dict, metadata=dict
+        )
+        yield server
+
+
+def connected(server):
+    return socket.create_connection(server.server_address, timeout=10)
+
+
+def call(url, content=None, **headers):
     """Return the status and the JSON of an answer."""
+    request = urllib.request.Request(url, content, headers)
     try:
-        with urllib.request.urlopen(url, content, timeout=30) as reply:
+        with urllib.request.urlopen(request, timeout=30) as reply:
             return reply.status, json.load(reply)
     except urllib.error.HTTPError as error:
         return error.code, json.load(error)
@@ -180,7 +203,8 @@ GARBAGE = {
             (score(contexts=["\udc80"]), "contexts: a text is no UTF-8"),
             (infer([{"b64": "/w=="}]), "documents: a text is no UTF-8"),
             (infer([{"b64": "?"}]), "documents: a text is no UTF-8"),
-            (infer(["word " * 100_000]), "documents: 100,000 words; give at most"),
+            (infer(["word " * 100_000]), "documents: 100,000 tokens; give at most"),
+            (infer(["a," * 500_000]), "documents: 1,000,000 tokens; give at most"),
             (generate(topics=[[1, 0]]), "topics: must have the shape [any, 4]"),
             (generate(topics=[[1, 0, 0, 0], [1]]), "topics: must have the shape"),
             (generate(topics=[[1, 1, 0, 0]]), "topics: every row must be 4 shares"),
@@ -242,6 +266,95 @@ def test_what_is_no_http_gets_json_too(request_text, status, address):
         reply.begin()
         assert reply.status == status
         assert list(json.load(reply)) == ["error"]
+
+
+@pytest.mark.parametrize("content", [None, b"{}"])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "rebound.example:8501"},
+        {"Host": "127.0.0.1.example"},
+        {"Host": "192.168.0.1:8501"},
+        {"Host": "[::1"},
+        {"Host": ""},
+        {"Origin": "http://other.example"},
+        {"Origin": "http://localhost:3000"},
+        {"Origin": "null"},
+    ],
+)
+def test_who_asks_by_another_name_or_from_another_page_is_refused(
+    headers, content, address
+):
+    path = f"{address}v1/models/my%20run" + (":predict" if content else "")
+    status, answer = call(path, content, **headers)
+    assert (status, list(answer)) == (403, ["error"])
+
+
+@pytest.mark.parametrize("host", ["localhost:99", "LOCALHOST", "127.0.0.2", "[::1]:8"])
+def test_a_page_of_this_machine_may_ask(host, address):
+    path, origin = f"{address}v1/models/my%20run", f"http://{host}"
+    assert call(path, Host=host, Origin=origin)[0] == 200
+
+
+def test_a_server_for_others_is_known_by_its_addresses_and_the_name_it_was_given():
+    with Server("0.0.0.0", 0) as server:
+        assert server.is_known_as("192.168.0.1")
+        assert not server.is_known_as("rebound.example")
+        server.host = "Machine"
+        assert server.is_known_as("machine")
+
+
+def test_the_body_of_a_get_is_not_taken_for_the_next_request(bare):
+    connection = http.client.HTTPConnection(*bare.server_address, timeout=10)
+    with answering(bare), contextlib.closing(connection):
+        for body in (b"DELETE / HTTP/1.1\r\n\r\n", None):
+            connection.request("GET", "/v1/models/none", body)
+            with connection.getresponse() as reply:
+                assert (reply.status, reply.read()) == (200, b"{}")
+        connection.request("GET", "/v1/models/none", iter([b"a"]))  # in chunks
+        with connection.getresponse() as reply:
+            assert (reply.status, reply.getheader("Connection")) == (411, "close")
+
+
+def test_a_hundred_who_come_at_once_are_all_answered(bare):
+    request = b"GET /v1/models/none HTTP/1.0\r\nHost: localhost\r\n\r\n"
+    with contextlib.ExitStack() as stack:
+        every = [stack.enter_context(connected(bare)) for _ in range(100)]
+        for connection in every:
+            connection.sendall(request)
+        with answering(bare):
+            replies = [connection.recv(99) for connection in every]
+    assert all(reply.startswith(b"HTTP/1.1 200") for reply in replies)
+
+
+def test_a_connection_too_many_hears_so_and_the_next_after_one_goes_is_answered(bare):
+    bare.places = threading.Semaphore(1)
+    url = f"{bare.address}v1/models/none"
+    with answering(bare):
+        with connected(bare) as first:
+            first.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert first.recv(12) == b"HTTP/1.1 200"
+            for content in (None, b" " * MOST_BYTES):
+                status, answer = call(url, content)
+                assert (status, answer["error"][-15:]) == (503, "try again later")
+        assert bare.places.acquire(timeout=10)
+        bare.places.release()
+        assert call(url) == (200, {})
+
+
+@pytest.mark.parametrize("begun", [b"", b"GET / HTTP/1.1\r\n", UPLOAD])
+def test_a_request_that_trickles_is_ended(begun, bare, monkeypatch):
+    monkeypatch.setattr(Handler, "timeout", 0.3)
+    with answering(bare), connected(bare) as connection:
+        connection.sendall(begun)
+        connection.settimeout(0.02)
+        for _ in range(200):
+            with contextlib.suppress(socket.timeout):
+                assert connection.recv(1) == b""
+                break
+            connection.sendall(b"x")
+        else:
+            pytest.fail("still open")
 
 
 def test_requests_at_once_get_each_its_own_answer(address):

@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
     add = parsed.add_argument
     known = "folder made by train.py, or a SavedModel"
     add("run", metavar="RUN", type=Path, help=known)
-    host = "address to listen at (default: %(default)s, this machine alone)"
+    host = "name or address to listen at (default: %(default)s, this machine alone)"
     add("--host", default=LOOPBACK, help=host)
     port = "0: any that is free (default: %(default)s)"
     add("--port", type=whole_number(0, 65535), default=PORT, help=port)

@@ -13,12 +13,13 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import DecodeError
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
+from preprocessing.text import tokenize_beginning
 from tcnlm.common.errors import InputError
 from tcnlm.serving.tensors import Refused, columns_of, json_of, tensors_of
 
 PROGRAM = "saved_model.pb"
 PREDICT = "tensorflow/serving/predict"
-MOST_WORDS, MOST_SENTENCES = 50_000, 1_000  # of a request: some seconds of work
+MOST_TOKENS, MOST_SENTENCES = 50_000, 1_000  # of a request: some seconds of work
 
 
 def find(path: Path) -> Path:
@@ -118,12 +119,17 @@ def _called(call: Any, tensors: Mapping[str, tf.Tensor]) -> dict[str, Any]:
 
 def _check_size(name: str, tensor: tf.Tensor) -> None:
     if tensor.dtype == tf.string:
-        words = sum(len(text.split()) for text in tensor.numpy())
-        if words > MOST_WORDS:
-            raise Refused(f"{name}: {words:,} words; give at most {MOST_WORDS:,}")
+        tokens = sum(map(_tokens, tensor.numpy()))
+        if tokens > MOST_TOKENS:
+            raise Refused(f"{name}: {tokens:,} tokens; give at most {MOST_TOKENS:,}")
     asked = int(tensor) if name == "number" else sum(tensor.shape[:1])
     if asked > MOST_SENTENCES:
         raise Refused(f"{name}: {asked:,} are asked for; at most {MOST_SENTENCES:,}")
+
+
+def _tokens(text: bytes) -> int:
+    """Return how many tokens a text has, remembering none: it may be one long word."""
+    return len(tokenize_beginning(text.decode("utf-8", "replace")))
 
 
 def _rows(outputs: Mapping[str, list], number: int) -> list:

@@ -4,21 +4,26 @@
     GET  /v1/models/NAME/metadata   its signatures
     POST /v1/models/NAME:predict    an answer; errors are {"error": "..."}
 
-NAME may be followed by /versions/N.
+NAME may be followed by /versions/N. Whoever asks by another name of this machine, or
+from another's page, is refused: no web page may read the model through a browser.
 """
 
 from __future__ import annotations
 
 import html
+import io
 import json
 import re
 import socket
 import sys
+import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
+from ipaddress import ip_address
 from socketserver import TCPServer
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from tcnlm.common.errors import InputError
 from tcnlm.serving.model import Served
@@ -26,6 +31,7 @@ from tcnlm.serving.tensors import Refused
 
 MOST_BYTES = 2**20  # of a request that is answered
 MOST_READ = 2**26  # of one that is too large, so that its sender hears of it
+MOST_CONNECTIONS = 128  # a thread each
 PATH = re.compile(r"/v1/models/([^/:]+)(?:/versions/(\d+))?(/metadata|:\w+)?")
 POLICY = (
     "default-src 'none'; connect-src 'self'; img-src data:; "
@@ -37,8 +43,11 @@ class Server(ThreadingHTTPServer):
     """Listens at once; answers when it has a model and `serve_forever` runs."""
 
     served: Served
+    request_queue_size = 128
 
     def __init__(self, host: str, port: int):
+        self.host = host
+        self.places = threading.Semaphore(MOST_CONNECTIONS)
         try:
             super().__init__((host, port), Handler)
         except (OSError, UnicodeError, ValueError) as error:
@@ -58,6 +67,29 @@ class Server(ThreadingHTTPServer):
         host, port = self.server_address[:2]
         return f"http://{host}:{port}/"
 
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        """Answer a connection, or say that there are too many."""
+        if not self.places.acquire(blocking=False):
+            TurnedAway(request, client_address, self)
+            return
+        try:
+            super().finish_request(request, client_address)
+        finally:
+            self.places.release()
+
+    def is_known_as(self, name: str | None) -> bool:
+        """Whether a host's name is the loopback's, or where this was told to listen.
+
+        Listening elsewhere, so is any address, which nobody can point here as a name.
+        """
+        if name in ("localhost", self.host.lower()):
+            return True
+        try:
+            loopback = ip_address(name or "").is_loopback
+        except ValueError:
+            return False
+        return loopback or not ip_address(self.server_address[0]).is_loopback
+
     def page(self) -> str:
         """Return the page, which asks for all but the model's name by REST."""
         return self.template.replace("MODEL_NAME", html.escape(self.served.name))
@@ -72,11 +104,21 @@ class Handler(BaseHTTPRequestHandler):
     """Answers one connection, in a thread of its own."""
 
     protocol_version = "HTTP/1.1"
-    timeout = 60  # seconds for the next bytes of a request
+    timeout = 60  # seconds for a whole request, however its bytes arrive
     # An answer in two packets would wait 40 ms for the first one's acknowledgement.
     wbufsize = 2**16
     disable_nagle_algorithm = True
     server: Server
+
+    def setup(self) -> None:
+        """Read no longer than a request may take."""
+        super().setup()
+        self.rfile = io.BufferedReader(UntilDue(self))
+
+    def handle_one_request(self) -> None:
+        """Answer a request, or close the connection of one that takes too long."""
+        self.due = time.monotonic() + self.timeout
+        super().handle_one_request()
 
     def do_GET(self) -> None:
         """Answer with the page, the state or the signatures."""
@@ -85,6 +127,18 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Answer a :predict."""
         self._answer(self._post)
+
+    def check(self) -> None:
+        """Raise Refused for who may not ask."""
+        origin, host = self.headers.get("Origin"), self.headers.get("Host", "")
+        try:
+            known = self.server.is_known_as(urlsplit(f"//{host}").hostname)
+        except ValueError:
+            known = False
+        if not known:
+            raise Refused(f"{host[:99]!r}: is no host that is served here", 403)
+        if origin not in (None, f"http://{host}"):
+            raise Refused(f"{origin[:99]!r}: other pages may not ask", 403)
 
     def log_message(self, *_: Any) -> None:
         """Keep no log."""
@@ -98,6 +152,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def _answer(self, work: Any) -> None:
         try:
+            self.content = self._body()
+            self.check()
             status, content = 200, work()
         except Refused as refused:
             status, content = refused.status, {"error": str(refused)}
@@ -118,11 +174,10 @@ class Handler(BaseHTTPRequestHandler):
         return answers[action]()
 
     def _post(self) -> Any:
-        content = self._body()
         if self._action() != ":predict":
             raise Refused("POST answers :predict alone", 405)
         try:
-            request = json.loads(content.decode("utf-8"))
+            request = json.loads(self.content.decode("utf-8"))
         except UnicodeDecodeError:
             raise Refused("the request is no UTF-8") from None
         except (ValueError, RecursionError) as error:
@@ -141,8 +196,11 @@ class Handler(BaseHTTPRequestHandler):
         return action
 
     def _body(self) -> bytes:
-        length = self.headers.get("Content-Length", "")
-        if not re.fullmatch("[0-9]{1,18}", length):
+        unsaid = "0" if self.command == "GET" else ""
+        length = ",".join(self.headers.get_all("Content-Length", [unsaid]))
+        if "Transfer-Encoding" in self.headers or not re.fullmatch(
+            "[0-9]{1,18}", length
+        ):
             self.close_connection = True
             raise Refused("Content-Length: must say how long the request is", 411)
         if int(length) > MOST_BYTES:
@@ -163,6 +221,7 @@ class Handler(BaseHTTPRequestHandler):
         kind = "text/html" if isinstance(content, str) else "application/json"
         text = content if isinstance(content, str) else json.dumps(content)
         body = text.encode("utf-8")
+        self.connection.settimeout(self.timeout)
         self.send_response(status)
         self.send_header("Content-Type", f"{kind}; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
@@ -171,3 +230,31 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(body)
+
+
+class TurnedAway(Handler):
+    """Tells a connection beyond the most that there are too many."""
+
+    timeout = 2  # seconds: its thread may not wait as long as those of the others
+
+    def check(self) -> None:
+        """Raise Refused for anyone."""
+        self.close_connection = True
+        raise Refused(f"{MOST_CONNECTIONS} connections are open; try again later", 503)
+
+
+class UntilDue(io.RawIOBase):
+    """The bytes of a handler's connection, until its request is due."""
+
+    def __init__(self, handler: Handler):
+        self.handler = handler
+
+    def readable(self) -> bool:
+        """Whether it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read what has come; raise socket.timeout when the request is due."""
+        left = self.handler.due - time.monotonic()
+        self.handler.connection.settimeout(max(left, 1e-3))
+        return self.handler.connection.recv_into(buffer)

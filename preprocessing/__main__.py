@@ -16,7 +16,7 @@ from preprocessing.arguments import (
     refuse_own_input,
     settings_of,
 )
-from preprocessing.checks import verify
+from preprocessing.checks import open_data
 from preprocessing.pipeline import preprocess
 from preprocessing.table import table
 from tcnlm.common.errors import InputError, errors_reported
@@ -29,7 +29,8 @@ def main(arguments: list[str]) -> int:
     command = ["python", "-m", "preprocessing", *without_runner(arguments)]
     try:
         if options.verify:
-            print(f"{options.verify}: as it was made, {verify(options.verify)}")
+            meta, _ = open_data(options.verify)
+            print(f"{options.verify}: as it was made, {meta['fingerprint']}")
             return 0
         refuse_own_input(options)
         meta = preprocess(

@@ -9,6 +9,7 @@ from math import isclose
 from pathlib import Path
 
 from preprocessing import corpora
+from preprocessing.checks import LONGEST
 from preprocessing.encode import CONTEXTS
 from preprocessing.fetching import CACHE, MIRROR
 from preprocessing.known_corpora import KNOWN, known_corpus
@@ -34,7 +35,7 @@ _PARTS = {
     ("train", "valid_from_train", "test"): {"train": "training", "test": "test"},
     ("input",): {"input": "all"},
 }
-LONGEST, MOST_PROCESSES = 100_000, 1000  # of a sequence or context, in words; at once
+MOST_PROCESSES = 1000
 _positive = whole_number(1, LARGEST)
 _PLACES = ("input", "train", "heldout", "valid", "valid_from_train", "test")
 

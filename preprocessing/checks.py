@@ -12,8 +12,8 @@ import numpy as np
 from preprocessing.collect import Arrays
 from preprocessing.encode import (
     CONTEXTS,
+    check_sums,
     counts_of,
-    fingerprint,
     load_arrays,
     read_meta,
 )
@@ -23,6 +23,7 @@ from preprocessing.vocabulary import EOS, FILES, UNK, Vocabulary
 from tcnlm.common.errors import InputError
 
 _LARGEST = np.iinfo(np.int32).max
+LONGEST = 100_000  # words of a sequence or context: a batch of them fits into memory
 
 Entries = Mapping[str, tuple[str, Callable[[Any], bool]]]
 
@@ -32,11 +33,15 @@ SIZE = (
     f"a whole number from 1 to {_LARGEST}",
     lambda value: type(value) is int and 1 <= value <= _LARGEST,
 )
+LENGTH = (
+    f"a whole number from 1 to {LONGEST:,}",
+    lambda value: type(value) is int and 1 <= value <= LONGEST,
+)
 SETTINGS: Entries = {  # of meta.json, and of what a RUN keeps of it
     "command": TEXT,
     "fingerprint": TEXT,
-    "settings.sequence_length": SIZE,
-    "settings.context_words": SIZE,
+    "settings.sequence_length": LENGTH,
+    "settings.context_words": LENGTH,
     "settings.context": (f"one of {', '.join(CONTEXTS)}", lambda v: v in CONTEXTS),
 }
 _ENTRIES: Entries = {
@@ -56,8 +61,8 @@ _LABELS = (
 def open_data(path: Path) -> tuple[dict, Vocabulary]:
     """Return meta.json and the vocabulary of a DATA directory.
 
-    Raises InputError, which names the file, unless all its files are whole and fit
-    together: see `verify` for what that cannot tell.
+    Raises InputError, which names the file, unless all its files are whole, fit
+    together and are what they were made as.
     """
     meta = read_meta(path)
     try:
@@ -71,27 +76,12 @@ def open_data(path: Path) -> tuple[dict, Vocabulary]:
             _check_labels(path / name, len(arrays.documents) - 1, meta.get("labels"))
         _check_ids(path, splits)
         _check_frequencies(path, splits["train"], vocabulary)
+        check_sums(path, meta)
     except InputError as error:
         raise InputError(
             f"{error}; make {path} again with python -m preprocessing"
         ) from None
     return meta, vocabulary
-
-
-def verify(path: Path) -> str:
-    """Read all that a model learns from; return its fingerprint if it is meta.json's.
-
-    Labels and ids have no part in it. Raises InputError.
-    """
-    meta, _ = open_data(path)
-    found = fingerprint(path, meta["settings"])
-    if found != meta["fingerprint"]:
-        raise InputError(
-            f"{path / 'meta.json'}: fingerprint {shortened(meta['fingerprint'])}, but "
-            f"that of the files is {found}: one was changed; make {path} again with "
-            "python -m preprocessing"
-        )
-    return found
 
 
 def check_entries(file: Path, found: Mapping[str, Any], entries: Entries) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from reprlib import repr as shortened
+from typing import Any
 
 import numpy as np
 
@@ -13,14 +16,16 @@ from preprocessing.collect import Arrays
 from preprocessing.splits import SPLITS
 from preprocessing.vocabulary import FILES, UNK
 from tcnlm.common.errors import InputError
+from tcnlm.common.files import digest_line
 
 FORMAT_VERSION = 1
 
 # All that a DATA directory can hold, and so all that --force removes.
 _OF_A_SPLIT = [f"{name}.npy" for name in Arrays._fields]
 _OF_A_SPLIT += ["labels.npy", "ids.txt", "texts.jsonl"]
+SUMS = "SHA256SUMS"
 CONTENTS = frozenset(
-    ["meta.json", *FILES, *SPLITS]
+    ["meta.json", SUMS, *FILES, *SPLITS]
     + [f"{split}/{name}" for split in SPLITS for name in _OF_A_SPLIT]
 )
 
@@ -118,6 +123,38 @@ def fingerprint(folder: Path, settings: dict) -> str:
             for block in iter(lambda: file.read(_BLOCK), b""):
                 digest.update(block)
     return digest.hexdigest()
+
+
+def write_sums(folder: Path) -> None:
+    """Write SHA256SUMS, which `sha256sum -c` checks: of all files but the texts."""
+    (folder / SUMS).write_text("".join(_sums(folder)), encoding="ascii")
+
+
+def _sums(folder: Path) -> Iterator[str]:
+    for name in sorted(CONTENTS - {SUMS}):
+        if (folder / name).is_file() and not name.endswith("texts.jsonl"):
+            yield digest_line(folder / name, name)
+
+
+def check_sums(folder: Path, meta: Mapping[str, Any]) -> None:
+    """Raise InputError where a file is not what a DATA directory was made with.
+
+    One from before there was SHA256SUMS is held to its fingerprint.
+    """
+    if not (folder / SUMS).exists():
+        found = fingerprint(folder, meta["settings"])
+        if found != meta["fingerprint"]:
+            told = shortened(meta["fingerprint"])
+            raise InputError(
+                f"{folder / 'meta.json'}: fingerprint {told}, but that of the files is "
+                f"{found}: one was changed"
+            )
+        return
+    told = (folder / SUMS).read_text(encoding="ascii", errors="replace").splitlines()
+    wrong = {line.rstrip("\n") for line in _sums(folder)} ^ set(told)
+    if wrong:
+        name = min(line[66:] for line in wrong)
+        raise InputError(f"{folder / name}: changed, not what {SUMS} was made of")
 
 
 def write_meta(folder: Path, meta: dict) -> None:

@@ -23,6 +23,7 @@ from preprocessing.encode import (
     read_meta,
     save_arrays,
     write_meta,
+    write_sums,
 )
 from preprocessing.folders import new_folder
 from preprocessing.marks import Marks, save_marks
@@ -82,6 +83,7 @@ def preprocess(
         wanted = held_out(splits)
         save_texts(folder, splits, _pick(_documents(corpus), wanted))
         write_meta(folder, {**meta, **classes, "splits": counts})
+        write_sums(folder)
     return read_meta(out)
 
 

@@ -22,7 +22,6 @@ from tcnlm.coherence import (
 )
 from tcnlm.coherence.reference import Reference
 from tcnlm.common.errors import InputError
-from tcnlm.common.files import write_json
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
 from tcnlm.measures import evaluate as evaluation
@@ -215,7 +214,7 @@ def test_the_topics_of_a_run_are_scored_and_those_in_use_counted(place, toy_data
     assert figures["topics_in_use"] == infer_documents(model, split).in_use
     config = runs.read_config(place / "RUN")
     config["data"]["path"] = "/nowhere"
-    write_json(place / "RUN" / "config.json", config)
+    runs.write_config(place / "RUN", config)
     figures = run("RUN --reference reference.txt")["results"][0]
     assert figures["topics_in_use"] is None
 

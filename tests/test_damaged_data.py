@@ -3,12 +3,13 @@
 import json
 import re
 import shutil
+import subprocess
 import zipfile
 
 import numpy as np
 import pytest
 import toy
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from preprocessing.__main__ import main
@@ -244,6 +245,7 @@ def test_another_json_than_meta_is_refused(data, content):
 
 
 def test_meta_of_before_documents_without_topic_words_were_counted_is_read(data):
+    (data / "SHA256SUMS").unlink()
     for split in SPLITS:
         write(data, f"splits.{split}.without_topic_words", None)
     assert Dataset(data).meta["splits"]["train"]["documents"] == 48
@@ -325,20 +327,81 @@ def test_verify_says_that_a_sound_folder_is(sound, capsys):
     assert verified(sound, capsys) == (0, f"{sound}: as it was made, {fingerprint}")
 
 
-def test_verify_finds_words_exchanged_that_opening_does_not(data, capsys):
+def words_exchanged(data):
     tokens = np.load(data / "train/tokens.npy")
     other = np.flatnonzero(tokens != tokens[0])[0]
     tokens[[0, other]] = tokens[[other, 0]]
     np.save(data / "train/tokens.npy", tokens)
-    Dataset(data)
-    status, error = verified(data, capsys)
-    assert status == 2
-    assert re.search(f"meta.json: fingerprint .* one was changed{AGAIN}$", error)
 
 
-def test_verify_finds_a_setting_changed(data, capsys):
-    write(data, "settings.context_words", 299)
+def another_bound(name):
+    def change(data):
+        offsets = np.load(data / f"train/{name}.npy")
+        offsets[5] -= 1
+        np.save(data / f"train/{name}.npy", offsets)
+
+    return change
+
+
+def another_label(data):
+    labels = np.load(data / "test/labels.npy")
+    labels[0] = (labels[0] + 1) % 3
+    np.save(data / "test/labels.npy", labels)
+
+
+UNSEEN = {  # by looking at any one file
+    "words exchanged": words_exchanged,
+    "a longer sentence": another_bound("sentences"),
+    "a longer document": another_bound("documents"),
+    "another label": another_label,
+    "fewer context words": lambda data: write(data, "settings.context_words", 299),
+    "another context": lambda data: write(data, "settings.context", "preceding"),
+}
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_what_only_a_digest_can_tell_is_refused_by_opening(data, name, capsys):
+    UNSEEN[name](data)
+    assert re.search(AGAIN, refused(data))
     assert verified(data, capsys)[0] == 2
+
+
+@pytest.mark.parametrize("name", sorted(set(UNSEEN) - {"another label"}))
+def test_data_of_before_there_was_a_digest_is_held_to_its_fingerprint(data, name):
+    (data / "SHA256SUMS").unlink()
+    Dataset(data)
+    UNSEEN[name](data)
+    assert re.search(AGAIN, refused(data))
+
+
+def entries(found, place=()):
+    """Return the places of all values in nested JSON."""
+    if isinstance(found, dict):
+        return [p for name, v in found.items() for p in entries(v, (*place, name))]
+    return [place]
+
+
+@settings(max_examples=60)
+@given(choice=st.integers(0, 10**6), value=st.sampled_from([0, -5, 7, "x", None, []]))
+def test_any_entry_of_meta_that_was_changed_is_refused(
+    sound, tmp_path_factory, choice, value
+):
+    data = shutil.copytree(sound, tmp_path_factory.mktemp("meta") / "DATA")
+    meta = json.loads((data / "meta.json").read_text())
+    places = entries(meta)
+    *outer, last = places[choice % len(places)]
+    inner = meta
+    for name in outer:
+        inner = inner[name]
+    assume(inner[last] != value)
+    inner[last] = value
+    (data / "meta.json").write_text(json.dumps(meta))
+    refused(data)
+
+
+def test_the_digests_are_those_that_sha256sum_checks(sound):
+    line = ["sha256sum", "--check", "--quiet", "SHA256SUMS"]
+    assert subprocess.run(line, cwd=sound).returncode == 0
 
 
 def test_verify_refuses_what_opening_refuses(data, capsys):

@@ -8,17 +8,18 @@ import pytest
 import tiny
 import toy
 from damage import DAMAGES, damage, flip
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.common.errors import InputError
+from tcnlm.common.files import digest_of
 from tcnlm.programs import evaluate, generate
 from tcnlm.training import runs
-from tcnlm.training.weights import DIGEST, WEIGHTS, digest_of
+from tcnlm.training.weights import DIGEST, WEIGHTS
 
 VOCABULARIES = ["vocabulary.txt", "topic_vocabulary.txt"]
-TEXTS = ["config.json", *VOCABULARIES, DIGEST]
+TEXTS = ["config.json", "config.sha256", *VOCABULARIES, DIGEST]
 
 
 def with_hashes(run):
@@ -26,7 +27,7 @@ def with_hashes(run):
     (run / DIGEST).write_text(f"{digest_of(run / WEIGHTS)}  {WEIGHTS}\n")
     config = json.loads((run / "config.json").read_text())
     config["data"]["vocabulary_sha256"] = Vocabulary.load(run).digest
-    (run / "config.json").write_text(json.dumps(config, indent=1))
+    runs.write_config(run, config)
     return run
 
 
@@ -119,6 +120,12 @@ CHANGES = {
     "settings.num_topics": [3],
     "settings.cutoffs": 7,
     "settings.nonsense": 1,
+    "threads": -5,
+    "continued_by": 5,
+    "continued_with": ["once"],
+    "data.settings.context_words ": 2**31 - 1,
+    "settings.units ": 10**9,
+    "settings.num_topics ": 10**6,
 }
 
 
@@ -131,10 +138,46 @@ def test_an_entry_of_config_that_cannot_be_is_named(run, name):
     for group in groups:
         inner = inner[group]
     inner[last] = CHANGES[name]
-    path.write_text(json.dumps(config))
-    with pytest.raises(InputError, match=r"config\.json: ") as refused:
+    runs.write_config(run, config)
+    with pytest.raises(InputError) as refused:
         runs.load(run)
     assert last in str(refused.value) or "no model 'nothing'" in str(refused.value)
+
+
+def leaves(found, place=()):
+    """Return the places of all values in nested JSON."""
+    if isinstance(found, dict):
+        return [p for name, v in found.items() for p in leaves(v, (*place, name))]
+    return [place]
+
+
+@settings(max_examples=60)
+@given(choice=st.integers(0, 10**6), value=st.sampled_from([1, -5, 0.5, "tanh", None]))
+def test_any_entry_of_config_that_was_changed_is_refused(
+    sound, tmp_path_factory, choice, value
+):
+    run = shutil.copytree(sound, tmp_path_factory.mktemp("config") / "RUN")
+    config = json.loads((run / "config.json").read_text())
+    places = leaves(config)
+    *outer, last = places[choice % len(places)]
+    inner = config
+    for name in outer:
+        inner = inner[name]
+    assume(inner[last] != value)
+    inner[last] = value
+    (run / "config.json").write_text(json.dumps(config))
+    with pytest.raises(InputError, match=r"config\.json"):
+        runs.read_config(run)
+
+
+def test_a_config_that_was_changed_says_how_to_change_what_may_be(run):
+    config = json.loads((run / "config.json").read_text())
+    config["settings"]["candidate_activation"] = "sigmoid"
+    (run / "config.json").write_text(json.dumps(config, indent=1))
+    with pytest.raises(InputError, match="changed by hand.*--resume .* --set"):
+        runs.load(run)
+    (run / "config.sha256").unlink()  # a RUN of before there was one
+    runs.load(run)
 
 
 @settings(max_examples=40)

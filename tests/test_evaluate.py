@@ -18,7 +18,6 @@ import toy
 from tcnlm.coherence import count_windows, topic_coherence
 from tcnlm.coherence.reference import Reference
 from tcnlm.common.errors import InputError
-from tcnlm.common.files import write_json
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
 from tcnlm.measures import bleu
@@ -296,7 +295,7 @@ def test_other_data_is_refused(run, data, tmp_path):
 def point_to(run, place):
     config = runs.read_config(run)
     config["data"]["path"] = str(place)
-    write_json(run / "config.json", config)
+    runs.write_config(run, config)
 
 
 def test_the_command_refuses_what_is_no_run_with_one_line(tmp_path):

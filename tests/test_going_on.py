@@ -1,6 +1,5 @@
 """A run goes on: with more epochs, with data that was moved, never as another run."""
 
-import json
 import shutil
 
 import pytest
@@ -63,7 +62,7 @@ def test_to_go_on_needs_nothing_but_the_run(run):
 def test_data_that_was_moved_is_named_and_then_known(run, toy_data, tmp_path):
     config = runs.read_config(run)
     config["data"]["path"] = "/nowhere"
-    (run / "config.json").write_text(json.dumps(config))
+    runs.write_config(run, config)
     with pytest.raises(InputError, match="/nowhere.*python train.py DATA --resume"):
         resumed(options_of(["--resume", str(run)]), "")
     moved = shutil.copytree(toy_data, tmp_path / "moved")

@@ -10,6 +10,7 @@ from tcnlm.common.files import json_text
 from tcnlm.measures.table import MEASURES
 from tcnlm.report import published
 from tcnlm.report.records import record
+from tcnlm.training.runs import write_config
 from tools import over_seeds, results, system_tables, tables
 
 FILES = sorted(tables.RESULTS.rglob("*.json"))
@@ -291,7 +292,7 @@ def test_a_record_keeps_the_history_and_drops_texts(tmp_path):
     config["data"].update(data, **sizes)
     names = ("command", "versions", "git_commit", "machine")
     config.update(dict.fromkeys(names, "x"), training={})
-    (run / "config.json").write_text(json.dumps(config))
+    write_config(run, config)
     (run / "history.csv").write_text("epoch,valid_perplexity\n1,20\n2,10.5\n")
     measured = {"perplexity": 10.4, "data": {"path": "/a/imdb-tenth"}}
     kept = record(run, {**measured, "documents": ["a text"]})

@@ -4,12 +4,17 @@ import numpy as np
 import tensorflow as tf
 
 from preprocessing.vocabulary import SPECIALS, Vocabulary
-from tcnlm.common.files import write_json
 from tcnlm.common.settings import names
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
 from tcnlm.models import model_class
-from tcnlm.training.runs import FORMAT_VERSION, WEIGHTS, new_config, open_run
+from tcnlm.training.runs import (
+    FORMAT_VERSION,
+    WEIGHTS,
+    new_config,
+    open_run,
+    write_config,
+)
 from tcnlm.training.runs import make_model as model_of
 from tcnlm.training.weights import save_weights
 
@@ -47,7 +52,7 @@ def make_run(folder, name="tcnlm"):
     data = {"path": "gone", "command": "", "fingerprint": "", "settings": made}
     config = {"format_version": FORMAT_VERSION, "model": name, "seed": 1, "data": data}
     config |= {"settings": settings(name), "training": {}, "command": ""}
-    write_json(folder / "config.json", config)
+    write_config(folder, config)
     model.vocabulary.save(folder)
     model.save_weights(folder / WEIGHTS)
     return model

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import json
 import tempfile
@@ -72,6 +73,20 @@ def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
     content = io.BytesIO()  # a zip file cannot be closed on a full disk
     np.savez(content, **arrays)
     write_file(path, content.getbuffer())
+
+
+def digest_of(file: Path) -> str:
+    """Return a file's SHA-256 in hexadecimal digits."""
+    digest = hashlib.sha256()
+    with file.open("rb") as content:
+        while block := content.read(2**20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def digest_line(file: Path, name: str = "") -> str:
+    """Return what `sha256sum` prints of a file; name: its own, if no other is given."""
+    return f"{digest_of(file)}  {name or file.name}\n"
 
 
 def write_json(path: Path, content: Any) -> None:

@@ -24,6 +24,9 @@ class SettingError(InputError):
     """A setting that does not exist or a value that does not fit it."""
 
 
+LARGEST_FLOAT = 3.4028234663852886e38  # of 32 bits
+
+
 @dataclass(frozen=True)
 class Bounds:
     """What a value, or each number of a tuple, may be."""
@@ -45,6 +48,8 @@ class Bounds:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return ""
         inside = self.least <= value <= self.most and self.above < value < self.below
+        if inside and LARGEST_FLOAT < abs(value) < math.inf:
+            return f"at most {LARGEST_FLOAT:g} in size"
         return "" if inside else self._range()
 
     def _complaint_of_many(self, values: tuple) -> str:

@@ -45,10 +45,10 @@ class TopicMatrix(tf.keras.layers.Layer):
         super().__init__(**kwargs)
         self.step, self.delay, self.decay = step, delay, decay
         self.mass_decay = mass_decay
+        self.value = self._state("value", [rows, columns], initializer=start)
         self.prior = np.asarray(prior, self.dtype)
         every = np.broadcast_to(self.prior, [rows, columns])
         self.least_mass = every.sum(axis=0, dtype=float).astype(self.dtype)
-        self.value = self._state("value", [rows, columns], initializer=start)
         self.mass = self._state("mass", [columns])
         self.steps = self._state("steps", [], dtype=tf.int64)
         self.built = True

@@ -58,7 +58,9 @@ class WordConfig(EmbeddingConfig):
     units: int = setting(
         600, "hidden units of a layer; paper: 600 small, 900 large", least=1
     )
-    layers: int = setting(1, "recurrent layers; paper: 1 small, 2 large", least=1)
+    layers: int = setting(
+        1, "recurrent layers; paper: 1 small, 2 large", least=1, most=100
+    )
 
 
 @dataclass(frozen=True)

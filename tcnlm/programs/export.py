@@ -8,11 +8,12 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from tcnlm.common.errors import add_debug, errors_reported
+from tcnlm.common.files import digest_of
 from tcnlm.generation.saved_model import check_free, export
 from tcnlm.generation.warm_up import PACKAGE, check_package
 from tcnlm.training.ownership import owned
 from tcnlm.training.runs import TRAINED, load, read_config
-from tcnlm.training.weights import WEIGHTS, digest_of
+from tcnlm.training.weights import WEIGHTS
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

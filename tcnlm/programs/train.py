@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tcnlm.common.errors import InputError, add_debug, errors_reported
+from tcnlm.common.files import digest_of
 from tcnlm.common.interrupts import Interrupted, interrupts
 from tcnlm.common.parallel import cores
 from tcnlm.common.process import command_line, keep_memory, make_reproducible, program
@@ -35,7 +36,7 @@ from tcnlm.training.runs import (
 )
 from tcnlm.training.seeds import seed_folder
 from tcnlm.training.trainer import Trainer
-from tcnlm.training.weights import WEIGHTS, digest_of, load_weights
+from tcnlm.training.weights import WEIGHTS, load_weights
 from tcnlm.training.workers import named_workers
 
 MODEL, SEED = "tcnlm", 1

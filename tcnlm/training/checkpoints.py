@@ -16,10 +16,10 @@ from typing import Any
 import tensorflow as tf
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.files import writing
+from tcnlm.common.files import digest_of, writing
 from tcnlm.common.replacing import remove_leftovers, replacing
 from tcnlm.training.state import State
-from tcnlm.training.weights import WEIGHTS, digest_of
+from tcnlm.training.weights import WEIGHTS
 
 KEPT = 2  # the latest, and one to fall back on
 STATE = "state.json"

@@ -18,8 +18,9 @@ import numpy as np
 from preprocessing.checks import OBJECT, SETTINGS, TEXT, check_entries
 from preprocessing.vocabulary import FILES, Vocabulary
 from tcnlm.common.errors import InputError
-from tcnlm.common.files import write_json, writing
+from tcnlm.common.files import digest_line, write_json, writing
 from tcnlm.common.parallel import cores
+from tcnlm.common.process import program
 from tcnlm.common.replacing import replacing
 from tcnlm.common.settings import LARGEST, Settings, from_json
 from tcnlm.data.dataset import Dataset
@@ -28,15 +29,26 @@ from tcnlm.models import model_class
 from tcnlm.models.base import Method
 from tcnlm.training.checkpoints import saved
 from tcnlm.training.differences import check_same
+from tcnlm.training.memory import within_memory
 from tcnlm.training.seeds import runs_of
 from tcnlm.training.weights import DIGEST, WEIGHTS, load_weights
 
 FORMAT_VERSION = 1
-CONFIG = "config.json"
-BEGINNING = {CONFIG, *FILES, "checkpoints", "tensorboard"}
+CONFIG, SEAL = "config.json", "config.sha256"
+BEGINNING = {CONFIG, SEAL, *FILES, "checkpoints", "tensorboard"}
 TRAINED = (*BEGINNING, WEIGHTS, DIGEST, "history.csv", "saved_model")
 PACKAGES = ("tensorflow", "keras", "numpy", "gensim")
 MADE_WITH = ("threads", "versions", "git_commit", "machine")
+MOST_THREADS = 100_000
+
+
+def _are(values: Any, kind: type) -> bool:
+    """Whether an entry that may be missing is a list of a kind."""
+    return values is None or (
+        isinstance(values, list) and all(isinstance(value, kind) for value in values)
+    )
+
+
 _ENTRIES = {  # of config.json: what each must be
     "model": TEXT,
     "settings": OBJECT,
@@ -46,6 +58,13 @@ _ENTRIES = {  # of config.json: what each must be
         lambda value: type(value) is int and 0 <= value <= LARGEST,
     ),
     "command": TEXT,
+    "threads": (
+        f"a whole number from 0 to {MOST_THREADS}",
+        lambda value: value is None
+        or (type(value) is int and 0 <= value <= MOST_THREADS),
+    ),
+    "continued_by": ("a list of commands", lambda value: _are(value, str)),
+    "continued_with": ("a list of objects", lambda value: _are(value, dict)),
     "data.path": TEXT,
     **{f"data.{name}": entry for name, entry in SETTINGS.items()},
 }
@@ -76,8 +95,9 @@ def load(run: str | Path, dataset: Dataset | None = None) -> Method:
 def make_model(config: Mapping[str, Any], vocabulary: Vocabulary) -> Method:
     """Return the model of a configuration, with fresh weights."""
     settings, _ = settings_of(config)
-    made = model_class(config["model"])(settings, vocabulary, seed=config["seed"])
-    made.build_weights()
+    with within_memory(settings):
+        made = model_class(config["model"])(settings, vocabulary, seed=config["seed"])
+        made.build_weights()
     return made
 
 
@@ -112,7 +132,27 @@ def read_config(run: str | Path) -> dict[str, Any]:
         settings_of(config)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
+    _check_seal(Path(run))
     return config
+
+
+def write_config(run: Path, config: Mapping[str, Any]) -> None:
+    """Write config.json and its SHA-256; a kill between them leaves it without one."""
+    (run / SEAL).unlink(missing_ok=True)
+    write_json(run / CONFIG, config)
+    with replacing(run / SEAL) as aside:
+        aside.write_text(digest_line(run / CONFIG), encoding="ascii")
+
+
+def _check_seal(run: Path) -> None:
+    """Raise InputError where config.json is not as it was written, if that is known."""
+    seal = run / SEAL
+    if seal.exists() and seal.read_bytes() != digest_line(run / CONFIG).encode():
+        raise InputError(
+            f"{run / CONFIG}: changed by hand or damaged (not what {SEAL} was made "
+            f"of); put it back as it was, or train again: what may change is changed "
+            f"by `{program('train')} --resume {run} --set ...`"
+        )
 
 
 def _right(run: str | Path) -> str:
@@ -233,7 +273,7 @@ def _is_beginning(run: Path) -> bool:
 
 def _begin(run: Path, config: dict[str, Any], vocabulary: Vocabulary) -> None:
     vocabulary.save(run)
-    write_json(run / CONFIG, config)
+    write_config(run, config)
 
 
 def _go_on(run: Path, config: dict[str, Any]) -> None:
@@ -252,7 +292,7 @@ def _go_on(run: Path, config: dict[str, Any]) -> None:
         )
     changes = _changes(old, config)
     if changes:
-        write_json(run / CONFIG, {**old, **changes})
+        write_config(run, {**old, **changes})
 
 
 def _changes(old: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,6 @@ model.weights.sha256 is what `sha256sum` writes and `sha256sum -c` checks.
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.files import writing
+from tcnlm.common.files import digest_line, writing
 from tcnlm.common.process import program
 from tcnlm.common.replacing import replacing
 
@@ -82,28 +81,15 @@ def recover_weights(run: Path, copy: Path) -> None:
     print(f"{run / WEIGHTS}: was missing or damaged; taken from {copy.parent}")
 
 
-def digest_of(file: Path) -> str:
-    """Return a file's SHA-256 in hexadecimal digits."""
-    digest = hashlib.sha256()
-    with file.open("rb") as content:
-        while block := content.read(2**20):
-            digest.update(block)
-    return digest.hexdigest()
-
-
 def _is_good(run: Path) -> bool:
     """Whether the weights are there, with the hash that was written with them."""
     if not (run / WEIGHTS).is_file():
         return False
     if not (run / DIGEST).exists():  # a RUN from before there were any
         return True
-    return (run / DIGEST).read_bytes() == _line(run)
+    return (run / DIGEST).read_bytes() == digest_line(run / WEIGHTS).encode()
 
 
 def _write_digest(run: Path) -> None:
     with replacing(run / DIGEST) as aside:
-        aside.write_bytes(_line(run))
-
-
-def _line(run: Path) -> bytes:
-    return f"{digest_of(run / WEIGHTS)}  {WEIGHTS}\n".encode("ascii")
+        aside.write_text(digest_line(run / WEIGHTS), encoding="ascii")

@@ -1,7 +1,10 @@
 """Programs refuse what they cannot write before they work, and leave nothing half."""
 
 import json
+import os
 import shlex
+import shutil
+from pathlib import Path
 
 import pytest
 import tiny
@@ -78,6 +81,71 @@ def test_a_place_below_a_file_is_refused_before_work(line, run, place):
     with pytest.raises(InputError, match="cannot be a folder, .*file is a file"):
         start(f"{line} file/below/it", run)
     assert contents(place.parent) == before
+
+
+OWN = [*FILES, "evaluate RUN --report", "evaluate RUN --export"]
+OWN.append("infer RUN --input text.txt --label x --format jsonl --out o.csv --by-label")
+
+
+@pytest.fixture
+def mine(toy_data, tmp_path):
+    """A RUN as trained and measured, and a DATA folder: their files by name."""
+    run = tiny.make_run_on(toy_data, tmp_path / "RUN")
+    data = shutil.copytree(toy_data, tmp_path / "OTHER")
+    for name in ("history.csv", "evaluation.json", "report.html", "evaluation.csv"):
+        (run / name).write_text("mine")
+    (run / "figures").mkdir()
+    (run / "figures" / "a.csv").write_text("mine")
+    (data / "new.csv").symlink_to(data / "meta.json")
+    return run, data
+
+
+@pytest.mark.parametrize("way", ["as it is", "relative", "a link", "through a link"])
+@pytest.mark.parametrize("line", OWN)
+def test_no_output_takes_the_place_of_a_file_of_a_run_or_data(line, way, mine, place):
+    run, data = mine
+    shutil.rmtree(place / "DATA")
+    (place / "DATA").symlink_to(data)
+    before = contents(place.parent)
+    files = [f for folder in mine for f in sorted(folder.rglob("*")) if f.is_file()]
+    assert len(files) > 20
+    for number, file in enumerate(files):
+        given = file
+        if way == "relative":
+            given = Path(os.path.relpath(file, place))
+        elif way == "a link":
+            given = place / f"link-{number}.csv"
+            given.symlink_to(file)
+        elif way == "through a link":
+            (place / f"folder-{number}").symlink_to(file.parent)
+            given = place / f"folder-{number}" / file.name
+        with pytest.raises(InputError, match="belongs to the|is read, and|must end"):
+            start(f"{line} {given}", run)
+    after = contents(place.parent)
+    assert {k: v for k, v in after.items() if k in before} == before
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "evaluate RUN --reference text.txt --record",
+        "coherence topics.txt --reference text.txt --json",
+        "infer RUN --input text.txt --out",
+    ],
+)
+def test_no_output_is_an_input_by_any_name(line, run, place):
+    (place / "text.jsonl").write_text("ship sea\n")
+    (place / "hard.jsonl").hardlink_to(place / "text.jsonl")
+    (place / "soft.jsonl").symlink_to(place / "text.jsonl")
+    line = line.replace("text.txt", "text.jsonl")
+    for name in ("text.jsonl", "hard.jsonl", "soft.jsonl", "../place/text.jsonl"):
+        with pytest.raises(InputError, match="is read, and would be replaced"):
+            start(f"{line} {name}", run)
+
+
+def test_no_two_outputs_are_one(run, place):
+    with pytest.raises(InputError, match="is to be written twice"):
+        start("evaluate RUN --record a.json --report ./a.json", run)
 
 
 @pytest.mark.parametrize("name", ["evaluation.json", "report.html"])

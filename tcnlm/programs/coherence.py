@@ -15,6 +15,7 @@ from tcnlm.coherence.table import describe, table
 from tcnlm.coherence.topic_lists import TopicList, read_topics
 from tcnlm.common.errors import InputError, add_debug, errors_reported
 from tcnlm.common.files import check_writable, write_json, writing
+from tcnlm.common.outputs import check_outputs
 from tcnlm.common.parallel import cores
 from tcnlm.common.runners import add_runner, on_runner
 from tcnlm.common.settings import LARGEST, whole_number
@@ -97,6 +98,7 @@ def _check_together(options: argparse.Namespace) -> None:
         raise InputError("--vocabulary says what to keep: give --save-counts too")
     for path in filter(None, (options.save_counts, options.json)):
         check_writable(path)
+    check_outputs(options, "save_counts", "json")
 
 
 def _add_c_npmi(figures: Figures, reference: Reference, top: int) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tcnlm.common.errors import add_debug, errors_reported
 from tcnlm.common.files import check_writable
+from tcnlm.common.outputs import check_outputs
 from tcnlm.common.settings import LARGEST, whole_number
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.word_vectors import train_vectors, write_vectors
@@ -20,6 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Make the vectors and write the file."""
     options = parser().parse_args(arguments)
     check_writable(options.out)
+    check_outputs(options, "out")
     dataset = Dataset(options.data)
     vectors = train_vectors(dataset, options.size, options.seed)
     write_vectors(options.out, vectors, dataset.vocabulary.words)

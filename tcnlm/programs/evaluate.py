@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tcnlm.common.errors import InputError, add_debug, errors_reported
 from tcnlm.common.files import check_folder, check_writable
+from tcnlm.common.outputs import check_outputs
 from tcnlm.common.parallel import cores
 from tcnlm.common.process import command_line, keep_memory
 from tcnlm.common.settings import LARGEST, whole_number
@@ -96,6 +97,7 @@ def _check_outputs(options: argparse.Namespace) -> None:
         check_writable(options.report, parents=True)
     if options.export:
         check_folder(options.export)
+    check_outputs(options, "features", "record", "report", "export")
 
 
 def _write_asked(options: argparse.Namespace, measured: Sequence[Measured]) -> None:

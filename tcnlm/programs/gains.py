@@ -16,6 +16,7 @@ import numpy as np
 
 from tcnlm.coherence.table import shown
 from tcnlm.common.errors import InputError, add_debug, errors_reported
+from tcnlm.common.outputs import check_outputs
 from tcnlm.common.process import keep_memory
 from tcnlm.common.rows import check_writable, row_writer
 from tcnlm.data.dataset import Dataset
@@ -29,6 +30,7 @@ def main(options: argparse.Namespace) -> None:
     keep_memory()
     if options.out:
         check_writable(options.out)
+        check_outputs(options, "out")
     configs = [runs.read_config(run) for run in (options.baseline, options.run)]
     datasets = [runs.open_data(config, options.data) for config in configs]
     if len({dataset.meta["fingerprint"] for dataset in datasets}) > 1:

@@ -21,6 +21,7 @@ import numpy as np
 from preprocessing.corpora import read_files, refuse_tables
 from preprocessing.sources import FORMATS, Document, Fields
 from tcnlm.common.errors import InputError, add_debug, errors_reported
+from tcnlm.common.outputs import check_outputs
 from tcnlm.common.parallel import chunks
 from tcnlm.common.process import keep_memory
 from tcnlm.common.progress_bar import progress_bar
@@ -89,8 +90,7 @@ def check(options: argparse.Namespace) -> None:
         raise InputError("--by-label: name the field of the labels with --label")
     for path in filter(None, (options.out, options.by_label)):
         check_writable(path)
-        if path.resolve() in [file.resolve() for file in options.input]:
-            raise InputError(f"{path}: is read, and would be replaced; give another")
+    check_outputs(options, "out", "by_label")
 
 
 def format_of(options: argparse.Namespace) -> str:

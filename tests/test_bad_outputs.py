@@ -119,7 +119,9 @@ def test_no_output_takes_the_place_of_a_file_of_a_run_or_data(line, way, mine, p
         elif way == "through a link":
             (place / f"folder-{number}").symlink_to(file.parent)
             given = place / f"folder-{number}" / file.name
-        with pytest.raises(InputError, match="belongs to the|is read, and|must end"):
+        with pytest.raises(
+            InputError, match="belongs to the|is read, and|must end|cannot be a folder"
+        ):
             start(f"{line} {given}", run)
     after = contents(place.parent)
     assert {k: v for k, v in after.items() if k in before} == before

@@ -57,6 +57,21 @@ def check_folder(path: Path) -> None:
         tempfile.TemporaryFile(dir=above).close()
 
 
+@contextlib.contextmanager
+def plain_path(folder: Path) -> Iterator[Path]:
+    """Give a path to a folder that TensorFlow cannot take for a pattern of names.
+
+    It reads checkpoints by patterns: `k[1]` is the folder k1 to it.
+    """
+    if not set("*?[]{}\\") & set(str(folder.absolute())):
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix="tcnlm-") as place:
+        alias = Path(place) / "folder"
+        alias.symlink_to(folder.absolute(), target_is_directory=True)
+        yield alias
+
+
 def write_file(path: Path, content: bytes | memoryview) -> None:
     """Write a file aside, then rename; missing folders are made.
 

@@ -35,7 +35,7 @@ import tensorflow as tf
 from preprocessing.text import RULES
 from preprocessing.vocabulary import EOS, GO, PAD, SPECIALS, UNK, Vocabulary
 from tcnlm.common.errors import InputError
-from tcnlm.common.files import check_folder, writing
+from tcnlm.common.files import check_folder, plain_path, writing
 from tcnlm.common.replacing import replacing
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.generation import asserted, pieces
@@ -81,7 +81,9 @@ def export(
     module.weights, module.table = model.variables, program.texts.table
     with writing(folder, tf.errors.OpError), replacing(folder) as aside:
         signatures = program.signatures()
-        tf.saved_model.save(module, str(aside), signatures)
+        aside.mkdir(parents=True)
+        with plain_path(aside) as plain:
+            tf.saved_model.save(module, str(plain), signatures)
         if warm_up:
             warm_ups.write(aside, signatures)
         (aside / SOURCE).write_text(f"{source}\n", encoding="utf-8")

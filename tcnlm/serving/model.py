@@ -15,6 +15,7 @@ from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
 from preprocessing.text import tokenize_beginning
 from tcnlm.common.errors import InputError
+from tcnlm.common.files import plain_path
 from tcnlm.serving.tensors import Refused, columns_of, json_of, tensors_of
 
 PROGRAM = "saved_model.pb"
@@ -48,7 +49,8 @@ class Served:
         self.name = whole.parent.name if inside else whole.name
         self.version = str(int(whole.name)) if numbered else "1"
         try:
-            self.loaded = tf.saved_model.load(str(folder))
+            with plain_path(folder) as plain:
+                self.loaded = tf.saved_model.load(str(plain))
             self.definitions = _definitions(folder)
         except (tf.errors.OpError, DecodeError, OSError, ValueError) as error:
             reason = str(error).partition("\n")[0]

@@ -16,7 +16,7 @@ from typing import Any
 import tensorflow as tf
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.files import digest_of, writing
+from tcnlm.common.files import digest_of, plain_path, writing
 from tcnlm.common.replacing import remove_leftovers, replacing
 from tcnlm.training.state import State
 from tcnlm.training.weights import WEIGHTS
@@ -40,7 +40,8 @@ class Checkpoints:
         with writing(folder, tf.errors.OpError), replacing(folder) as aside:
             remove_leftovers(self.folder)
             aside.mkdir(parents=True)
-            self.checkpoint.write(str(aside / "weights"))
+            with plain_path(aside) as plain:
+                self.checkpoint.write(str(plain / "weights"))
             if self.best.exists():
                 shutil.copyfile(self.best, aside / WEIGHTS)
             content = _sealed(state, aside)
@@ -70,8 +71,9 @@ class Checkpoints:
 
     def _read(self, folder: Path) -> None:
         try:
-            status = self.checkpoint.read(str(folder / "weights"))
-            status.assert_existing_objects_matched()
+            with plain_path(folder) as plain:
+                status = self.checkpoint.read(str(plain / "weights"))
+                status.assert_existing_objects_matched()
         except (AssertionError, ValueError, tf.errors.OpError):
             raise InputError(
                 f"{folder}: the checkpoint of another model, or of another version"

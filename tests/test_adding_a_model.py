@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import toy
+from trained import train_here
 
 import tcnlm
 from preprocessing.vocabulary import PAD
@@ -19,7 +20,7 @@ from tcnlm.data.contexts import NO_WORD
 from tcnlm.measures.table import asked
 from tcnlm.models import MODELS
 from tcnlm.models.base import DocumentModel, LanguageModel, language_terms
-from tcnlm.programs import evaluate, export, generate, infer, train
+from tcnlm.programs import evaluate, export, generate, infer
 
 
 @dataclass(frozen=True)
@@ -118,8 +119,7 @@ def data(tmp_path_factory):
 
 def trained(name, data, tmp_path):
     line = [str(data), "--model", name, "--out", str(tmp_path / name), "--threads", "1"]
-    options = train.options_of([*line, "--set", "epochs=2", "batch_size=16"])
-    train.main(options, "train.py")
+    train_here(*line, "--set", "epochs=2", "batch_size=16")
     return tmp_path / name
 
 

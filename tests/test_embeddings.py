@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+import toy
+from trained import train_here
 
 from tcnlm.common.errors import InputError
 from tcnlm.data import word_vectors
@@ -73,3 +75,26 @@ def test_a_file_that_is_no_word2vec_is_refused_by_name(tmp_path, content):
         path.write_text(content)
     with pytest.raises(InputError, match="vectors.txt: not a word2vec file"):
         word_vectors.read_vectors(path, 3)
+
+
+BAD = {  # lines of a file of vectors of size 3, and what is said of it
+    "no numbers": ("2 3", "ship 1 2 3", "sea nan 2 3", "v.txt:3: the vector of 'sea'"),
+    "no end": ("2 3", "ship inf 2 3", "sea 1 2 3", "v.txt:2: the vector of 'ship'"),
+    "zeros": ("2 3", "ship 0 0 0", "sea 0 0 0", "all entries .* are the same number"),
+    "a huge header": ("1000000000 3", "ship 1 2 3", "sea 1 2 3", "promises 1000000000"),
+    "a huge size": ("2 1000000000", "ship 1 2 3", "sea 1 2 3", "of size 1000000000"),
+    "no header": ("ship 1 2 3", "sea 1 2 3", "", "line 1 is not the number and the si"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_vectors_that_cannot_be_started_from_are_refused_before_anything_is_written(
+    name, toy_data, tmp_path
+):
+    *lines, said = BAD[name]
+    path = tmp_path / "v.txt"
+    path.write_text("\n".join(lines) + "\n")
+    line = toy.train_command(toy_data, tmp_path / "RUN", model="lstm")[2:]
+    with pytest.raises(InputError, match=f"--embeddings .*{said}"):
+        train_here(*line, "embedding_size=3", f"embeddings={path}")
+    assert not (tmp_path / "RUN").exists()

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 import tensorflow as tf
+import tiny
 from test_evaluate import make_run
 
 from preprocessing.vocabulary import EOS, GO, UNK
@@ -140,8 +141,8 @@ def test_the_command_prints_and_writes_the_table(toy_data, tmp_path, capsys):
 
 
 def test_runs_that_cannot_be_compared_are_refused(toy_data, tmp_path, monkeypatch):
-    run = make_run(toy_data, tmp_path / "lstm", "lstm")
-    options = command.parser().parse_args([str(run), str(run)])
+    runs = [make_run(toy_data, tmp_path / name, "lstm") for name in ("lstm", "other")]
+    options = command.parser().parse_args(list(map(str, runs)))
     monkeypatch.setattr(command.runs, "load", lambda *_: object())
     with pytest.raises(InputError, match="lstm: predicts no sentences"):
         command.main(options)
@@ -151,3 +152,18 @@ def test_runs_that_cannot_be_compared_are_refused(toy_data, tmp_path, monkeypatc
     monkeypatch.setattr(command.runs, "open_data", lambda *_: next(data))
     with pytest.raises(InputError, match="trained on different DATA"):
         command.main(options)
+
+
+def test_a_run_is_not_compared_with_itself(toy_data, tmp_path):
+    run = tiny.make_run_on(toy_data, tmp_path / "RUN", "lstm")
+    options = command.parser().parse_args([str(run), f"{run}/../RUN"])
+    with pytest.raises(InputError, match="is the baseline too; give two runs"):
+        command.main(options)
+
+
+def test_two_runs_alike_have_no_gain_to_share(toy_data):
+    data = Dataset(toy_data)
+    split, nats = data.split("test"), np.ones(data.split("test").num_targets)
+    found = gains(nats, nats, split, data.vocabulary)
+    assert {each.share_of_gain for each in found} == {None}
+    assert "nan" not in command.table(found)

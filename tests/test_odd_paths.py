@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 import toy
+from trained import train_here
 
-from tcnlm.programs import evaluate, export, generate, infer, train
+from tcnlm.programs import evaluate, export, generate, infer
 from tcnlm.serving.model import Served, find
 from tcnlm.training import runs
 
 
 def trained(data, run, *settings):
     line = toy.train_command(data, run, settings=settings)[2:]
-    train.main(train.options_of(line), "train.py")
+    train_here(*line)
     return runs.read_history(runs.Path(run))
 
 
@@ -24,8 +25,7 @@ def test_every_program_takes_a_folder_named_like_a_pattern(
     run = str(tmp_path / name) if absolute else name
     trained(toy_data, "k1", "epochs=1")  # what the pattern would find
     trained(toy_data, run, "epochs=1")
-    line = ["--resume", run, "--set", "epochs=2"]
-    train.main(train.options_of(line), "train.py")
+    train_here("--resume", run, "--set", "epochs=2")
     assert "going on from step 12" in capsys.readouterr().out
     whole = trained(toy_data, "whole", "epochs=2")
     history = runs.read_history(runs.Path(run))

@@ -3,15 +3,18 @@
 import os
 import subprocess
 import sys
+from unittest import mock
 
 import h5py
 import numpy as np
+import tensorflow as tf
 import toy
 
 from tcnlm.common.settings import names
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
 from tcnlm.models import model_class
+from tcnlm.programs import train as program
 from tcnlm.training.trainer import Trainer
 
 ENVIRONMENT = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
@@ -25,6 +28,17 @@ def run_train(*arguments, **options):
 def train(*arguments):
     command = [sys.executable, str(toy.ROOT / "train.py"), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT)
+
+
+def train_here(*arguments):
+    """Run train.py in this process, whose threads are as they are."""
+
+    def seeded(seed, *_):
+        tf.keras.utils.set_random_seed(seed)
+
+    options = program.options_of(list(map(str, arguments)))
+    with mock.patch.object(program, "make_reproducible", seeded):
+        program.main(options, "train.py")
 
 
 def weights_of(run):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ from tcnlm.data.dataset import Dataset, Split
 if TYPE_CHECKING:  # gensim takes seconds to import: only where vectors are wanted
     from gensim.models import KeyedVectors
 
+SMALLEST = 1e-12  # deviation of vectors; less are all the same
+
 
 def starting_vectors(source: str, dataset: Dataset, size: int, seed: int) -> dict:
     """Return {word id: vector [size]} from `source`: "train" or a word2vec file."""
@@ -24,14 +27,18 @@ def starting_vectors(source: str, dataset: Dataset, size: int, seed: int) -> dic
         vectors = train_vectors(dataset, size, seed)
         return {int(word): vectors[word] for word in vectors.index_to_key}
     vectors = read_vectors(Path(source), size)
+    read_vectors.cache_clear()  # millions of words, of which few are wanted
     words = enumerate(dataset.vocabulary.words)
     return {i: vectors[word] for i, word in words if word in vectors}
 
 
 def check_source(source: str, size: int) -> None:
-    """Raise InputError where a source is a file without vectors of this size."""
+    """Raise InputError where a source is a file without vectors of this size.
+
+    What it reads is kept for `starting_vectors`.
+    """
     if source not in ("random", "train"):
-        read_vectors(Path(source), size, limit=1)
+        read_vectors(Path(source), size)
 
 
 def train_vectors(dataset: Dataset, size: int, seed: int) -> KeyedVectors:
@@ -76,17 +83,17 @@ def write_vectors(path: Path, vectors: KeyedVectors, words: Sequence[str]) -> No
         named.save_word2vec_format(str(aside), binary=_is_binary(path))
 
 
-def read_vectors(path: Path, size: int, limit: int | None = None) -> KeyedVectors:
+@lru_cache(maxsize=1)
+def read_vectors(path: Path, size: int) -> KeyedVectors:
     """Read word2vec's text format, or its binary one where the name ends in .bin.
 
-    limit: only so many vectors.
+    Raises InputError where it is none, or a number in it is not finite.
     """
     from gensim.models import KeyedVectors
 
     try:
-        vectors = KeyedVectors.load_word2vec_format(
-            str(path), binary=_is_binary(path), limit=limit
-        )
+        _check_number(path)
+        vectors = KeyedVectors.load_word2vec_format(str(path), binary=_is_binary(path))
     except (OSError, ValueError, UnicodeDecodeError, EOFError) as error:
         raise InputError(f"--embeddings {path}: not a word2vec file: {error}") from None
     if vectors.vector_size != size:
@@ -94,7 +101,50 @@ def read_vectors(path: Path, size: int, limit: int | None = None) -> KeyedVector
             f"--embeddings {path}: vectors of size {vectors.vector_size}; "
             f"add --set embedding_size={vectors.vector_size}"
         )
+    _check_values(path, vectors)
     return vectors
+
+
+def _check_number(path: Path) -> None:
+    """Raise ValueError where a file is too small for the vectors that it promises."""
+    if path.suffix in (".gz", ".bz2", ".xz"):
+        return
+    with path.open("rb") as file:
+        numbers = file.readline(100).split()
+    if len(numbers) != 2 or not all(number.isdigit() for number in numbers):
+        raise ValueError("line 1 is not the number and the size of its vectors")
+    number, size = map(int, numbers)
+    least = 2 + size * (4 if _is_binary(path) else 2)  # bytes of a vector
+    if number * least > path.stat().st_size + least:
+        raise ValueError(
+            f"line 1 promises {number} vectors of size {size}, for which the file is "
+            "too short"
+        )
+
+
+def _check_values(path: Path, vectors: KeyedVectors) -> None:
+    finite = np.isfinite(vectors.vectors).all(axis=1)
+    word = None if finite.all() else vectors.index_to_key[int(np.argmin(finite))]
+    if word is not None:
+        raise InputError(
+            f"--embeddings {path}{_line(path, word)}: the vector of {word!r} has "
+            "entries that are no finite numbers; mend or remove it"
+        )
+    values = vectors.vectors
+    if not values.size or float(values.min()) == float(values.max()):
+        raise InputError(
+            f"--embeddings {path}: all entries of all vectors are the same number; "
+            "give vectors that tell words apart"
+        )
+
+
+def _line(path: Path, word: str) -> str:
+    """Return the line of a word in a text file as ":7"; nothing of a binary one."""
+    if _is_binary(path) or path.suffix in (".gz", ".bz2", ".xz"):
+        return ""
+    with path.open(encoding="utf-8") as file:
+        lines = (n for n, line in enumerate(file, 1) if line.startswith(f"{word} "))
+        return f":{next(lines)}"
 
 
 def _is_binary(path: Path) -> bool:
@@ -111,5 +161,5 @@ def fill(table: np.ndarray, vectors: dict[int, np.ndarray]) -> np.ndarray:
     filled = table.copy()
     if rows:
         given = np.stack([vectors[row] for row in rows])
-        filled[rows] = given * (table.std() / given.std())
+        filled[rows] = given * (table.std() / max(given.std(), SMALLEST))
     return filled

@@ -36,7 +36,7 @@ class Gain:
     model_nats: float
     gain: float  # baseline_nats - model_nats
     error: float | None  # its standard error over documents; of one there is none
-    share_of_gain: float
+    share_of_gain: float | None  # None where there is no gain to share
 
     @property
     def ratio(self) -> float:
@@ -109,8 +109,12 @@ def _gain(
         float(model[inside].mean()),
         mean,
         _error(sums, number),
-        float(difference[inside].sum() / difference.sum()),
+        _share(float(difference[inside].sum()), float(difference.sum())),
     )
+
+
+def _share(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
 
 
 def _error(sums: np.ndarray, number: int) -> float | None:

@@ -31,6 +31,8 @@ def main(options: argparse.Namespace) -> None:
     if options.out:
         check_writable(options.out)
         check_outputs(options, "out")
+    if options.baseline.resolve() == options.run.resolve():
+        raise InputError(f"{options.run}: is the baseline too; give two runs")
     configs = [runs.read_config(run) for run in (options.baseline, options.run)]
     datasets = [runs.open_data(config, options.data) for config in configs]
     if len({dataset.meta["fingerprint"] for dataset in datasets}) > 1:
@@ -76,7 +78,7 @@ def table(found: Sequence[Gain]) -> str:
                 f"{gain.model_nats:.3f}",
                 f"{gain.gain:.4f} +- {shown(gain.error, '.4f'):>6}",
                 f"{gain.ratio:.3f}",
-                f"{gain.share_of_gain:.1%}",
+                shown(gain.share_of_gain, ".1%"),
             )
         )
     return "\n".join(lines)

@@ -25,8 +25,9 @@ from benchmarks.systems import make_model
 from tcnlm.common.process import keep_memory, make_reproducible
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
+from tcnlm.training.cluster import CLUSTER
 from tcnlm.training.trainer import Trainer
-from tcnlm.training.workers import CLUSTER, named_workers
+from tcnlm.training.workers import named_workers
 
 SEED, WARM = 1, 4
 SMALL = {"units": 600, "num_topics": 100}

@@ -5,8 +5,13 @@ import os
 import signal
 import socket
 import subprocess
+import sys
+import tempfile
+import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -18,11 +23,13 @@ from tensorflow.core.util import event_pb2
 from trained import ENVIRONMENT, last_checkpoint, weights_of
 
 from tcnlm.common.errors import InputError
+from tcnlm.common.interrupts import Interrupted, interrupts
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import Sequences
 from tcnlm.models import MODELS, model_class
+from tcnlm.training import rendezvous, scratch
+from tcnlm.training.cluster import CLUSTER, RIGHT, Cluster, parse_cluster
 from tcnlm.training.workers import (
-    CLUSTER,
     PART,
     Part,
     SeveralWorkers,
@@ -167,32 +174,79 @@ def test_what_several_workers_cannot_train_is_refused(name, chosen, toy_data):
         worker(0).check(model, {})
 
 
-CLUSTER_OF_TWO = {"worker": ["127.0.0.1:1", "127.0.0.1:2"]}
+TWO = ["127.0.0.1:1", "127.0.0.1:2"]
+FIRST = {"type": "worker", "index": 0}
+
+
+def of_workers(*addresses):
+    return {"cluster": {"worker": list(addresses)}, "task": FIRST}
 
 
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ("{", "not as TensorFlow has it"),
-        ({"cluster": CLUSTER_OF_TWO}, "not as TensorFlow has it"),
-        (
-            {"cluster": CLUSTER_OF_TWO, "task": {"type": "worker", "index": 2}},
-            "not as TensorFlow has it",
+        ("{", "no JSON"),
+        ([], "has no 'cluster'"),
+        ({"cluster": TWO, "task": FIRST}, "has no 'cluster'"),
+        ({"cluster": {"worker": TWO}}, "has no 'task'"),
+        ({"cluster": {"worker": TWO, "ps": TWO}, "task": FIRST}, "only chief and work"),
+        ({"cluster": {"worker": TWO, "chief": TWO}, "task": FIRST}, "one chief only"),
+        ({"cluster": {"worker": "a:1"}, "task": FIRST}, "must be a list .* not 'a:1'"),
+        ({"cluster": {"worker": {"0": "a:1"}}, "task": FIRST}, "must be a list"),
+        (of_workers(), "must be a list"),
+        (of_workers("a:1", 2), "2 is no address HOST:PORT"),
+        (of_workers("a:1", None), "None is no address"),
+        (of_workers("a:1", ["b:1"]), "is no address"),
+        (of_workers("a:1", "b"), "'b' is no address"),
+        (of_workers("a:1", "b:"), "'b:' is no address"),
+        (of_workers("a:1", ":1"), "':1' is no address"),
+        (of_workers("a:1", "b:x"), "'b:x' is no address"),
+        (of_workers("a:1", "b:0"), "'b:0' is no address"),
+        (of_workers("a:1", "b:65536"), "'b:65536' is no address"),
+        (of_workers("a:1", "http://b:1"), "is no address"),
+        (of_workers("a:1", "b:1 "), "is no address"),
+        (of_workers("a:1", "b:2", "A:01"), "a:1 stands there 2 times"),
+        *(
+            (
+                {
+                    "cluster": {"worker": TWO},
+                    "task": {"type": "worker", "index": index},
+                },
+                m,
+            )
+            for index, m in (
+                (2, "index must be from 0 to 1, not 2"),
+                (-1, "index must be from 0 to 1, not -1"),
+                (None, "not None"),
+                (True, "not True"),
+                (0.5, "not 0.5"),
+                ("first", "not 'first'"),
+            )
         ),
-        (
-            {
-                "cluster": {**CLUSTER_OF_TWO, "ps": ["127.0.0.1:3"]},
-                "task": {"type": "worker", "index": 0},
-            },
-            "only chief and worker train here",
+        *(
+            (
+                {**of_workers(*TWO), "task": {**FIRST, "type": kind}},
+                "task's type must be",
+            )
+            for kind in ("chief", "evaluator", None, ["worker"])
         ),
     ],
 )
-def test_a_cluster_that_cannot_be_is_refused(config, message, monkeypatch):
+def test_a_cluster_that_cannot_be_is_refused_with_what_is_right(config, message):
     text = config if isinstance(config, str) else json.dumps(config)
-    monkeypatch.setenv(CLUSTER, text)
-    with pytest.raises(InputError, match=message):
-        named_workers()
+    with pytest.raises(InputError, match=message) as raised:
+        parse_cluster(text)
+    assert str(raised.value).endswith(f"right is for example {RIGHT}")
+    assert parse_cluster(RIGHT.replace("PORT", "1", 1).replace("PORT", "2")).index == 0
+
+
+def test_the_chief_is_the_first_of_a_cluster_and_addresses_may_be_of_ipv6():
+    cluster = {"worker": ["B.example:3", "[::1]:4"], "chief": ["a:1"]}
+    task = {"type": "worker", "index": "1"}
+    found = parse_cluster(json.dumps({"cluster": cluster, "task": task, "x": 1}))
+    assert found.addresses == (("a", 1), ("b.example", 3), ("::1", 4))
+    assert (found.index, found.leader) == (2, "/job:chief/task:0")
+    assert found.name(2) == "worker 2 at [::1]:4"
 
 
 def test_a_cluster_of_one_is_an_ordinary_training(monkeypatch):
@@ -209,6 +263,85 @@ def free_ports(number):
     for each in taken:
         each.close()
     return ports
+
+
+def local_cluster(number):
+    """Return a cluster on this machine, as each of its workers has it."""
+    addresses = tuple(("127.0.0.1", port) for port in free_ports(number))
+    return [Cluster({"worker": number}, addresses, index) for index in range(number)]
+
+
+def test_all_meet_whenever_they_come_and_leave_their_ports_free(monkeypatch, capsys):
+    monkeypatch.setattr(rendezvous, "FIRST_LINE", 0)
+    cluster = local_cluster(3)
+    with ThreadPoolExecutor(3) as pool:
+        for late in (0, 1):  # whose port another program has at first
+            others = [each for each in cluster if each.index != late]
+            with socket.create_server(cluster[late].addresses[late]) as stranger:
+                stranger.settimeout(20)
+                meeting = [pool.submit(rendezvous.meet, each, 20) for each in others]
+                with stranger.accept()[0] as caller:
+                    caller.sendall(b"HTTP/1.1 400 Bad Request\r\n")
+                assert not any(each.done() for each in meeting)
+            rendezvous.meet(cluster[late], 20)
+            for each in meeting:
+                each.result(timeout=20)
+            for address in cluster[late].addresses:
+                socket.create_server(address).close()
+    assert f"waiting for {cluster[0].name(0)} (" in capsys.readouterr().err
+
+
+def test_a_worker_that_does_not_come_is_named_when_time_is_up(monkeypatch, capsys):
+    monkeypatch.setattr(rendezvous, "FIRST_LINE", 0)
+    first, _ = local_cluster(2)
+    with pytest.raises(InputError, match="worker 1 at 127.* not there within 0.2 sec"):
+        rendezvous.meet(first, 0.2)
+    assert "waiting for worker 1 at 127.0.0.1:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_waiting_for_a_worker(number):
+    first, _ = local_cluster(2)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), number))
+    begin = time.monotonic()
+    with interrupts.listen():
+        timer.start()
+        with pytest.raises(Interrupted):
+            rendezvous.meet(first, 60)
+    assert time.monotonic() - begin < 5
+
+
+def test_workers_that_were_told_otherwise_are_refused():
+    first, second = local_cluster(2)
+    other = replace(second, addresses=(("localhost", 1), second.addresses[1]))
+    with rendezvous._listening(other):
+        with pytest.raises(InputError, match="worker 1 at .* another cluster or index"):
+            rendezvous.meet(first, 20)
+        with pytest.raises(InputError, match="cannot listen as worker 1"):
+            rendezvous.meet(second, 20)
+
+
+def test_a_killed_workers_folder_goes_and_a_living_ones_stays(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    dead, link = tmp_path / f"{scratch.PREFIX}dead", tmp_path / f"{scratch.PREFIX}link"
+    (dead / "RUN").mkdir(parents=True)
+    (tmp_path / "others").mkdir()
+    link.symlink_to(tmp_path / "others")
+    with scratch.own_folder() as first, scratch.own_folder() as second:
+        assert set(tmp_path.iterdir()) == {first, second, link, tmp_path / "others"}
+    assert set(tmp_path.iterdir()) == {link, tmp_path / "others"}
+
+
+def test_what_does_not_return_after_a_signal_is_ended_in_one_line():
+    program = "import signal, time\n"
+    program += "from tcnlm.common.interrupts import Watch\n"
+    program += "signal.signal(signal.SIGTERM, lambda *_: None)\n"
+    program += "Watch(9, 'early').close()\nWatch(0.1, 'no answer')\n"
+    program += "signal.raise_signal(signal.SIGTERM)\ntime.sleep(60)\n"
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=toy.ROOT
+    )
+    assert (ended.returncode, ended.stderr) == (143, "no answer\n")
 
 
 def start_two(command):
@@ -235,6 +368,21 @@ def kill_when_at(step, run, victim, survivor):
     return error
 
 
+def stop_all_when_at(step, run, asked, other):
+    """Ask one worker to end once there is a checkpoint; both save and say the same."""
+    while other.poll() is None and not list(run.glob(f"checkpoints/{step:08}*")):
+        time.sleep(0.005)
+    asked.send_signal(signal.SIGTERM)
+    begin = time.monotonic()
+    said = [process.communicate(timeout=60)[1] for process in (asked, other)]
+    assert time.monotonic() - begin < 15
+    last = int(last_checkpoint(run).name)
+    assert last >= step
+    for process, line in zip((asked, other), said):
+        assert process.returncode == 143
+        assert line.endswith(f"goes on from step {last}\n"), line
+
+
 def step_losses(run):
     """Return the steps and losses that TensorBoard has of a training, as they came."""
     losses = []
@@ -247,7 +395,7 @@ def step_losses(run):
     return losses
 
 
-def test_two_workers_take_the_steps_of_one_though_both_are_killed_in_turn(
+def test_two_workers_take_the_steps_of_one_though_killed_and_stopped(
     toy_data, tmp_path
 ):
     """Losses of single steps agree to 1e-5, with dropout and lazy Adam."""
@@ -260,6 +408,8 @@ def test_two_workers_take_the_steps_of_one_though_both_are_killed_in_turn(
     assert "another worker has ended" in kill_when_at(6, run, other, chief)
     chief, other = start_two(command)
     assert "another worker has ended" in kill_when_at(12, run, chief, other)
+    chief, other = start_two(command)
+    stop_all_when_at(int(last_checkpoint(run).name) + 3, run, other, chief)
     step = int(last_checkpoint(run).name)
     chief, other = start_two(command)
     said, error = chief.communicate(timeout=200)

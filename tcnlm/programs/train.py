@@ -37,7 +37,7 @@ from tcnlm.training.runs import (
 from tcnlm.training.seeds import seed_folder
 from tcnlm.training.trainer import Trainer
 from tcnlm.training.weights import WEIGHTS, load_weights
-from tcnlm.training.workers import named_workers
+from tcnlm.training.workers import WAIT, named_workers
 
 MODEL, SEED = "tcnlm", 1
 PRESETS = {
@@ -55,7 +55,7 @@ def main(options: argparse.Namespace, command: str) -> None:
     config, dataset = (resumed if options.resume else begun)(options, command)
     loop = settings_of(config)[1]
     make_reproducible(config["seed"], config["threads"], loop.deterministic)
-    workers = named_workers()
+    workers = named_workers(options.wait)
     judged = judge(model_class(config["model"]), loop.judge)
     model = make_model(config, dataset.vocabulary)
     check_words(model, dataset, "train")
@@ -177,6 +177,10 @@ def parser() -> argparse.ArgumentParser:
     add("--seed", type=seed, help=f"of all that is random (default: {SEED})")
     add("--seeds", metavar="S", nargs="+", type=seed, help=seeds)
     add("--threads", type=number, help="cores to use (default: 0, all)")
+    together = (
+        "seconds to wait for the other workers of TF_CONFIG (default: %(default)s)"
+    )
+    add("--wait", type=whole_number(1, 10**6), default=WAIT, help=together)
     add_debug(parsed)
     return parsed
 
@@ -204,7 +208,7 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
 def seed_command(options: argparse.Namespace, seed: int) -> list[str]:
     """Return the arguments that train with one of several seeds."""
     given = {"model": options.model, "preset": options.preset, "seed": seed}
-    given["threads"] = options.threads
+    given["threads"], given["wait"] = options.threads, options.wait
     named = [[f"--{n}", str(v)] for n, v in given.items() if v is not None]
     chosen = ["--debug"] if options.debug else []
     chosen += ["--set", *options.set] if options.set else []

@@ -59,6 +59,7 @@ class Trainer:
             input_signature=[self.workers.signature(model.batching.signature())],
         )
         self.state = State(best=self.judge.worst)
+        self.saved: dict[str, Any] | None = None  # the state of the last checkpoint
         self.pace = CALL_SECONDS  # seconds a step, lately
         self.log = Log(run, self.validation.measure, self.judge)
 
@@ -79,10 +80,10 @@ class Trainer:
 
         Saves a checkpoint when it is interrupted.
         """
-        self.workers.follow(self.run)
-        self._start()
-        self.workers.lead()
         try:
+            self.workers.follow(self.run)
+            self._start()
+            self.workers.lead()
             while not self.finished:
                 if self.model.trainable_variables:
                     self._to_evaluation()
@@ -90,9 +91,10 @@ class Trainer:
                 self._save()
         except Interrupted:
             with interrupts.held():
-                if self.saved != asdict(self.state):
+                if self.saved not in (None, asdict(self.state)):
                     self._save()
                 self.log.scalars("train", {}, int(self.model.steps), flush=True)
+            self.workers.leave()
             raise
         return self.state
 
@@ -133,13 +135,14 @@ class Trainer:
             mininterval=1,
             leave=False,
         )
-        with bar:
+        with bar, self.workers.steps_held():
             batches = iter(self.batches())
             # Here, since tracing takes seconds and the steps let a signal wait.
             self._take.get_concrete_function(batches, tf.constant(1))
             while self.state.position < due:
                 with interrupts.held():
                     self._account(self.take(batches, self._until_due(due)), bar)
+                self.workers.after_step()
                 if self._checkpoint_due():
                     self._save()
 

@@ -11,24 +11,39 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
+import signal
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, redirect_stdout
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    contextmanager,
+    nullcontext,
+    redirect_stdout,
+    suppress,
+)
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.eager import context
+from tensorflow.tsl.protobuf.coordination_config_pb2 import CoordinatedJob
 
 from tcnlm.common.errors import InputError
+from tcnlm.common.interrupts import NUMBERS, Watch, interrupts
 from tcnlm.data.sequences import Sequences
 from tcnlm.data.windows import Windows
 from tcnlm.layers.graphs import graph
+from tcnlm.training.cluster import CLUSTER, Cluster, parse_cluster
+from tcnlm.training.rendezvous import meet
+from tcnlm.training.scratch import own_folder
 
-CLUSTER = "TF_CONFIG"
+WAIT = 600  # seconds for the others to be there
 PART = "part"  # beside a batch's arrays: what `Part` is made of
 ROWS_APART = (Sequences, Windows)  # what workers share out row by row
+START, SILENCE = 60, 20  # seconds to start in; without a word of a worker that is lost
+ANSWER = 20  # seconds for the others to answer a signal to one
 _SUM = tf.distribute.ReduceOp.SUM
 
 
@@ -108,17 +123,31 @@ class Workers:
     def check(self, model: Any, same: Mapping[str, Any]) -> None:
         """Refuse what several workers cannot train, or were asked differently."""
 
+    def steps_held(self) -> AbstractContextManager:
+        """Return a context of steps, in which a signal waits where others go on."""
+        return nullcontext()
+
+    def after_step(self) -> None:
+        """Raise `Interrupted` in all workers alike, where one is asked to end."""
+
+    def leave(self) -> None:
+        """Let the others end too, where this worker was interrupted and has saved."""
+
 
 class SeveralWorkers(Workers):
     """One of several processes that TF_CONFIG names."""
 
     call_steps = 1  # within a call TensorFlow wants slices of one shape in every step
 
-    def __init__(self, cluster: Mapping[str, Sequence[str]], task: tuple[str, int]):
-        self.strategy = tf.distribute.MultiWorkerMirroredStrategy()
-        self.number = sum(map(len, cluster.values()))
-        ahead = len(cluster.get("chief", ())) if task[0] == "worker" else 0
-        self.index = ahead + task[1]
+    def __init__(self, cluster: Cluster):
+        self.number, self.index = len(cluster.addresses), cluster.index
+        self.strategy = _strategy(cluster)
+        self.asked = tf.Variable(0.0, trainable=False)  # this worker, to end
+        self.agreed = tf.Variable(0.0, trainable=False)  # how many were
+        self.ending = False
+        self.watch = Watch(
+            ANSWER, f"interrupted: the other workers did not answer for {ANSWER} s"
+        )
 
     def signature(self, batch: dict[str, tf.TensorSpec]) -> dict[str, tf.TensorSpec]:
         """Return what the batches of one worker hold, of what a global batch does."""
@@ -147,8 +176,10 @@ class SeveralWorkers(Workers):
         model.part, optimizer.total = None, None
         names = list(terms)
         shares = [part.share(name, model) for name in names]
-        [summed] = self._sum([tf.stack([terms[n] for n in names])], tf.stack(shares))
-        return dict(zip(names, tf.unstack(summed, len(names))))
+        values = [*(terms[name] for name in names), self.asked]
+        [summed] = self._sum([tf.stack(values)], tf.stack([*shares, 1.0]))
+        self.agreed.assign(summed[-1])
+        return dict(zip(names, tf.unstack(summed[:-1], len(names))))
 
     def _sum(self, tensors: Sequence[Any], share: Any = 1.0) -> list[Any]:
         """Return the sums over all workers of tensors or slices, times their share."""
@@ -166,8 +197,36 @@ class SeveralWorkers(Workers):
 
     def of_chief(self, value: float) -> float:
         """Return the chief's value, on which all then decide alike."""
-        own = value if self.chief else 0.0
-        return float(self._total(tf.constant([own], tf.float64))[0])
+        return self._agree(value if self.chief else 0.0)
+
+    def _agree(self, value: float) -> float:
+        """Return the sum of all workers' values; all end where one is asked to."""
+        asked = float(interrupts.waiting is not None)
+        total, ending = self._total(tf.constant([value, asked], tf.float64)).numpy()
+        self._end_if(ending)
+        return float(total)
+
+    def _end_if(self, ending: float) -> None:
+        if ending:
+            self.ending = True
+            self.watch.close()
+            interrupts.end(interrupts.waiting or signal.SIGTERM)
+
+    def steps_held(self) -> AbstractContextManager:
+        """Return a context of steps, in which a signal waits where others go on."""
+        return interrupts.held()
+
+    def after_step(self) -> None:
+        """Raise `Interrupted` in all workers alike, where one is asked to end."""
+        self._end_if(float(self.agreed))
+        self.asked.assign(float(interrupts.waiting is not None))
+
+    def leave(self) -> None:
+        """Let the others end too, where this worker was interrupted and has saved."""
+        with suppress(tf.errors.OpError):
+            for _ in range(1 if self.ending else 2):  # once more until all have saved
+                self._total(tf.constant([0.0, 1.0], tf.float64))
+        self.watch.close()
 
     def _wait(self) -> None:
         self.of_chief(0.0)
@@ -186,7 +245,7 @@ class SeveralWorkers(Workers):
     @contextmanager
     def place(self, run: Path) -> Iterator[Path]:
         """Give the folder to train in: RUN; others than the chief have their own."""
-        with self._together():
+        with _together():
             if self.chief:
                 yield run
             else:
@@ -197,20 +256,7 @@ class SeveralWorkers(Workers):
         with ExitStack() as stack:
             quiet = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
             stack.enter_context(redirect_stdout(quiet))
-            own = tempfile.TemporaryDirectory(prefix="tcnlm-worker-")
-            yield Path(stack.enter_context(own))
-
-    @contextmanager
-    def _together(self) -> Iterator[None]:
-        """Say in one line that another worker is gone."""
-        try:
-            yield
-        except tf.errors.OpError as error:
-            reason = str(error.message).splitlines()[0]
-            raise InputError(
-                f"another worker has ended, or cannot be reached ({reason}); start all "
-                "again, and training goes on from its last checkpoint"
-            ) from None
+            yield stack.enter_context(own_folder()) / "RUN"
 
     def check(self, model: Any, same: Mapping[str, Any]) -> None:
         """Refuse what several workers cannot train, or were asked differently."""
@@ -222,10 +268,8 @@ class SeveralWorkers(Workers):
                 "gbn_rnn or rgbn_rnn"
             )
         own = float(zlib.crc32(json.dumps(same, sort_keys=True).encode()))
-        with self._together():
-            others = float(
-                self._total(tf.constant(own != self.of_chief(own), tf.float64))
-            )
+        with _together():
+            others = self._agree(float(own != self.of_chief(own)))
         if others:
             raise InputError(
                 f"{others:.0f} of {self.number} workers have other data, settings or "
@@ -240,24 +284,55 @@ def _times(tensor: Any, share: Any) -> Any:
     return tensor * tf.cast(share, tensor.dtype)
 
 
-def named_workers() -> Workers:
-    """Return the workers that TF_CONFIG names: without it, one.
+@contextmanager
+def _together() -> Iterator[None]:
+    """Say in one line that another worker is gone."""
+    try:
+        yield
+    except tf.errors.OpError as error:
+        reason = str(error.message).splitlines()[0]
+        raise InputError(
+            f"another worker has ended, or cannot be reached ({reason}); start all "
+            "again, and training goes on from its last checkpoint"
+        ) from None
 
-    Before any other operation of TensorFlow. Raises InputError where it is none of
-    TensorFlow's.
+
+def _strategy(cluster: Cluster) -> Any:
+    """Return the strategy of workers that are all there, with limits to its waiting.
+
+    TensorFlow's runtime takes SIGTERM for itself as it starts; it is given back.
+    """
+    handlers = {number: signal.getsignal(number) for number in NUMBERS}
+    jobs = [
+        CoordinatedJob(name=kind, num_tasks=count)
+        for kind, count in cluster.jobs.items()
+    ]
+    context.context().configure_coordination_service(
+        service_type="standalone",
+        service_leader=cluster.leader,
+        cluster_register_timeout_in_ms=1000 * START,
+        heartbeat_timeout_in_ms=1000 * SILENCE,
+        shutdown_barrier_timeout_in_ms=1000 * START,
+        coordinated_jobs=jobs,
+    )
+    with _together():
+        strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+    return strategy
+
+
+def named_workers(wait: float = WAIT) -> Workers:
+    """Return the workers that TF_CONFIG names, once all are there: without it, one.
+
+    Before any other operation of TensorFlow. wait: for the others, in seconds. Raises
+    InputError where it is none of TensorFlow's, or one is not there in time.
     """
     text = os.environ.get(CLUSTER)
     if not text:
         return Workers()
-    try:
-        config = json.loads(text)
-        cluster, task = config["cluster"], config["task"]
-        kind, index = task["type"], int(task["index"])
-        known = set(cluster) <= {"chief", "worker"} and cluster[kind][index]
-    except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise InputError(f"{CLUSTER}: not as TensorFlow has it ({error!r})") from None
-    if not known:
-        raise InputError(f"{CLUSTER}: only chief and worker train here")
-    if sum(map(len, cluster.values())) == 1:
+    cluster = parse_cluster(text)
+    if len(cluster.addresses) == 1:
         return Workers()
-    return SeveralWorkers(cluster, (kind, index))
+    meet(cluster, wait)
+    return SeveralWorkers(cluster)

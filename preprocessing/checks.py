@@ -20,7 +20,7 @@ from preprocessing.encode import (
 from preprocessing.marks import NO_LABEL, read_ids, read_labels
 from preprocessing.splits import SPLITS
 from preprocessing.vocabulary import EOS, FILES, UNK, Vocabulary
-from tcnlm.common.errors import InputError
+from tcnlm.common.errors import InputError, UnreadableError
 
 _LARGEST = np.iinfo(np.int32).max
 LONGEST = 100_000  # words of a sequence or context: a batch of them fits into memory
@@ -77,6 +77,8 @@ def open_data(path: Path) -> tuple[dict, Vocabulary]:
         _check_ids(path, splits)
         _check_frequencies(path, splits["train"], vocabulary)
         check_sums(path, meta)
+    except UnreadableError:
+        raise
     except InputError as error:
         raise InputError(
             f"{error}; make {path} again with python -m preprocessing"

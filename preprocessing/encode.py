@@ -15,7 +15,7 @@ import numpy as np
 from preprocessing.collect import Arrays
 from preprocessing.splits import SPLITS
 from preprocessing.vocabulary import FILES, UNK
-from tcnlm.common.errors import InputError
+from tcnlm.common.errors import InputError, unreadable
 from tcnlm.common.files import digest_line
 
 FORMAT_VERSION = 1
@@ -77,7 +77,7 @@ def load_array(file: Path, kind: type) -> np.ndarray:
             warnings.simplefilter("error")
             array = np.lib.format.open_memmap(file, mode="r")
     except OSError as error:
-        raise InputError(f"{file}: not readable: {error.strerror}") from None
+        raise unreadable(file, error) from None
     except Exception:  # of any kind: what numpy makes of a foreign header
         raise InputError(f"{file}: cut short, or no array of numpy") from None
     whole = array.offset + array.nbytes == file.stat().st_size
@@ -177,10 +177,12 @@ def read_meta(path: str | Path) -> dict:
             f"{path}: not a DATA directory (no meta.json in it); make one with "
             "python -m preprocessing"
         ) from None
-    except (OSError, ValueError, RecursionError) as error:
+    except (IsADirectoryError, ValueError, RecursionError) as error:
         raise InputError(
             f"{file}: damaged ({error}); make {path} again with python -m preprocessing"
         ) from None
+    except OSError as error:
+        raise unreadable(file, error) from None
     version = meta.get("format_version") if isinstance(meta, dict) else None
     if version != FORMAT_VERSION:
         raise InputError(

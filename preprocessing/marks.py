@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from preprocessing.encode import load_array
-from tcnlm.common.errors import InputError
+from tcnlm.common.errors import InputError, unreadable
 
 NO_LABEL = -1
 
@@ -62,7 +62,9 @@ def read_ids(folder: Path) -> list[str] | None:
         return None
     try:
         *ids, rest = file.read_bytes().decode("utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise unreadable(file, error) from None
+    except UnicodeDecodeError as error:
         raise InputError(f"{file}: not readable as UTF-8 text: {error}") from None
     if rest:
         raise InputError(f"{file}:{len(ids) + 1}: cut short, without an end of line")

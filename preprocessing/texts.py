@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from preprocessing.sources import Document
-from tcnlm.common.errors import InputError
+from tcnlm.common.errors import InputError, reading
 
 FILE = "texts.jsonl"
 KEPT = 2_000
@@ -45,14 +45,11 @@ def read_texts(folder: Path, rows: Sequence[int]) -> list[str] | None:
     path = folder / FILE
     if not path.exists():
         return None
-    try:
-        with path.open("rb") as file:
-            wanted, found = set(rows), {}
-            for row, line in enumerate(file):
-                if row in wanted:
-                    found[row] = _text(line, f"{path}:{row + 1}")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    with reading(path), path.open("rb") as file:
+        wanted, found = set(rows), {}
+        for row, line in enumerate(file):
+            if row in wanted:
+                found[row] = _text(line, f"{path}:{row + 1}")
     if len(found) < len(wanted):
         raise InputError(f"{path}: cut short; make DATA again, or remove the file")
     return [found[row] for row in rows]

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tcnlm.common.errors import InputError
+from tcnlm.common.errors import InputError, unreadable
 
 PAD, GO, EOS, UNK = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<go>", "<eos>", "<unk>")
@@ -227,7 +227,9 @@ def _read_counted(path: Path) -> tuple[list[str], list[int]]:
         text = path.read_bytes().decode("utf-8")
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except UnicodeDecodeError as error:
         raise InputError(f"{path}: not readable as UTF-8 text: {error}") from None
     *lines, rest = text.split("\n")
     if rest:

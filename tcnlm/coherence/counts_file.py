@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from tcnlm.coherence.windows import WINDOW, WindowCounts
-from tcnlm.common.errors import InputError
+from tcnlm.common.errors import InputError, reading
 from tcnlm.common.files import write_arrays
 
 FORMAT_VERSION = 1
@@ -67,7 +67,9 @@ def load_counts(
 def _read(path: Path) -> WindowCounts:
     try:
         # Opened here, since NumPy leaves a file open that turns out to be damaged.
-        with path.open("rb") as file:
+        with reading(path):
+            opened = path.open("rb")
+        with opened as file:
             arrays = np.load(file, allow_pickle=False)
             _check_version(path, int(arrays["format_version"]))
             return from_arrays(arrays)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from errno import ENOSPC
 
@@ -19,15 +20,45 @@ class InputError(ValueError):
     """Bad input: the message names the file, line or setting, and what is right."""
 
 
+class UnreadableError(InputError):
+    """A file that the system does not let be read, whatever is in it."""
+
+
+@contextmanager
+def reading(path: str | os.PathLike) -> Iterator[None]:
+    """Raise what `unreadable` says where the system does not let a file be read.
+
+    One that is not there is a FileNotFoundError as ever.
+    """
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError):
+        raise
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
+def unreadable(path: str | os.PathLike, error: OSError) -> InputError:
+    """Return what to raise for a file that the system does not let be read.
+
+    A folder in its place is another matter: the file is not there.
+    """
+    kind = InputError if isinstance(error, IsADirectoryError) else UnreadableError
+    return kind(f"{path}: cannot be read: {error.strerror or error}")
+
+
 @contextmanager
 def errors_reported(*others: type[Exception]) -> Iterator[None]:
     """End the program with status 2 and one line for an `InputError` or another.
 
     So it ends for a file that the system refuses, and with status 1 for what nothing
     foresaw; the line then names a file with the traceback, which --debug on the command
-    line shows. Where no one reads its output any more it ends without a word.
+    line shows. Where no one reads its output any more it ends without a word. What the
+    encoding of its output cannot write is printed as escapes.
     """
+    _print_escapes()
     try:
+        _check_encoding(sys.argv)
         yield
         print(end="", flush=True)  # here, or Python would complain as it exits
     except (InputError, *others) as error:
@@ -42,6 +73,24 @@ def errors_reported(*others: type[Exception]) -> Iterator[None]:
         if isinstance(error, OSError) and (error.filename or error.errno == ENOSPC):
             _end(2, f"error: {error.filename or 'output'}: {error.strerror}")
         _end(1, f"error: {_reason(error)} ({_traceback_in()}; or add {DEBUG})")
+
+
+def _print_escapes() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # and not closed from the start
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _check_encoding(arguments: Iterable[str]) -> None:
+    """Refuse arguments in another encoding: no file could tell of them."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            raise InputError(
+                f"argument {argument!r}: is not in UTF-8; write or rename it so, and "
+                "where the terminal's encoding is another, set PYTHONUTF8=1"
+            ) from None
 
 
 def add_debug(parser: argparse.ArgumentParser) -> None:

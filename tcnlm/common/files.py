@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tcnlm.common.errors import InputError
+from tcnlm.common.errors import InputError, reading
 from tcnlm.common.replacing import replacing
 
 
@@ -93,7 +93,7 @@ def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
 def digest_of(file: Path) -> str:
     """Return a file's SHA-256 in hexadecimal digits."""
     digest = hashlib.sha256()
-    with file.open("rb") as content:
+    with reading(file), file.open("rb") as content:
         while block := content.read(2**20):
             digest.update(block)
     return digest.hexdigest()

@@ -137,6 +137,8 @@ def document_before(
 def read_document(path: str) -> Document:
     """Read the document of a file, or "-" for standard input."""
     name = f"--document {path}"
+    if path == "-" and sys.stdin is None:
+        raise InputError(f"{name}: standard input is closed")
     try:
         content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
         return Document(sentences(content.decode("utf-8")), name)

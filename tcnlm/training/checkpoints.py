@@ -15,7 +15,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tcnlm.common.errors import InputError
+from tcnlm.common.errors import InputError, UnreadableError, reading
 from tcnlm.common.files import digest_of, plain_path, writing
 from tcnlm.common.replacing import remove_leftovers, replacing
 from tcnlm.training.state import State
@@ -52,7 +52,7 @@ class Checkpoints:
     def restore(self) -> State | None:
         """Restore the latest sound checkpoint; return its state, None without any.
 
-        Raises InputError where there are some and none is sound.
+        Raises InputError where there are some and none is sound, or one cannot be read.
         """
         folders = saved(self.folder)[::-1]
         for folder in folders:
@@ -99,11 +99,14 @@ def _digest(state: Any) -> str:
 def _sound_state(folder: Path) -> State | None:
     """Return a checkpoint's state, or None where anything in it is damaged."""
     try:
-        content = json.loads((folder / STATE).read_text(encoding="utf-8"))
+        with reading(folder / STATE):
+            content = json.loads((folder / STATE).read_text(encoding="utf-8"))
         state, files = content.pop("state"), content.pop("sha256")
         # Before there was one, a state had no hash.
         sound = content in ({}, {"state_sha256": _digest(state)})
         sound &= all(digest_of(folder / n) == digest for n, digest in files.items())
         return State.from_json(state) if sound else None
+    except UnreadableError:
+        raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

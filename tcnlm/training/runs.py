@@ -17,7 +17,7 @@ import numpy as np
 
 from preprocessing.checks import OBJECT, SETTINGS, TEXT, check_entries
 from preprocessing.vocabulary import FILES, Vocabulary
-from tcnlm.common.errors import InputError
+from tcnlm.common.errors import InputError, unreadable
 from tcnlm.common.files import digest_line, write_json, writing
 from tcnlm.common.parallel import cores
 from tcnlm.common.process import program
@@ -118,7 +118,9 @@ def read_config(run: str | Path) -> dict[str, Any]:
         config = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"{run}: not a RUN (no config.json); {_right(run)}") from None
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: damaged ({error})") from None
     if not isinstance(config, dict):
         raise InputError(f"{path}: damaged (not a JSON object)")
@@ -349,6 +351,8 @@ def read_history(run: Path) -> dict[str, np.ndarray]:
     try:
         names, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
         numbers = [[float(cell or "nan") for cell in row] for row in rows]
+    except OSError as error:
+        raise unreadable(path, error) from None
     except (ValueError, csv.Error) as error:
         raise InputError(f"{path}: damaged ({error})") from None
     for line, row in enumerate(numbers, 2):

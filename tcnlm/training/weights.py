@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tcnlm.common.errors import InputError
+from tcnlm.common.errors import InputError, reading
 from tcnlm.common.files import digest_line, writing
 from tcnlm.common.process import program
 from tcnlm.common.replacing import replacing
@@ -85,9 +85,12 @@ def _is_good(run: Path) -> bool:
     """Whether the weights are there, with the hash that was written with them."""
     if not (run / WEIGHTS).is_file():
         return False
+    with reading(run / WEIGHTS), (run / WEIGHTS).open("rb"):
+        pass  # HDF5 would call it damaged
     if not (run / DIGEST).exists():  # a RUN from before there were any
         return True
-    return (run / DIGEST).read_bytes() == digest_line(run / WEIGHTS).encode()
+    with reading(run / DIGEST):
+        return (run / DIGEST).read_bytes() == digest_line(run / WEIGHTS).encode()
 
 
 def _write_digest(run: Path) -> None:

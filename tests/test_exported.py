@@ -111,6 +111,14 @@ def test_topics_and_figures_are_in_a_folder_for_each_run(folder):
     assert b"<svg" in (folder / "RUN-1" / "use.svg").read_bytes()
 
 
+def test_no_spreadsheet_runs_the_words_of_a_topic(tmp_path):
+    numbers = {"topic": 0, "npmi": -0.1, "documents": 3, "proportion": 0.2}
+    topic = {"words": ["=cmd()", "b"], **numbers}
+    exported._write_table(tmp_path / "topics", exported._topics([topic]))
+    (row,) = read_csv(tmp_path / "topics.csv")
+    assert (row["words"], row["NPMI"]) == ("'=cmd() b", "-0.1")
+
+
 def test_seeds_have_shares_in_percent_whose_rows_are_whole(tmp_path):
     runs = [
         shown("tcnlm", seed, nats=np.ones(9), topic_recovery={"share": share})

@@ -14,6 +14,7 @@ from typing import Any, Optional
 import pandas as pd
 
 from tcnlm.common.files import write_file
+from tcnlm.common.rows import quoted
 from tcnlm.drawing.figures import save
 from tcnlm.measures.contract import Figure
 from tcnlm.measures.table import MEASURES, figure
@@ -106,7 +107,10 @@ def reference(model: str) -> str:
 
 @cache
 def _entries() -> dict[str, str]:
-    return {found[1]: found[0] for found in ENTRY.finditer(REFERENCES.read_text())}
+    return {
+        found[1]: found[0]
+        for found in ENTRY.finditer(REFERENCES.read_text(encoding="utf-8"))
+    }
 
 
 def _comparison(runs: Sequence[Measured], names: Sequence[str]) -> list[Row]:
@@ -194,7 +198,7 @@ def _write_table(stem: Path, rows: Sequence[Row], notes: Sequence[str] = ()) -> 
     """Write rows as stem.csv and, with notes of LaTeX below, as stem.tex."""
     if not rows:
         return
-    values = [{title: value for title, (value, _) in row.items()} for row in rows]
+    values = [{title: quoted(v) for title, (v, _) in row.items()} for row in rows]
     lines = pd.DataFrame(values, dtype=object).to_csv(index=False, lineterminator="\n")
     write_file(stem.with_name(f"{stem.name}.csv"), lines.encode())
     write_file(stem.with_name(f"{stem.name}.tex"), latex_table(rows, notes).encode())

@@ -1,6 +1,7 @@
 """How a program ends: what it is given is bad, unforeseen, or nobody reads it."""
 
 import importlib
+import io
 import re
 import subprocess
 import sys
@@ -10,6 +11,8 @@ import pytest
 import toy
 
 from tcnlm.common.errors import InputError, errors_reported
+from tcnlm.generation.requests import read_document
+from tcnlm.programs import infer
 
 PROGRAM = """
 import sys
@@ -68,6 +71,33 @@ def test_a_file_that_the_system_refuses_is_named(capsys, tmp_path):
     assert ended.value.code == 2
     line = f"error: {tmp_path}/none/file: No such file or directory\n"
     assert capsys.readouterr().err == line
+
+
+def test_what_the_output_cannot_write_is_printed_as_escapes(monkeypatch):
+    written = io.BytesIO()
+    stream = io.TextIOWrapper(written, encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", stream)
+    with errors_reported():
+        print("naïve ± 😍 \udcff")
+    assert written.getvalue() == rb"na\xefve \xb1 \U0001f60d \udcff" + b"\n"
+
+
+def test_an_argument_that_is_not_utf_8_is_refused_before_work(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["generate.py", "RUN", "--prompt", "a\udcff"])
+    with pytest.raises(SystemExit) as ended, errors_reported():
+        pytest.fail("worked")
+    assert ended.value.code == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: argument 'a\\udcff': is not in UTF-8; ")
+
+
+def test_standard_input_that_is_closed_is_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(InputError, match="--document -: standard input is closed"):
+        read_document("-")
+    line = ["RUN", "--input", "-", "--out", str(tmp_path / "out.csv")]
+    with pytest.raises(InputError, match="--input -: standard input is closed"):
+        infer.check(infer.parser().parse_args(line))
 
 
 def test_ctrl_c_ends_in_one_word(capsys):

@@ -1,6 +1,8 @@
 """The package as pip installs it: complete, and usable from any folder."""
 
+import importlib.util
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -37,6 +39,14 @@ def test_every_file_of_the_packages_is_installed(site):
         }
         assert {path.suffix for path in files} <= {".py", *DATA}
         assert all((site / path).is_file() for path in files)
+
+
+def test_tensorboard_of_a_fresh_environment_finds_what_it_imports():
+    """A RUN writes for it, and newer setuptools lack or warn of pkg_resources."""
+    pinned = (toy.ROOT / "requirements.txt").read_text()
+    release = re.search(r"^setuptools==(\d+)\.(\d+)", pinned, re.MULTILINE)
+    assert tuple(map(int, release.groups())) < (80, 9)
+    assert importlib.util.find_spec("pkg_resources")
 
 
 def test_programs_run_from_an_empty_folder(site, tmp_path, whole_run):

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from test_comparison_page import shown
 from test_evaluate import fake_run, on_imdb
 
+from tcnlm.measures.topics import Topics
 from tcnlm.models import MODELS
 from tcnlm.report import exported
 
@@ -114,7 +115,10 @@ def test_topics_and_figures_are_in_a_folder_for_each_run(folder):
 def test_no_spreadsheet_runs_the_words_of_a_topic(tmp_path):
     numbers = {"topic": 0, "npmi": -0.1, "documents": 3, "proportion": 0.2}
     topic = {"words": ["=cmd()", "b"], **numbers}
-    exported._write_table(tmp_path / "topics", exported._topics([topic]))
+    exported._write_table(
+        tmp_path / "topics",
+        list(map(exported._set, Topics().tables({"topics": [topic]})["topics"])),
+    )
     (row,) = read_csv(tmp_path / "topics.csv")
     assert (row["words"], row["NPMI"]) == ("'=cmd() b", "-0.1")
 

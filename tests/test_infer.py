@@ -18,6 +18,7 @@ import tcnlm
 from preprocessing.sources import Document
 from preprocessing.text import sentences
 from tcnlm.common.errors import InputError
+from tcnlm.common.rows import quoted
 from tcnlm.data.dataset import Dataset
 from tcnlm.generation.saved_model import Program
 from tcnlm.measures.proportions import infer_documents
@@ -197,7 +198,7 @@ def test_an_empty_id_leaves_its_cell_empty(run, tmp_path):
 
 def test_the_input_is_not_replaced(run, corpus):
     before = corpus.read_bytes()
-    with pytest.raises(InputError, match="is read, and would be replaced"):
+    with pytest.raises(InputError, match="is read, .* would be replaced"):
         call(run, "--input", corpus, "--out", corpus)
     assert corpus.read_bytes() == before
 
@@ -323,3 +324,47 @@ def test_labels_have_the_same_columns_where_one_has_no_word_to_predict():
     assert list(empty) == list(full)
     assert empty["perplexity"] is None
     assert full["perplexity"] == pytest.approx(math.e)
+
+
+HOSTILE = ["=1+1", "+4 x", "-x", "@sum(a1)", "\t=1", "'=1", '="a",b']
+HARMLESS = ["-1", "+2.5", "-1e-3", ".5", "a=1", "x-y", "1-2"]
+
+
+@pytest.mark.parametrize("asked", [[], ["--unquoted"]])
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_no_spreadsheet_runs_what_others_wrote(suffix, asked, run, tmp_path):
+    texts, tables = tmp_path / "texts.jsonl", [f"out{suffix}", f"by{suffix}"]
+    rows = [{"text": "the sea", "n": name} for name in HOSTILE + HARMLESS]
+    texts.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    out, by = (tmp_path / name for name in tables)
+    call(
+        run,
+        "--input",
+        texts,
+        "--id=n",
+        "--label=n",
+        "--out",
+        out,
+        "--by-label",
+        by,
+        *asked,
+    )
+    read = read_csv if suffix == ".csv" else read_jsonl
+    quote = suffix == ".csv" and not asked
+    wanted = [f"'{n}" if quote and n[0] != "'" else n for n in HOSTILE] + HARMLESS
+    found = read(out)
+    assert [row["id"] for row in found] == [row["label"] for row in found] == wanted
+    assert sorted(row["label"] for row in read(by)) == sorted(wanted)
+    assert all(float(row["topic_0"]) > 0 for row in found)
+
+
+@pytest.mark.parametrize(
+    "value", ["\r=1", "\n=1", "-", "+1+1", "-1\n", "--1", "1", 7, -7]
+)
+def test_a_cell_that_begins_like_a_formula_is_quoted_and_no_number(value):
+    harmless = value in ("1", 7, -7)
+    assert quoted(value) == (value if harmless else f"'{value}")
+
+
+def read_jsonl(path):
+    return [json.loads(line) for line in path.read_text().split("\n") if line]

@@ -397,6 +397,15 @@ def test_a_version_is_served_as_such(run, tmp_path):
     assert (served.name, served.version) == ("served", "12")
 
 
+@pytest.mark.parametrize("name", ["k[1]", "a*", "b\\c"])
+def test_a_run_named_like_a_pattern_is_served(name, run, tmp_path):
+    whole = shutil.copytree(run, tmp_path / name)
+    served = Served(find(whole))
+    assert served.name == name
+    request = {"signature_name": "topic_words", "inputs": {"number": 2}}
+    assert len(served.predict(request)["outputs"]) == 4
+
+
 def test_what_cannot_be_served_is_said_with_what_to_do(tmp_path):
     with pytest.raises(InputError, match="neither a RUN nor a SavedModel"):
         serve.main([str(tmp_path)])

@@ -57,15 +57,27 @@ def check_folder(path: Path) -> None:
         tempfile.TemporaryFile(dir=above).close()
 
 
+SIGNS = "[, ], {, }, *, ? and \\"  # of patterns
+
+
+def _is_pattern(path: Path) -> bool:
+    return bool(set("*?[]{}\\") & set(str(path)))
+
+
 @contextlib.contextmanager
 def plain_path(folder: Path) -> Iterator[Path]:
     """Give a path to a folder that TensorFlow cannot take for a pattern of names.
 
     It reads checkpoints by patterns: `k[1]` is the folder k1 to it.
     """
-    if not set("*?[]{}\\") & set(str(folder.absolute())):
+    if not _is_pattern(folder.absolute()):
         yield folder
         return
+    if _is_pattern(Path(tempfile.gettempdir())):
+        raise InputError(
+            f"TMPDIR: {tempfile.gettempdir()}: must be a folder without {SIGNS} in its "
+            f"name to reach {folder}"
+        )
     with tempfile.TemporaryDirectory(prefix="tcnlm-") as place:
         alias = Path(place) / "folder"
         alias.symlink_to(folder.absolute(), target_is_directory=True)

@@ -49,13 +49,18 @@ def _paths(options: dict[str, Any]) -> Iterator[Path]:
 
 
 def _same(one: Path, other: Path) -> bool:
-    if one.exists() and other.exists():
-        return os.path.samefile(one, other)
-    return one.resolve() == other.resolve()
+    try:
+        if one.exists() and other.exists():
+            return os.path.samefile(one, other)
+        return one.resolve() == other.resolve()
+    except (OSError, ValueError):  # no name that a file can have
+        return False
 
 
 def _check_free(path: Path) -> None:
     """Raise InputError where a path lies in what a RUN or DATA calls its own."""
+    if "\0" in str(path):
+        raise InputError(f"{str(path)!r}: no file can be called so; give another")
     for place in dict.fromkeys([path.absolute(), path.resolve()]):
         for folder in [place, *place.parents]:
             inside = place.relative_to(folder).parts

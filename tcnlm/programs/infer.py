@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -37,7 +38,7 @@ def main(options: argparse.Namespace) -> None:
     check(options)
     run = Run(options.run)
     table = Table(run.reader.vectors_of, bool(options.id), bool(options.label))
-    with row_writer(options.out) as write:
+    with row_writer(options.out, options.quote) as write:
         for documents, reading in readings(options, run):
             for row in table.rows(documents, reading):
                 write(row)
@@ -46,7 +47,7 @@ def main(options: argparse.Namespace) -> None:
     print(table)
     print(f"written to {options.out}")
     if options.by_label:
-        with row_writer(options.by_label) as write:
+        with row_writer(options.by_label, options.quote) as write:
             for row in table.label_rows():
                 write(row)
         print(f"written to {options.by_label}")
@@ -88,6 +89,7 @@ def check(options: argparse.Namespace) -> None:
         raise InputError("--headers drop is for messages in --format jsonl")
     if options.by_label and not options.label:
         raise InputError("--by-label: name the field of the labels with --label")
+    _places(options)
     for path in filter(None, (options.out, options.by_label)):
         check_writable(path)
     check_outputs(options, "out", "by_label")
@@ -107,10 +109,15 @@ def fields_of(options: argparse.Namespace) -> Fields:
 def documents_of(options: argparse.Namespace) -> Iterator[Document]:
     """Yield the documents of all files, with a progress bar."""
     fields = fields_of(options)
-    paths = [Path("/dev/stdin") if str(p) == "-" else p for p in options.input]
     drop = options.headers == "drop"
-    documents = read_files(FORMATS[format_of(options)], paths, fields, drop)
+    documents = read_files(FORMATS[format_of(options)], _places(options), fields, drop)
     return iter(progress_bar(documents, "inferring", unit=" documents"))
+
+
+def _places(options: argparse.Namespace) -> list[Path]:
+    if Path("-") in options.input and sys.stdin is None:
+        raise InputError("--input -: standard input is closed")
+    return [Path("/dev/stdin") if str(p) == "-" else p for p in options.input]
 
 
 def parser() -> argparse.ArgumentParser:
@@ -135,6 +142,9 @@ def parser() -> argparse.ArgumentParser:
     add("--id", metavar="NAME", help="jsonl: the field of a document's name")
     add("--headers", choices=("keep", "drop"), default="keep", help=headers)
     add("--by-label", metavar="FILE", type=Path, help=by_label)
+    unquoted = "texts in .csv as they are (default: with an apostrophe before = + - @, "
+    unquoted += "lest spreadsheets run what others wrote)"
+    add("--unquoted", dest="quote", action="store_false", help=unquoted)
     add_runner(parsed)
     add_debug(parsed)
     return parsed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from functools import partial
 from math import isclose
@@ -147,7 +148,13 @@ def map_of(options: argparse.Namespace) -> Map:
     """Where the options say that the corpus is tokenized."""
     if options.runner is not None:
         return on_runner(options.runner)
-    return partial(ordered_map, processes=options.processes)
+    if options.processes > cores():
+        print(
+            f"--processes {options.processes}: {cores()} are started, as many as this "
+            "machine has cores",
+            file=sys.stderr,
+        )
+    return partial(ordered_map, processes=min(options.processes, cores()))
 
 
 def refuse_own_input(options: argparse.Namespace) -> None:

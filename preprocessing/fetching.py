@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from tqdm import tqdm
 
@@ -98,7 +98,7 @@ class GoOn:
         """Fetch what is missing, and move it to `output` when it is whole."""
         import requests
 
-        have = self.part.stat().st_size if self.part.exists() else 0
+        have = self.part.stat().st_size if self.part.is_file() else 0
         headers = {"Accept-Encoding": "identity"}
         headers |= {"Range": f"bytes={have}-"} if have else {}
         with requests.get(url, headers=headers, stream=True, timeout=PATIENCE) as found:
@@ -109,10 +109,17 @@ class GoOn:
 
     def _write(self, response: Any, have: int) -> None:
         left = int(response.headers.get("Content-Length", 0))
-        with self.part.open("ab") as file, _bar(self.part.stem, have, left) as bar:
+        with _own(self.part) as file, _bar(self.part.stem, have, left) as bar:
             file.truncate(have)
             for piece in response.iter_content(PIECE):
                 bar.update(file.write(piece))
+
+
+def _own(path: Path) -> BinaryIO:
+    """Open a file to write on at its end; OSError where it is a link to another."""
+    no_link = getattr(os, "O_NOFOLLOW", 0)
+    number = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | no_link, 0o644)
+    return open(number, "ab")
 
 
 def _bar(name: str, have: int, left: int) -> tqdm:

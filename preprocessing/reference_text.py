@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from preprocessing.sources import FORMATS, Fields
+from preprocessing.sources import FORMATS, Fields, read_any
 from tcnlm.common.parallel import chunks, ordered_map
 
 CHUNK = 100  # documents that a process tokenizes at a time
@@ -17,9 +17,9 @@ def read_reference(
 ) -> Iterator[list[str]]:
     """Yield the documents of text or JSON-lines files, lower-cased and tokenized.
 
-    A name like articles.jsonl, .jsonl.gz or .jsonl.xz is a JSON object a line, with the
-    document in `field`; any other file is a document a line. Raises InputError for a
-    file that is missing or damaged.
+    A file whose first line is JSON has objects with the document in `field`; of any
+    other every line is a document. Raises InputError for one that is missing, damaged
+    or no text.
     """
     documents = chunks(reference_texts(paths, field), CHUNK)
     for tokenized in ordered_map(tokens_of, documents, processes):
@@ -29,8 +29,7 @@ def read_reference(
 def reference_texts(paths: Iterable[str | Path], field: str = "text") -> Iterator[str]:
     """Yield the documents of such files as they are."""
     for path in map(Path, paths):
-        kind = "jsonl" if ".jsonl" in path.suffixes else "text"
-        for document in FORMATS[kind].read(path, Fields(field)):
+        for document in read_any(path, Fields(field)):
             yield document.text
 
 

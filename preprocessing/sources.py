@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import io
 import json
 import lzma
 import tarfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, NamedTuple
 
@@ -18,8 +21,20 @@ from tcnlm.common.errors import InputError
 
 ACLIMDB_LABELS = {"train": ("neg", "pos", "unsup"), "test": ("neg", "pos")}
 
-_OPENERS = {".gz": gzip.open, ".tgz": gzip.open, ".xz": lzma.open}
+_COMPRESSED = (".gz", ".tgz", ".xz", ".bz2")
 _TABLES = (".csv", ".tsv")
+_OPENERS = {b"\x1f\x8b": gzip.open, b"\xfd7zXZ\0": lzma.open, b"BZh": bz2.open}
+_PANDAS = 'df.to_json("x.jsonl", orient="records", lines=True)'
+_FOREIGN = {  # how a file begins that is no text: what it is, and what to do
+    b"PK\x03\x04": "a zip archive (or a spreadsheet); unpack it and give what is in it",
+    b"PAR1": f"a parquet table; write JSON Lines, with pandas {_PANDAS}",
+    b"\xff\xfe": "UTF-16; convert it with iconv -f UTF-16 -t UTF-8",
+    b"\xfe\xff": "UTF-16; convert it with iconv -f UTF-16 -t UTF-8",
+    b"%PDF": "a PDF; give its text, as pdftotext makes it",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd; unpack it with unzstd",
+}
+MOST_BYTES = 2**30  # of an archive unpacked: the largest known has half of it
+_HEAD = 2**13  # bytes that tell what a file is
 _DAMAGED = (
     EOFError,
     lzma.LZMAError,
@@ -64,15 +79,86 @@ def read_lines(path: Path) -> Iterator[str]:
 
 
 def read_plain(path: Path, fields: Fields) -> Iterator[Document]:
-    """A document a line; an empty line is a document without words."""
-    return map(Document, read_lines(path))
+    """A document a line; an empty line is a document without words.
+
+    Raises InputError where the first line is JSON: its keys would be taken for words.
+    """
+    first, lines = _ahead(path)
+    if _is_json(first):
+        raise InputError(
+            f"{path}: its lines are JSON, no plain text; give --format jsonl, and "
+            "--field NAME for the field with the text"
+        )
+    for _, line in lines:
+        yield Document(line)
 
 
 def read_jsonl(path: Path, fields: Fields) -> Iterator[Document]:
-    """A JSON object a line, the document in its `fields`; empty lines do not count."""
-    for number, line in _numbered_lines(path):
+    """A JSON object a line, the document in its `fields`; empty lines do not count.
+
+    Or all of them in one JSON array.
+    """
+    first, lines = _ahead(path)
+    if first.startswith("["):
+        yield from _array(path, lines, fields)
+        return
+    for number, line in lines:
         if line.strip():
             yield _json_document(line, fields, f"{path}:{number}")
+
+
+def read_any(path: Path, fields: Fields) -> Iterator[Document]:
+    """The documents of a file of JSON or plain text, as it is by its first line."""
+    first, lines = _ahead(path)
+    if _is_json(first) or _plain_suffix(path) in (".jsonl", ".ndjson"):
+        if first.startswith("["):
+            yield from _array(path, lines, fields)
+            return
+        for number, line in lines:
+            if line.strip():
+                yield _json_document(line, fields, f"{path}:{number}")
+        return
+    if fields.label or fields.id:
+        raise InputError(f"{path}: is no JSON, and has no fields for --label and --id")
+    for _, line in lines:
+        yield Document(line)
+
+
+def _ahead(path: Path) -> tuple[str, Iterator[tuple[int, str]]]:
+    """The first line that is not blank, and all lines with their numbers."""
+    lines, read = _numbered_lines(path), []
+    for number, line in lines:
+        read.append((number, line))
+        if line.strip():
+            break
+    return (read[-1][1].strip() if read else ""), chain(read, lines)
+
+
+def _is_json(line: str) -> bool:
+    """Whether a file that begins with this line is of JSON objects."""
+    if line in ("[", "{") or line.startswith(("[{", "[ {")):
+        return True
+    try:
+        return line.startswith("{") and isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _array(
+    path: Path, lines: Iterator[tuple[int, str]], fields: Fields
+) -> Iterator[Document]:
+    try:
+        records = json.loads("\n".join(line for _, line in lines))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not valid JSON: {error}") from None
+    for number, record in enumerate(records, 1):
+        yield _document(record, fields, f"{path}, item {number}")
+
+
+def _plain_suffix(path: Path) -> str:
+    """The ending of a file's name in small letters, what compressed it apart."""
+    is_compressed = path.suffix.lower() in _COMPRESSED
+    return (path.with_suffix("") if is_compressed else path).suffix.lower()
 
 
 def refuse_table(path: Path, options: str) -> None:
@@ -81,12 +167,10 @@ def refuse_table(path: Path, options: str) -> None:
     Its rows would be taken for documents line by line, the names of its columns too.
     options: those that read the same as JSON Lines.
     """
-    plain = path.with_suffix("") if path.suffix in _OPENERS else path
-    if plain.suffix.lower() in _TABLES:
+    if _plain_suffix(path) in _TABLES:
         raise InputError(
             f"{path}: a table, and of plain text every line is a document; write JSON "
-            'Lines, with pandas df.to_json("x.jsonl", orient="records", lines=True), '
-            f"and give {options}"
+            f"Lines, with pandas {_PANDAS}, and give {options}"
         )
 
 
@@ -123,6 +207,7 @@ FORMATS = {
     "text": Format(read_plain, text.sentences, joint="\n"),
     "jsonl": Format(read_jsonl, text.sentences),
 }
+BY_CONTENT = Format(read_any, text.sentences)
 
 
 def grouped(
@@ -138,7 +223,7 @@ def _numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     number = 0
     try:
         with _open(path) as file:
-            for number, line in enumerate(file, 1):
+            for number, line in enumerate(_ended(file, path), 1):
                 yield number, _decode(line, path, number)
     except _DAMAGED as error:
         raise InputError(
@@ -149,8 +234,36 @@ def _numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
         raise _unreadable(path, error) from None
 
 
-def _open(path: Path) -> BinaryIO:
-    return _OPENERS.get(path.suffix, open)(path, "rb")
+@contextmanager
+def _open(path: Path) -> Iterator[BinaryIO]:
+    """Open a file, unpacked if it begins as gzip, xz or bzip2 files do."""
+    with path.open("rb") as file:
+        begins = file.peek(8)[:8]
+        for magic, what in _FOREIGN.items():
+            if begins.startswith(magic):
+                raise InputError(f"{path}: is {what}")
+        openers = (o for magic, o in _OPENERS.items() if begins.startswith(magic))
+        opener = next(openers, None)
+        if opener:
+            with opener(file, "rb") as unpacked, io.BufferedReader(unpacked) as lines:
+                yield lines
+            return
+        if begins and path.suffix.lower() in _COMPRESSED:
+            raise InputError(
+                f"{path}: is not compressed though its name says so; call it as it is, "
+                "or fetch it again"
+            )
+        yield file
+
+
+def _ended(file: BinaryIO, path: Path) -> Iterable[bytes]:
+    """The lines of a file; where none ends with a line feed, by carriage returns."""
+    head = file.peek(_HEAD)[:_HEAD]
+    if head.count(b"\0") * 4 > len(head) > 4:
+        raise InputError(f"{path}: is no UTF-8 text; convert it, as by iconv -f UTF-16")
+    if b"\r" in head.rstrip(b"\r\n") and b"\n" not in head:
+        return (line + b"\n" for line in file.read().rstrip(b"\r").split(b"\r"))
+    return file
 
 
 def _decode(line: bytes, path: Path | str, number: int) -> str:
@@ -177,8 +290,12 @@ def _json_document(line: str, fields: Fields, where: str) -> Document:
     except (ValueError, RecursionError) as error:
         hint = _of_array(line)
         raise InputError(f"{where}: not valid JSON: {error}{hint}") from None
+    return _document(record, fields, where, _of_array(line))
+
+
+def _document(record: object, fields: Fields, where: str, hint: str = "") -> Document:
     if not isinstance(record, dict):
-        like = f'{{"{fields.text}": "..."}}{_of_array(line)}'
+        like = f'{{"{fields.text}": "..."}}{hint}'
         raise InputError(f"{where}: not a JSON object like {like}")
     return Document(
         _checked_text(_value(record, "field", fields.text, where), fields.text, where),
@@ -207,8 +324,15 @@ def _name(record: dict, option: str, field: str | None, where: str) -> str | Non
     value = None if field is None else _value(record, option, field, where)
     if value is None or (option, value) == ("id", ""):
         return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # as pandas writes whole numbers of a column with gaps
     if isinstance(value, int):
         return json.dumps(value)
+    if not isinstance(value, str):
+        raise InputError(
+            f"{where}: field {field!r} is {type(value).__name__}, neither a text nor a "
+            f"whole number; name another --{option}"
+        )
     value = _checked_text(value, field, where)
     if not value or value.splitlines() != [value]:
         raise InputError(
@@ -220,7 +344,11 @@ def _name(record: dict, option: str, field: str | None, where: str) -> str | Non
 
 def _checked_text(value: object, field: str, where: str) -> str:
     if not isinstance(value, str):
-        raise InputError(f"{where}: field {field!r} is no string")
+        found = "null" if value is None else type(value).__name__
+        raise InputError(
+            f"{where}: field {field!r} is {found}, not a text; leave such documents "
+            "out, or name another --field"
+        )
     try:
         value.encode()
     except UnicodeEncodeError as error:
@@ -257,10 +385,18 @@ def _by_number(file: Path) -> tuple[int, str]:
 def _from_tar(path: Path, part: str) -> Iterator[tuple[str, bytes]]:
     # Opened here, since tarfile takes a gzip file that is cut short for a whole one.
     with _open(path) as file, tarfile.open(fileobj=file, mode="r|") as archive:
-        for member in archive:
+        for member in bounded(archive):
             place = PurePosixPath(member.name).parts[-3:]
             if member.isfile() and _is_review(place, part):
                 yield "/".join(place), archive.extractfile(member).read()
+
+
+def bounded(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    """The members of an archive; TarError before it is unpacked beyond a bound."""
+    for member in archive:
+        if member.offset_data + member.size > MOST_BYTES:
+            raise tarfile.TarError(f"unpacked it has more than {MOST_BYTES:,} bytes")
+        yield member
 
 
 def _is_review(place: tuple[str, ...], part: str) -> bool:

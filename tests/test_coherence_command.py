@@ -21,6 +21,7 @@ from tcnlm.coherence import (
     topic_scores,
 )
 from tcnlm.coherence.reference import Reference
+from tcnlm.coherence.topic_lists import read_topics
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
@@ -351,3 +352,30 @@ def test_topics_in_text_files_need_no_tensorflow(place):
     line = [sys.executable, "-c", program, place / "topics.txt"]
     line += ["--counts", place / "counts.npz"]
     assert subprocess.run(line, cwd=toy.ROOT, capture_output=True).returncode == 0
+
+
+PRINTED = {
+    "gensim": ['0.030*"ship" + 0.020*"sea"', '0.1*"oven" + 0.01*"bread"'],
+    "gensim's pairs": [
+        """(0, '0.030*"ship" + 0.020*"sea"')""",
+        """(1, '0.1*"oven" + 0.01*"bread"')""",
+    ],
+    "lists": ["['ship', 'sea']", '["oven", "bread"]'],
+    "pairs": ["[('ship', 0.3), ('sea', 0.1)]", "[('oven', 0.2), ('bread', 0.1)]"],
+    "labelled": ["Topic 0: ship sea", "Topic 1: oven bread"],
+    "numbered": ["topic #0 ship sea", "topic #1 oven bread"],
+}
+
+
+@pytest.mark.parametrize("kind", PRINTED)
+def test_topics_are_read_as_other_programs_print_them(kind, tmp_path):
+    path = tmp_path / "topics.txt"
+    path.write_text("\n".join(PRINTED[kind]) + "\n")
+    assert read_topics(path).topics == [["ship", "sea"], ["oven", "bread"]]
+
+
+def test_a_word_twice_in_a_topic_is_noted(tmp_path, capsys):
+    path = tmp_path / "topics.txt"
+    path.write_text("ship sea ship\noven bread\n")
+    read_topics(path)
+    assert "topics.txt:1: 'ship' is there twice" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
-from preprocessing import known_corpora
+from preprocessing import known_corpora, sources
 from preprocessing.__main__ import main
 from preprocessing.fetching import CACHE, MIRROR, PIECE, Remote, fetched
 from preprocessing.known_corpora import KNOWN, read_20news, read_wikitext
@@ -283,3 +283,37 @@ def test_an_archive_that_is_none_is_named(tmp_path, read):
 def test_options_that_do_not_fit_a_corpus_are_refused(tmp_path, capsys, options, said):
     assert main([*options.split(), "--out", str(tmp_path / "DATA")]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_link_planted_in_the_cache_is_not_written_through(server, tmp_path):
+    server.files["file.bin"], victim = CONTENT, tmp_path / "victim"
+    victim.write_bytes(b"mine")
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "file.bin.part").symlink_to(victim)
+    with pytest.raises(InputError, match="cannot be written"):
+        fetched(known(CONTENT))
+    assert victim.read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize("name", sorted(set(OPTIONS) - {"ptb"}))
+def test_an_archive_that_unpacks_to_too_much_is_refused_before_it_is_read(
+    name, registry, tmp_path, monkeypatch, capsys
+):
+    for module in (sources, known_corpora):
+        monkeypatch.setattr(module, "MOST_BYTES", 10)
+    command = ["--corpus", name, *OPTIONS[name], *SMALL, "--out", str(tmp_path / "D")]
+    assert main(command) == 2
+    assert "more than 10 bytes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("place", "value"), [(6, 1), (8, 99)])
+def test_a_zip_that_is_encrypted_or_packed_in_a_new_way_is_named(
+    place, value, tmp_path
+):
+    content = zip_of({"wikitext-103/wiki.test.tokens": ARTICLES})
+    path, content = tmp_path / "wiki.zip", bytearray(content)
+    content[place] = value  # of the file's own header
+    content[content.index(b"PK\x01\x02") + place + 2] = value  # and of the list of all
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="wiki.zip: is not as distributed"):
+        list(read_wikitext(path, "test"))

@@ -284,12 +284,13 @@ def test_data_that_moved_is_found_in_its_new_place(run, data):
     assert open_data(runs.read_config(run), data).path == data
 
 
-def test_other_data_is_refused(run, data, tmp_path):
-    other = Path(shutil.copytree(data, tmp_path / "other"))
-    meta = json.loads((other / "meta.json").read_text())
-    (other / "meta.json").write_text(json.dumps({**meta, "fingerprint": "0"}))
+def test_other_data_is_refused(run, tmp_path):
+    corpus = toy.write_corpus(tmp_path / "toy.txt", documents=30)
+    arguments = f"--format tdlm --input {corpus} --split 0.6 0.2 0.2 --min-count 1 "
+    arguments += f"--topic-min-count 1 --out {tmp_path / 'OTHER'}"
+    assert toy.preprocess(arguments.split()) == 0
     with pytest.raises(InputError, match="not the data that this run was trained on"):
-        open_data(runs.read_config(run), other)
+        open_data(runs.read_config(run), tmp_path / "OTHER")
 
 
 def point_to(run, place):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from preprocessing import arguments
 from preprocessing.__main__ import main
 from preprocessing.arguments import parser
 from preprocessing.encode import read_meta
@@ -193,7 +194,11 @@ BAD_FILES = {
         "a.jsonl:2: not valid JSON",
     ),
     "missing field": ("a.jsonl", b'{"body": "x"}\n', "a.jsonl:1: no field 'text'"),
-    "no text": ("a.jsonl", b'{"text": 1}\n', "a.jsonl:1: field 'text' is no string"),
+    "no text": (
+        "a.jsonl",
+        b'{"text": 1}\n',
+        "a.jsonl:1: field 'text' is int, not a text",
+    ),
     "truncated xz": ("a.txt.xz", lzma.compress(b"x\n" * 99)[:-9], "a.txt.xz:1"),
     "empty corpus": ("a.txt", b"", "the train split has no document"),
     "one document": ("a.txt", b"one\n", "the valid split has no document"),
@@ -350,3 +355,11 @@ def test_a_bad_value_is_refused(capsys, tmp_path, option):
     assert stopped.value.code == 2
     assert "error: argument --" in capsys.readouterr().err
     assert not (tmp_path / "DATA").exists()
+
+
+def test_no_more_processes_are_started_than_there_are_cores(monkeypatch, capsys):
+    monkeypatch.setattr(arguments, "cores", lambda: 2)
+    line = "--format lee --out DATA --processes 900".split()
+    mapped = arguments.map_of(arguments.parse(line))
+    assert mapped.keywords["processes"] == 2
+    assert "--processes 900: 2 are started" in capsys.readouterr().err

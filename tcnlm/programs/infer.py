@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from preprocessing.corpora import read_files, refuse_tables
-from preprocessing.sources import FORMATS, Document, Fields
+from preprocessing.sources import BY_CONTENT, FORMATS, Document, Fields, Format
 from tcnlm.common.errors import InputError, add_debug, errors_reported
 from tcnlm.common.outputs import check_outputs
 from tcnlm.common.parallel import chunks
@@ -71,7 +71,7 @@ def readings(
 def _read(
     options: argparse.Namespace, run: Run, texts: Iterable[list[str]]
 ) -> Iterator[Reading]:
-    sentences = FORMATS[format_of(options)].sentences
+    sentences = format_of(options).sentences
     if options.runner is None:
         return map(partial(read_texts, run.reader, sentences), texts)
     # Here, since it is an option.
@@ -82,10 +82,11 @@ def _read(
 
 def check(options: argparse.Namespace) -> None:
     """Refuse options that don't fit together before anything is loaded."""
-    refuse_tables(format_of(options), options.input)
-    if fields_of(options) != Fields() and format_of(options) != "jsonl":
+    refuse_tables(options.format or "text", options.input)
+    plain = options.format in ("text", "tdlm")
+    if fields_of(options) != Fields() and plain:
         raise InputError("--field, --label and --id name fields of --format jsonl")
-    if options.headers == "drop" and format_of(options) != "jsonl":
+    if options.headers == "drop" and plain:
         raise InputError("--headers drop is for messages in --format jsonl")
     if options.by_label and not options.label:
         raise InputError("--by-label: name the field of the labels with --label")
@@ -95,10 +96,9 @@ def check(options: argparse.Namespace) -> None:
     check_outputs(options, "out", "by_label")
 
 
-def format_of(options: argparse.Namespace) -> str:
-    """Return the format: the one that was asked for, or by the name of the input."""
-    named = ".jsonl" in options.input[0].suffixes
-    return options.format or ("jsonl" if named else "text")
+def format_of(options: argparse.Namespace) -> Format:
+    """Return the format: the one that was asked for, or each file's own."""
+    return FORMATS[options.format] if options.format else BY_CONTENT
 
 
 def fields_of(options: argparse.Namespace) -> Fields:
@@ -110,7 +110,7 @@ def documents_of(options: argparse.Namespace) -> Iterator[Document]:
     """Yield the documents of all files, with a progress bar."""
     fields = fields_of(options)
     drop = options.headers == "drop"
-    documents = read_files(FORMATS[format_of(options)], _places(options), fields, drop)
+    documents = read_files(format_of(options), _places(options), fields, drop)
     return iter(progress_bar(documents, "inferring", unit=" documents"))
 
 
@@ -122,8 +122,10 @@ def _places(options: argparse.Namespace) -> list[Path]:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    formats = "as python -m preprocessing reads it (default: jsonl where the first "
-    formats += "file's name says so, else text)"
+    formats = (
+        "as python -m preprocessing reads it (default: jsonl where a file's first "
+    )
+    formats += "line is JSON, else text)"
     by_label = "mean proportions and perplexity of every label, .csv or .jsonl, too"
     headers = "of jsonl documents that are news messages: all up to an empty line"
     parsed = argparse.ArgumentParser(

@@ -360,7 +360,7 @@ def _add_run(group: argparse._ArgumentGroup) -> None:
     add("--out", type=Path, metavar="DATA", help="the folder to make")
     purpose = (
         "read all of a folder made before, and say whether its text, vocabularies and "
-        "sequences are those it was made with (labels and ids are not compared); "
+        "sequences, labels and ids are those it was made with; "
         "without any other option"
     )
     add("--verify", type=Path, metavar="DATA", help=purpose)

@@ -63,7 +63,8 @@ class Run:
         if not self.reader.score:
             raise InputError(f"{self.path}: a {self.config['model']} predicts no words")
         if contexts is not None:
-            return self._in_contexts(list(texts), list(contexts))
+            checked = list(_checked(texts)), list(_checked(contexts))
+            return self._in_contexts(*checked)
         read = [reading.perplexity for reading in self._read(texts)]
         return np.concatenate([np.empty(0), *read])
 
@@ -82,7 +83,8 @@ class Run:
         return Program(self.model, *sizes).signatures()["score"]
 
     def _read(self, texts: Iterable[str]) -> Iterator[Reading]:
-        return map(self.reader, chunks(map(text.sentences, texts), BATCH))
+        documents = map(text.sentences, _checked(texts))
+        return map(self.reader, chunks(documents, BATCH))
 
     def generate(
         self,
@@ -105,6 +107,9 @@ class Run:
         from tcnlm.generation.decoding import Decoding, SentenceDecoder
         from tcnlm.generation.mixtures import as_request
 
+        for name, given in (("document", document), ("prompt", prompt)):
+            if not isinstance(given, str):
+                raise InputError(f"generate: {name} must be a text, not {given!r:.40}")
         weights = topic if isinstance(topic, Mapping) else {topic: 1}
         kept = {k: w for k, w in weights.items() if k is not None}
         chosen = [as_request(self.model, k, w) for k, w in kept.items()]
@@ -124,3 +129,13 @@ class Run:
         asked = topics, number, prompt, seed, before
         (written,) = requests.write_sentences(self._decoders[options], *asked)
         return list(map(str, written))
+
+
+def _checked(texts: Iterable[str]) -> Iterator[str]:
+    """Yield texts; InputError for one in place of several, and for what is none."""
+    if isinstance(texts, (str, bytes)):
+        raise InputError("several texts are wanted; give a list, of one text [text]")
+    for number, each in enumerate(texts):
+        if not isinstance(each, str):
+            raise InputError(f"text {number} must be a text, not {each!r:.40}")
+        yield each

@@ -368,3 +368,22 @@ def test_a_cell_that_begins_like_a_formula_is_quoted_and_no_number(value):
 
 def read_jsonl(path):
     return [json.loads(line) for line in path.read_text().split("\n") if line]
+
+
+WRONG = {  # what is asked of a RUN in Python: a call, and what is said
+    "a text": (lambda run: run.proportions("one text"), "give a list, of one text"),
+    "bytes": (lambda run: run.perplexity(b"one text"), "give a list, of one text"),
+    "none": (lambda run: run.proportions([None]), "text 0 must be a text, not None"),
+    "a number": (lambda run: run.perplexity(["a", 3]), "text 1 must be a text, not 3"),
+    "a context": (lambda run: run.perplexity(["a"], "b"), "give a list, of one text"),
+    "no prompt": (lambda run: run.generate(0, prompt=None), "prompt must be a text"),
+    "no document": (lambda run: run.generate(document=3), "document must be a text"),
+    "half a word": (lambda run: run.generate(0, top_k=5.0), "top_k must be a whole"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_python_is_told_what_is_wanted(name, run):
+    call, said = WRONG[name]
+    with pytest.raises(InputError, match=said):
+        call(tcnlm.open(run))

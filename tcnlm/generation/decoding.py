@@ -46,8 +46,10 @@ class Decoding:
             raise InputError(f"method must be one of {METHODS}, not {self.method!r}")
         for name in ("beam_width", "max_length", "top_k"):
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"{name} must be at least 1, not {value}")
+            if value is not None and (type(value) is not int or value < 1):
+                raise InputError(
+                    f"{name} must be a whole number, at least 1, not {value!r}"
+                )
         limits = np.finfo("float32")
         if not limits.tiny <= self.temperature <= limits.max:
             raise InputError(

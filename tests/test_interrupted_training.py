@@ -27,8 +27,8 @@ STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 KILLED = """
 import os, signal, sys
-from preprocessing import replacing
-from tcnlm.train import run
+from tcnlm.common import replacing
+from tcnlm.programs.train import run
 from tcnlm.training.validation import Validation
 
 def kill_at(name, work):

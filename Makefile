@@ -5,7 +5,7 @@ RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/installed
 OPTIONAL := $(VENV)/optional
 
-.PHONY: demo test lint results environment compatibility
+.PHONY: demo test test-all lint results environment compatibility
 
 environment: $(INSTALLED)
 
@@ -26,8 +26,14 @@ $(OPTIONAL): $(INSTALLED) requirements-optional.txt
 	-$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements-optional.txt
 	@touch $@
 
+PYTEST := $(RUN) -m pytest -n auto --maxprocesses 4
+
 test: $(OPTIONAL)
-	$(RUN) -m pytest -n auto --maxprocesses 4
+	$(PYTEST) -m "not slow"
+
+# Kills, full disks, all settings, every model resumed and exported, the package too.
+test-all: $(OPTIONAL)
+	$(PYTEST)
 
 # What the demo's SavedModel answers here, and under the newest TensorFlow.
 NEWER := .venv-newer

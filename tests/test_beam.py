@@ -21,6 +21,8 @@ from tcnlm.common.errors import InputError
 from tcnlm.common.runners import PACKAGE, on_runner
 from tcnlm.programs import coherence, infer
 
+pytestmark = pytest.mark.slow
+
 beam = pytest.importorskip("apache_beam")
 on_beam = pytest.importorskip("tcnlm.coherence.on_beam")
 

@@ -36,6 +36,8 @@ from tcnlm.run import Run
 from tcnlm.serving.tensors import json_of, tensors_of
 from tcnlm.training import runs
 
+pytestmark = pytest.mark.slow
+
 SHARED = {"embedding_size": 6, "cutoffs": (20, 60), "encoder_units": (7, 7)}
 TOY = bench.Scale(
     Corpus(sentences=600, words=200, topic_words=50, stop_words=20),

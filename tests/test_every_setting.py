@@ -12,6 +12,8 @@ from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import GroupedAdam, Training
 from tcnlm.models import MODELS, model_class
 
+pytestmark = pytest.mark.slow
+
 SIZES = 5  # whole numbers go so far above their least: a model is quick to build
 MAGNITUDES = (2**-7, 3.0)  # of other numbers
 RATES = (2**-7, 2**-4)  # of Adam; above, a single step may well diverge

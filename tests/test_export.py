@@ -235,7 +235,7 @@ def test_sentences_without_topics_are_the_decoders(lstm_answers, lstm):
 @pytest.mark.parametrize(
     "name",
     [
-        name
+        pytest.param(name, marks=[pytest.mark.slow] * (name != "tcnlm"))
         for name in sorted(MODELS)
         if issubclass(model_class(name), LanguageModel)
         and issubclass(model_class(name), TopicModel)

@@ -11,6 +11,8 @@ from tcnlm.common.errors import InputError
 from tcnlm.generation.saved_model import export
 from tcnlm.training.weights import WEIGHTS, save_weights
 
+pytestmark = pytest.mark.slow
+
 
 @contextmanager
 def room_for(size):

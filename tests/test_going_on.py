@@ -11,6 +11,8 @@ from tcnlm.report.records import record
 from tcnlm.training import runs
 from tcnlm.training.differences import FREE, check_same
 
+pytestmark = pytest.mark.slow
+
 WAS = {"model": "tcnlm", "seed": 1, "DATA": "ab12", "cutoffs": [9], "dropout": 0.4}
 WAS |= {"epochs": 2, "patience": 2, "decay": "constant"}
 

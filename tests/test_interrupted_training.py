@@ -22,6 +22,8 @@ from trained import (
 
 from tcnlm.common.interrupts import Interrupted, Interrupts, interrupts
 
+pytestmark = pytest.mark.slow
+
 STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 

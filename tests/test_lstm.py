@@ -25,6 +25,8 @@ from tcnlm.models.lstm import LSTM, multiply_out
 SIZES = {"units": 6, "embedding_size": 5, "cutoffs": (9,)}
 STARTED = pytest.mark.parametrize("kind", [LSTM, LDALSTM, BagLSTM])
 
+SLOW = pytest.mark.slow
+
 
 def make_model(data, kind=LSTM, **settings):
     model = kind(kind.Config(**SIZES, **settings), data.vocabulary, seed=1)
@@ -101,7 +103,10 @@ def log_probs_by_document(model, split):
     return total
 
 
-@pytest.mark.parametrize(("window", "size"), [(1, 5), (4, 2), (7, 64), (1000, 3)])
+@pytest.mark.parametrize(
+    ("window", "size"),
+    [(1, 5), (4, 2), *(pytest.param(*s, marks=SLOW) for s in ((7, 64), (1000, 3)))],
+)
 def test_windows_of_any_length_give_the_probabilities_of_one_long_pass(
     data, rng, window, size
 ):
@@ -173,6 +178,7 @@ def test_scoring_leaves_the_state_that_training_carries(data, rng):
         assert value.any()
 
 
+@pytest.mark.slow
 def test_training_goes_on_in_the_middle_of_a_document_bit_for_bit(toy_data, tmp_path):
     settings = ["carry=true", "window=4", "reset=never", "checkpoint_steps=3"]
     whole, cut = tmp_path / "whole", tmp_path / "cut"

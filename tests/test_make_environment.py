@@ -8,6 +8,8 @@ import sys
 import pytest
 import toy
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = toy.ROOT / "tools" / "make_environment.py"
 PRETEND = (
     "import runpy, sys; sys.version_info = (3, 13, 0, 'final', 0); "

@@ -22,6 +22,8 @@ from tcnlm.measures.evaluate import Reference, evaluate
 from tcnlm.training import runs
 from tcnlm.training.trainer import Trainer
 
+pytestmark = pytest.mark.slow
+
 FOLDER = toy.ROOT / "tests" / "old_runs"
 NAMES = sorted(path.name for path in FOLDER.iterdir())
 

@@ -11,6 +11,8 @@ import pytest
 import toy
 from trained import ENVIRONMENT
 
+pytestmark = pytest.mark.slow
+
 PACKAGES = ("preprocessing", "tcnlm")
 DATA = {".bib", ".css", ".csv", ".html", ".js", ".txt"}
 

@@ -289,6 +289,7 @@ def test_settings_without_a_number_for_every_layer_are_refused(settings, message
         make_model(**settings)
 
 
+@pytest.mark.slow
 @both
 def test_the_whole_way_from_training_to_a_report_and_sentences(
     name, toy_data, tmp_path

@@ -395,6 +395,7 @@ def step_losses(run):
     return losses
 
 
+@pytest.mark.slow
 def test_two_workers_take_the_steps_of_one_though_killed_and_stopped(
     toy_data, tmp_path
 ):

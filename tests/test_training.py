@@ -28,6 +28,7 @@ from tcnlm.training.divergence import NotFiniteError
 from tcnlm.training.validation import collapse
 
 
+@pytest.mark.slow
 def test_a_killed_run_ends_with_the_very_same_weights(toy_data, tmp_path, whole_run):
     run = tmp_path / "RUN"
     command = toy.train_command(toy_data, run, settings=["checkpoint_steps=3"])
@@ -48,6 +49,7 @@ def test_a_killed_run_ends_with_the_very_same_weights(toy_data, tmp_path, whole_
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", sorted(MODELS))
 def test_every_model_goes_on_from_a_checkpoint_to_the_very_same_end(
     model, toy_data, tmp_path
@@ -124,6 +126,7 @@ def test_a_loss_that_is_not_finite_stops_with_step_and_term(toy_data, tmp_path):
     assert last_checkpoint(tmp_path / "RUN").name == "00000000"
 
 
+@pytest.mark.slow
 def test_a_run_that_diverges_ends_in_one_line_however_often_it_is_tried(
     toy_data, tmp_path
 ):

@@ -123,6 +123,7 @@ def test_what_topics_wrote_is_read_as_a_document_of_the_training_s_size():
     np.testing.assert_allclose(again, model.infer_context(context), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_command_measures_worth_and_recovery_where_they_apply(toy_data, tmp_path):
     made = {
         name: make_run(toy_data, tmp_path / name, name) for name in ("tcnlm", "lstm")
@@ -139,6 +140,7 @@ def test_the_command_measures_worth_and_recovery_where_they_apply(toy_data, tmp_
     assert other["topic_worth"] is other["topic_recovery"] is None
 
 
+@pytest.mark.slow
 def test_the_worth_of_topics_of_a_model_without_is_refused(toy_data, tmp_path):
     run = make_run(toy_data, tmp_path / "lstm", "lstm")
     done = command(run, "--topic-worth")

@@ -83,6 +83,7 @@ def test_every_file_of_models_is_registered():
         "guided",
         "lda_fits",
         "recurrent",
+        "topics",
     }
     assert files == {entry.split(":")[0].split(".")[-1] for entry in MODELS.values()}
 

@@ -311,7 +311,8 @@ def test_the_body_of_a_get_is_not_taken_for_the_next_request(bare):
             connection.request("GET", "/v1/models/none", body)
             with connection.getresponse() as reply:
                 assert (reply.status, reply.read()) == (200, b"{}")
-        connection.request("GET", "/v1/models/none", iter([b"a"]))  # in chunks
+        with contextlib.suppress(BrokenPipeError):  # it is refused by its head alone
+            connection.request("GET", "/v1/models/none", iter([b"a"]))  # in chunks
         with connection.getresponse() as reply:
             assert (reply.status, reply.getheader("Connection")) == (411, "close")
 

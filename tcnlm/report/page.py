@@ -60,7 +60,7 @@ def render(runs: Sequence[Measured]) -> str:
     several = len(runs) > 1
     prefixes = [f"run-{number}-" for number, _ in enumerate(runs, 1)]
     shown = [_shown(*each) for each in zip(runs, prefixes)]
-    return filled(
+    page = filled(
         _read(PAGE),
         title=f"{len(runs)} runs compared" if several else runs[0].name,
         runs=[
@@ -72,6 +72,7 @@ def render(runs: Sequence[Measured]) -> str:
         style=Markup(_read(STYLE)),
         script=Markup(_read(SCRIPT)),
     )
+    return str(page)  # no longer a part of another
 
 
 def _read(name: str) -> str:

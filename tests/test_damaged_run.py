@@ -6,7 +6,6 @@ import shutil
 import numpy as np
 import pytest
 import tiny
-import toy
 from damage import DAMAGES, damage, flip
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -213,16 +212,3 @@ def test_every_program_refuses_the_damaged_run(run):
         options = program.parser().parse_args([str(run)])
         with pytest.raises(InputError, match=r"config\.json"):
             program.main(options, *rest)
-
-
-def test_an_old_run_is_held_to_the_vocabulary_of_its_data(tmp_path, toy_data):
-    run = shutil.copytree(toy.ROOT / "tests" / "old_runs" / "lstm", tmp_path / "RUN")
-    path = run / "vocabulary.txt"
-    lines = path.read_text().split("\n")
-    lines[4], lines[5] = (
-        "\t".join([lines[5].split("\t")[0], lines[4].split("\t")[1]]),
-        "\t".join([lines[4].split("\t")[0], lines[5].split("\t")[1]]),
-    )
-    path.write_text("\n".join(lines))
-    with pytest.raises(InputError, match="not of the data"):
-        runs.load(run, runs.Dataset(toy_data))

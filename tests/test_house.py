@@ -73,8 +73,7 @@ def test_no_module_imports_itself_in_a_circle():
     ],
 )
 def test_a_package_is_imported_only_by_what_needs_it(work, unwanted):
-    run = toy.ROOT / "tests" / "old_runs" / "lstm"
-    program = f"import sys, tcnlm\n{work.format(run=run)}\n"
+    program = f"import sys, tcnlm\n{work.format(run=toy.KEPT_RUN)}\n"
     program += f"print([name for name in {unwanted} if name in sys.modules])"
     command = [sys.executable, "-c", program]
     result = subprocess.run(command, capture_output=True, text=True, cwd=toy.ROOT)

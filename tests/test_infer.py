@@ -27,7 +27,6 @@ from tcnlm.measures.scores import score
 from tcnlm.programs import infer
 from tcnlm.programs.infer import Table
 
-RUNS = toy.ROOT / "tests" / "old_runs"
 TEXTS = [REVIEW, "", "The of xylophone.", "A judge. A trial, a court! Bread.", "Sea."]
 
 
@@ -72,13 +71,14 @@ def text_of(dataset, split, path):
     return path
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in RUNS.iterdir()))
+@pytest.mark.parametrize("name", ["lda", "lda_lstm", "lstm", "ntm", "tcnlm", "tdlm"])
 def test_a_splits_raw_text_has_its_perplexity_and_topics(name, toy_data, tmp_path):
     dataset = Dataset(toy_data)
     split, out = dataset.split("test"), tmp_path / "theta.csv"
     text = text_of(dataset, split, tmp_path / "test.txt")
-    call(RUNS / name, "--input", text, "--format", "tdlm", "--out", out)
-    rows, model = read_csv(out), tcnlm.load(RUNS / name)
+    run = tiny.make_run_on(toy_data, tmp_path / "RUN", name)
+    call(run, "--input", text, "--format", "tdlm", "--out", out)
+    rows, model = read_csv(out), tcnlm.load(run)
     assert [int(row["document"]) for row in rows] == list(range(split.num_documents))
     bounds = split.sentences[split.documents]
     assert [int(row["words"]) for row in rows] == np.diff(bounds).tolist()
@@ -271,10 +271,13 @@ def test_the_python_of_the_docs_runs(run):
     exec(block.replace("runs/stories", str(run)), {})
 
 
-def test_labels_of_a_model_without_topics_have_a_perplexity_alone(corpus, tmp_path):
+def test_labels_of_a_model_without_topics_have_a_perplexity_alone(
+    corpus, toy_data, tmp_path
+):
+    run = tiny.make_run_on(toy_data, tmp_path / "RUN", "lstm")
     by_label = tmp_path / "labels.jsonl"
     options = ("--label", "kind", "--by-label", by_label, "--out", tmp_path / "a.csv")
-    call(RUNS / "lstm", "--input", corpus, *options)
+    call(run, "--input", corpus, *options)
     rows = [json.loads(line) for line in by_label.read_text().splitlines()]
     assert [row["label"] for row in rows] == ["law", "none", "sea"]
     assert list(rows[0]) == [
@@ -304,9 +307,12 @@ def test_perplexity_in_contexts_is_the_saved_models(run):
     ("name", "method", "message"),
     [("lstm", "proportions", "lstm has no topics"), ("lda", "perplexity", "no words")],
 )
-def test_what_a_model_does_not_have_is_refused(name, method, message):
+def test_what_a_model_does_not_have_is_refused(
+    name, method, message, toy_data, tmp_path
+):
+    run = tiny.make_run_on(toy_data, tmp_path / "RUN", name)
     with pytest.raises(InputError, match=message):
-        getattr(tcnlm.open(RUNS / name), method)(TEXTS)
+        getattr(tcnlm.open(run), method)(TEXTS)
 
 
 def test_labels_have_the_same_columns_where_one_has_no_word_to_predict():

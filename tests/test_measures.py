@@ -28,8 +28,6 @@ from tcnlm.report.progress import progress, stated
 from tcnlm.training import runs
 from tcnlm.training.trainer import State
 
-OLD = toy.ROOT / "tests" / "old_runs"
-
 
 @pytest.fixture(scope="module")
 def run(toy_data, tmp_path_factory):
@@ -124,7 +122,7 @@ def test_what_was_fitted_counts_among_the_parameters(name):
 
 @pytest.mark.parametrize("name", ["tcnlm", "lda", "lda_lstm", "topic_rnn", "tdlm"])
 def test_there_is_a_bound_only_where_the_objective_has_a_divergence(name):
-    model = runs.load(OLD / name)
+    model = tiny.make_model(name)
     has = {"tcnlm": True, "topic_rnn": True}
 
     class Scored(Subject):
@@ -136,10 +134,9 @@ def test_there_is_a_bound_only_where_the_objective_has_a_divergence(name):
     assert (Elbo().measure(subject)["elbo"] is not None) == has.get(name, False)
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in OLD.iterdir()))
-def test_an_evaluation_without_the_newer_keys_is_shown(name):
+def test_an_evaluation_without_the_newer_keys_is_shown():
     old = fake_run(["a", "b"]).evaluation
-    kept = json.loads((OLD / name / "evaluation.json").read_text())
+    kept = json.loads((toy.KEPT_RUN / "evaluation.json").read_text())
     run = fake_run(["a", "b"], **{**kept, "topics": old["topics"]})
     shown = page.render([run, run])
     assert "effective topics" not in shown

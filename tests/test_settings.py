@@ -8,7 +8,7 @@ import sys
 import pytest
 import toy
 
-from tcnlm.common.settings import SettingError, describe, from_json, names, override
+from tcnlm.common.settings import SettingError, describe, from_json, override
 from tcnlm.layers.optimization import Training
 from tcnlm.models import MODELS, model_class
 from tcnlm.programs import train
@@ -92,27 +92,6 @@ def test_settings_come_back_from_json(name):
 def test_settings_of_another_version_are_refused():
     with pytest.raises(SettingError, match="no_such_setting"):
         from_json(CONFIG, {"no_such_setting": 1})
-
-
-def test_a_retired_setting_is_taken_with_the_value_that_it_always_had():
-    then = {**dataclasses.asdict(CONFIG(units=7)), **CONFIG.RETIRED}
-    assert len(CONFIG.RETIRED) == 6
-    assert from_json(CONFIG, then) == CONFIG(units=7)
-    for name, value in CONFIG.RETIRED.items():
-        assert name not in names(CONFIG)
-        other = value + 1 if isinstance(value, (int, float)) else "other"
-        with pytest.raises(SettingError, match=f"{name}=.*now always"):
-            from_json(CONFIG, {**then, name: other})
-
-
-def test_a_command_may_still_say_what_a_retired_setting_always_was():
-    for text in ("forget_bias=1.0", "forget_bias=1", "factor_initializer=orthogonal"):
-        assert override((CONFIG(),), [text]) == (CONFIG(),)
-    for text in ("forget_bias=2", "forget_bias=", "factor_initializer=foo"):
-        with pytest.raises(SettingError, match=f"--set {text}: now always"):
-            override((CONFIG(),), [text])
-    with pytest.raises(SettingError, match="write name=value"):
-        override((model_class("lstm").Config(),), ["forget_bias=1.0"])
 
 
 @pytest.mark.parametrize(

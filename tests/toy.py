@@ -7,6 +7,7 @@ from pathlib import Path
 from preprocessing.__main__ import main as preprocess
 
 ROOT = Path(__file__).parents[1]
+KEPT_RUN = ROOT / "tests" / "kept_run"  # of an earlier version, never written to
 THEMES = (
     "ship sea captain sail wave harbour storm anchor".split(),
     "oven bread flour cook butter kitchen salt dough".split(),

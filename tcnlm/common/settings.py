@@ -12,7 +12,7 @@ import difflib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar, get_args, get_type_hints
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from tcnlm.common.errors import InputError
 
@@ -79,9 +79,6 @@ def setting(default: Any, text: str, **bounds: Any) -> Any:
 class Settings:
     """The base of all settings: no value can be out of its bounds."""
 
-    # What every run had and none needs to choose: old RUNs say it, with these values.
-    RETIRED: ClassVar[Mapping[str, Any]] = {}
-
     def __post_init__(self):
         kinds = get_type_hints(type(self))
         for field in dataclasses.fields(self):
@@ -127,21 +124,11 @@ def override(
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
         owners = [i for i, config in enumerate(configs) if name in names(config)]
-        if equals and not owners and _is_retired(name, text, configs):
-            continue
         if not equals or not owners:
             raise SettingError(f"--set {assignment}: {_unknown(name, configs, others)}")
         for i in owners:
             values[i][name] = parse(name, text, configs[i])
     return tuple(dataclasses.replace(c, **v) for c, v in zip(configs, values))
-
-
-def _is_retired(name: str, text: str, configs: Sequence[Settings]) -> bool:
-    """Return whether a setting is retired; refuse it with another value than it had."""
-    always = [config.RETIRED[name] for config in configs if name in config.RETIRED]
-    if always and text not in (_text(always[0]), _text(always[0]).removesuffix(".0")):
-        raise SettingError(f"--set {name}={text}: now always {_text(always[0])}")
-    return bool(always)
 
 
 def names(config: Settings | type[Settings]) -> list[str]:
@@ -193,22 +180,12 @@ def _value(text: str, kind: Any) -> Any:
 
 
 def from_json(kind: type[Chosen], values: Mapping[str, Any]) -> Chosen:
-    """Return settings of this type from what `dataclasses.asdict` and JSON made.
-
-    One that is retired may be there with the value that it always had.
-    """
-    known = names(kind)
-    for name in sorted(set(values) - set(known)):
-        if name not in kind.RETIRED:
-            raise SettingError(f"unknown setting {name} of {kind.__name__}")
-        if values[name] != kind.RETIRED[name]:
-            always = _text(kind.RETIRED[name])
-            raise SettingError(
-                f"{name}={_text(values[name])}: now always {always}; use the version "
-                "of this program that made the run"
-            )
-    kept = {name: value for name, value in values.items() if name in known}
-    return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in kept.items()})
+    """Return settings of this type from what `dataclasses.asdict` and JSON made."""
+    for name in sorted(set(values) - set(names(kind))):
+        raise SettingError(f"unknown setting {name} of {kind.__name__}")
+    return kind(
+        **{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+    )
 
 
 def describe(

@@ -35,8 +35,6 @@ HEAD_START_CLIP = 5.0
 class JointConfig(TopicConfig, RecurrentConfig):
     """Settings of a language model with the neural topic model."""
 
-    RETIRED = {**TopicConfig.RETIRED, "kl_warmup_steps": 0}
-
     topic_weight: float = setting(
         1.0, "of the topic model's loss; 1 in the paper, eq. 17", least=0
     )

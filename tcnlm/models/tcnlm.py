@@ -19,13 +19,6 @@ from tcnlm.models.neural_topics import NeuralTopicModel
 class Config(JointConfig):
     """Settings of TCNLM; "small" is units=600 layers=1, "large" units=900 layers=2."""
 
-    RETIRED = {
-        **JointConfig.RETIRED,
-        "factor_initializer": "orthogonal",
-        "forget_bias": 1.0,
-        "recurrent_gain": 0.5,
-        "topic_stddev": 0.5,
-    }
     num_factors: int = setting(0, "n_f, not stated; 0: as many as units", least=0)
     candidate_activation: str = setting(
         "tanh",

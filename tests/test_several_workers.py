@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
+import tiny
 import toy
 from helpers import read_history
 from tensorflow.core.util import event_pb2
@@ -25,7 +26,6 @@ from trained import ENVIRONMENT, last_checkpoint, weights_of
 from tcnlm.common.errors import InputError
 from tcnlm.common.interrupts import Interrupted, interrupts
 from tcnlm.data.dataset import Dataset
-from tcnlm.data.sequences import Sequences
 from tcnlm.models import MODELS, model_class
 from tcnlm.training import rendezvous, scratch
 from tcnlm.training.cluster import CLUSTER, RIGHT, Cluster, parse_cluster
@@ -59,21 +59,14 @@ def make(name, data, **chosen):
 def gradients(model, batch, part=None):
     """Return the loss's gradients in training, from the same random state each time."""
     model.noise.reset_from_seed(5)
-    model.part = part
-    with tf.GradientTape() as tape:
+    with model.having(part), tf.GradientTape() as tape:
         loss = model.objective(batch, training=True)["loss"]
     found = tape.gradient(loss, model.trainable_variables)
-    model.part = None
     return [tf.convert_to_tensor(each).numpy().astype(float) for each in found]
 
 
 def test_it_is_known_of_every_model_whether_it_takes_parts():
-    takes = {
-        name
-        for name in MODELS
-        if model_class(name).takes_parts
-        and isinstance(model_class(name).batching, Sequences)
-    }
+    takes = {name for name in MODELS if not tiny.make_model(name).undivided()}
     assert takes == set(TAKE_PARTS)
 
 
@@ -170,7 +163,7 @@ def test_the_parts_of_a_batch_are_all_its_rows_once(toy_data):
 )
 def test_what_several_workers_cannot_train_is_refused(name, chosen, toy_data):
     model = make(name, Dataset(toy_data), **chosen)
-    with pytest.raises(InputError, match="TF_CONFIG names 2 workers: .* not docnade"):
+    with pytest.raises(InputError, match="2 workers, but one alone can train this"):
         worker(0).check(model, {})
 
 

@@ -37,7 +37,6 @@ class GroupedAdam(tf.Module):
         super().__init__()
         self.clip_norm = clip_norm
         self.lazy = lazy
-        self.total = None  # sums gradients over workers, where there are several
         self.weights = [weights for weights, _ in groups]
         adam = _lazy_adam() if lazy else tf.keras.optimizers.legacy.Adam
         # The legacy class updates each weight by one fused kernel (five times faster
@@ -46,15 +45,20 @@ class GroupedAdam(tf.Module):
         for adam, weights in zip(self.adams, self.weights):
             adam._create_all_weights(weights)
 
-    def minimize(self, loss: tf.Tensor, tape: tf.GradientTape) -> dict[str, tf.Tensor]:
+    def minimize(
+        self,
+        loss: tf.Tensor,
+        tape: tf.GradientTape,
+        together: Callable[[list], list] | None = None,
+    ) -> dict[str, tf.Tensor]:
         """Step down the loss recorded on the tape; return each group's gradient norm.
 
-        The norms are those before clipping.
+        The norms are those before clipping. together: sums gradients over workers.
         """
         norms = {}
         gradients = tape.gradient(loss, self.weights)
         for i, (adam, weights) in enumerate(zip(self.adams, self.weights)):
-            found = self.total(gradients[i]) if self.total else gradients[i]
+            found = together(gradients[i]) if together else gradients[i]
             summed = [_sum_rows(gradient) for gradient in found]
             clipped, norm = tf.clip_by_global_norm(summed, self.clip_norm)
             if not self.lazy:  # one dense, fused update is cheaper than three sparse

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
 from functools import cached_property
 from typing import Any
@@ -19,6 +19,7 @@ from tcnlm.data.contexts import NO_WORD
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.documents import Documents, Texts
 from tcnlm.data.sequences import Sequences
+from tcnlm.data.windows import Windows
 from tcnlm.layers.graphs import graph
 from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.layers.optimization import GroupedAdam
@@ -39,7 +40,6 @@ class Method(tf.keras.Model):
     paper = ""  # key in references.bib, if not its own name
     per_word: str
     batching: Batching = Sequences()  # what a row of its batches is
-    takes_parts = True  # whether a batch's rows may be learned from apart, and summed
     part: Any = None  # the rows of a global batch that this process has, if not all
 
     @abstractmethod
@@ -74,6 +74,11 @@ class Method(tf.keras.Model):
     def check(self) -> None:
         """Refuse by InputError, before anything is written, what cannot be trained."""
 
+    def undivided(self) -> str:
+        """Return why rows of a batch cannot be learned from apart and summed, if so."""
+        sentences = isinstance(self.batching, (Sequences, Windows))
+        return "" if sentences else "a row of its batches is no sequence of words"
+
     def prepare(self, dataset: Dataset) -> None:
         """Set before training what the data decides; by default nothing."""
 
@@ -101,9 +106,19 @@ class Method(tf.keras.Model):
         """Take one step down the objective; return its terms and gradient norms."""
         with tf.GradientTape() as tape:
             terms = self.objective(batch, training=True)
-        norms = optimizer.minimize(terms["loss"], tape)
+        together = self.part and self.part.gradients
+        norms = optimizer.minimize(terms["loss"], tape, together)
         self.steps.assign_add(1)
         return {**terms, **norms}
+
+    @contextmanager
+    def having(self, part: Any) -> Iterator[None]:
+        """Learn from some rows of a global batch, with the random draws of them all."""
+        self.part = part
+        try:
+            yield
+        finally:
+            self.part = None
 
     @cached_property
     def evaluated(self) -> Callable[[dict[str, tf.Tensor]], Terms]:

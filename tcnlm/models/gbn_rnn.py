@@ -110,7 +110,6 @@ class GBNRNN(TopicHierarchy, RecurrentLanguageModel):
     the columns of Phi hold the layer below, those below are Phi theta.
     """
 
-    takes_parts = False  # its chains draw from the counts of whole batches
     over_sentences = False  # whether theta moves from sentence to sentence
     paper = "rgbn_rnn"
     Config = Config
@@ -263,6 +262,10 @@ class GBNRNN(TopicHierarchy, RecurrentLanguageModel):
         if self.config.theta_scale == "max":
             theta = [each / tf.reduce_max(each, -1, keepdims=True) for each in theta]
         return theta[::-1] if self.config.flipped else theta
+
+    def undivided(self) -> str:
+        """Return why its batches are learned from whole."""
+        return "its chains draw from the counts of whole batches"
 
     def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
         """Return minus the bound and its terms, nats a sequence; "nll", nats a target.

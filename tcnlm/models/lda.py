@@ -95,7 +95,6 @@ class LDA(DirichletTopics, TopicsAlone):
     (`fit=gibbs`); after either, the variational E-step for what was not fitted.
     """
 
-    takes_parts = False  # it is fitted whole, in one process
     Config = Config
     TINY = {"num_topics": 3, "passes": 2}
 
@@ -106,6 +105,10 @@ class LDA(DirichletTopics, TopicsAlone):
     def parameter_groups(self) -> list[tuple[list[tf.Variable], float]]:
         """Return no group."""
         return []
+
+    def undivided(self) -> str:
+        """Return why its batches are learned from whole."""
+        return "it is fitted whole"
 
     def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
         """Return {"loss": minus the bound on log p(d), nats a content word}."""

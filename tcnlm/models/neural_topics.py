@@ -37,8 +37,6 @@ CLUSTER_SCALE = 2.0  # logits a deviation of the similarity; 1 to 3 are much ali
 class TopicConfig(Settings):
     """Settings of the neural topic model itself."""
 
-    RETIRED = {"prior_mean": 0.0}  # of theta: it would only move b
-
     num_topics: int = setting(
         100, "paper, Tables 2 to 4: 50, 100 and 150 topics", least=1
     )
@@ -120,6 +118,15 @@ class NeuralTopics(TopicModel):
                 f"num_topics={topics}: topic_start=vectors makes as many clusters of "
                 f"the {words} topic words; lower it"
             )
+
+    def undivided(self) -> str:
+        """Return why batches are learned from whole: mu is scaled over their rows."""
+        scaled = self.config.mean_deviation
+        return (
+            "mean_deviation scales over a whole batch"
+            if scaled
+            else super().undivided()
+        )
 
     def infer(self, bow: tf.Tensor) -> tf.Tensor:
         """Return t = g(mu) [B, K] of bags [B, D]."""

@@ -78,7 +78,6 @@ class NTM(TopicsAlone):
 
     Config = Config
     TINY = {"num_topics": 3, "embedding_size": 5}
-    takes_parts = False  # a row's negative example is another row of the batch
     batching = Documents()
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
@@ -115,6 +114,10 @@ class NTM(TopicsAlone):
         """Return lt as distributions over the words: [K, D]."""
         by_topic = tf.transpose(self.words(tf.range(self.num_words)))
         return by_topic / tf.reduce_sum(by_topic, axis=1, keepdims=True)
+
+    def undivided(self) -> str:
+        """Return why its batches are learned from whole."""
+        return "a row's negative example is another row of the batch"
 
     def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
         """Return {"loss": the hinge, a content word}.

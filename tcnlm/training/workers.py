@@ -32,8 +32,6 @@ from tensorflow.tsl.protobuf.coordination_config_pb2 import CoordinatedJob
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.interrupts import NUMBERS, Watch, interrupts
-from tcnlm.data.sequences import Sequences
-from tcnlm.data.windows import Windows
 from tcnlm.layers.graphs import graph
 from tcnlm.training.cluster import CLUSTER, Cluster, parse_cluster
 from tcnlm.training.rendezvous import meet
@@ -41,7 +39,6 @@ from tcnlm.training.scratch import own_folder
 
 WAIT = 600  # seconds for the others to be there
 PART = "part"  # beside a batch's arrays: what `Part` is made of
-ROWS_APART = (Sequences, Windows)  # what workers share out row by row
 START, SILENCE = 60, 20  # seconds to start in; without a word of a worker that is lost
 ANSWER = 20  # seconds for the others to answer a signal to one
 _SUM = tf.distribute.ReduceOp.SUM
@@ -52,10 +49,10 @@ class Part:
 
     numbers [6]: its first row and the number of all, then its own sequences and all,
     its own words and all: losses are means over sequences, `per_word` over words.
-    total: sums tensors over all workers.
+    total: sums tensors over all workers, times each one's share if that is given.
     """
 
-    def __init__(self, numbers: tf.Tensor, total: Callable[[list], list]):
+    def __init__(self, numbers: tf.Tensor, total: Callable[..., list]):
         self.total = total
         self.first, self.rows = numbers[0], numbers[1]
         of_means = tf.reshape(tf.cast(numbers[2:], tf.float32), [2, 2])
@@ -64,6 +61,10 @@ class Part:
     def share(self, term: str, model: Any) -> tf.Tensor:
         """Return the worker's share of a term of the objective."""
         return self.words if term == model.per_word else self.sequences
+
+    def gradients(self, own: list) -> list:
+        """Return the gradients of the global batch from those of each worker's rows."""
+        return self.total(own, self.sequences)
 
     def of_all(self, own: tf.Tensor, draw: Any) -> tf.Tensor:
         """Return the rows like `own` [B, ...] of what `draw(shape)` is of all rows."""
@@ -170,10 +171,9 @@ class SeveralWorkers(Workers):
     def step(self, model: Any, batch: dict[str, tf.Tensor], optimizer: Any) -> Any:
         """Take one step with this worker's part; return the terms of all."""
         batch = dict(batch)
-        part = model.part = Part(batch.pop(PART), self._sum)
-        optimizer.total = lambda gradients: self._sum(gradients, part.sequences)
-        terms = model.train_step(batch, optimizer)
-        model.part, optimizer.total = None, None
+        part = Part(batch.pop(PART), self._sum)
+        with model.having(part):
+            terms = model.train_step(batch, optimizer)
         names = list(terms)
         shares = [part.share(name, model) for name in names]
         values = [*(terms[name] for name in names), self.asked]
@@ -260,12 +260,11 @@ class SeveralWorkers(Workers):
 
     def check(self, model: Any, same: Mapping[str, Any]) -> None:
         """Refuse what several workers cannot train, or were asked differently."""
-        takes_parts = model.takes_parts and isinstance(model.batching, ROWS_APART)
-        if getattr(model.config, "mean_deviation", 0) or not takes_parts:
+        reason = model.undivided()
+        if reason:
             raise InputError(
-                f"{CLUSTER} names {self.number} workers: they train language models "
-                "and neural_topics, without mean_deviation; not docnade, ntm, lda, "
-                "gbn_rnn or rgbn_rnn"
+                f"{CLUSTER} names {self.number} workers, but one alone can train this "
+                f"model: {reason}"
             )
         own = float(zlib.crc32(json.dumps(same, sort_keys=True).encode()))
         with _together():

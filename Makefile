@@ -1,17 +1,18 @@
 # `make demo` and `make test` work on a fresh machine: both first make .venv.
 PYTHON ?= python3
-VENV := .venv
+# pinned or current, see docs/installing.md; by default the one that PYTHON runs.
+STACK ?=
+VENV := .venv$(if $(STACK),-$(STACK))
 RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/installed
 OPTIONAL := $(VENV)/optional
 
-.PHONY: demo test test-all lint results environment compatibility
+.PHONY: demo test test-all lint results environment locks compatibility
 
 environment: $(INSTALLED)
 
-$(INSTALLED): requirements.txt requirements-dev.txt
-	$(PYTHON) tools/make_environment.py $(VENV)
-	$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+$(INSTALLED): tools/make_environment.py $(wildcard locks/*.txt)
+	$(PYTHON) tools/make_environment.py $(VENV) $(STACK)
 	@touch $@
 
 # The Lee news corpus ships inside gensim: 300 stories, 67,000 tokens, no download.
@@ -22,9 +23,25 @@ demo: $(INSTALLED)
 	$(RUN) generate.py runs/demo --temperature 0.7 --no-unk
 	@echo "Open runs/demo/report.html in a browser."
 
-$(OPTIONAL): $(INSTALLED) requirements-optional.txt
-	-$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements-optional.txt
+$(OPTIONAL): $(INSTALLED)
+	-$(RUN) -m pip install --quiet --disable-pip-version-check --require-hashes \
+	  -r locks/$$(cat $(VENV)/stack)-optional.txt
 	@touch $@
+
+# Every version and hash of both stacks, resolved anew for all Pythons that they run on.
+UV := .uv/bin/uv pip compile --quiet --universal --generate-hashes --no-annotate \
+  --no-header --no-emit-find-links
+
+locks:
+	$(PYTHON) -m venv .uv && .uv/bin/python -m pip install --quiet uv==0.13.9
+	$(UV) --python-version 3.9 requirements.txt requirements-dev.txt \
+	  requirements-optional.txt --output-file locks/pinned-optional.txt
+	$(UV) --python-version 3.9 requirements.txt requirements-dev.txt \
+	  --constraints locks/pinned-optional.txt --output-file locks/pinned.txt
+	$(UV) --python-version 3.11 requirements-current.txt requirements-dev.txt \
+	  requirements-optional-current.txt --output-file locks/current-optional.txt
+	$(UV) --python-version 3.11 requirements-current.txt requirements-dev.txt \
+	  --constraints locks/current-optional.txt --output-file locks/current.txt
 
 PYTEST := $(RUN) -m pytest -n auto --maxprocesses 4
 

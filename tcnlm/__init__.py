@@ -21,6 +21,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from tcnlm.common.stack import choose_keras
+
+choose_keras()
 # Read once, when TensorFlow is imported: its notices of processors, plug-ins and costs.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 

@@ -16,7 +16,6 @@ import toy
 from benchmarks import beam as benchmark
 from preprocessing import __main__ as preprocessing
 from preprocessing import collect
-from tcnlm.common import runners
 from tcnlm.common.errors import InputError
 from tcnlm.common.runners import PACKAGE, on_runner
 from tcnlm.programs import coherence, infer
@@ -202,9 +201,3 @@ def test_without_beam_one_line_says_what_to_install_and_all_else_works(tmp_path)
     assert refused.stderr == message
     assert not (tmp_path / "DATA").exists()
     assert start(command).returncode == 0
-
-
-def test_the_package_that_is_named_is_the_one_tried_here():
-    for file in "pyproject.toml", "requirements-optional.txt":
-        assert PACKAGE in (toy.ROOT / file).read_text()
-    assert f"apache-beam=={beam.__version__}" == runners.PACKAGE

@@ -29,7 +29,7 @@ INPUTS = {
 def test_without_the_package_it_says_what_to_install(tmp_path, monkeypatch):
     tiny.make_run(tmp_path / "RUN")
     monkeypatch.setitem(sys.modules, "tensorflow_serving.apis", None)
-    with pytest.raises(InputError, match="pip install tensorflow-serving-api=="):
+    with pytest.raises(InputError, match=r"pip install '/path/to/tcnlm\[serving\]'"):
         export.main([str(tmp_path / "RUN"), "--warm-up"])
     assert not (tmp_path / "RUN" / "saved_model").exists()
 

@@ -1,8 +1,10 @@
-"""Make a virtual environment that the stack runs in: make_environment.py FOLDER.
+"""Make the virtual environment of a stack: make_environment.py FOLDER [STACK].
 
-TensorFlow 2.15.1 and TensorFlow Addons 0.23.0 need Python 3.9, 3.10 or 3.11. Where this
-is another one, uv makes the environment with a Python 3.11 that it finds or fetches.
-Written for any Python 3.6 and later, since it runs before anything is checked.
+A stack is the versions of one lock file in locks/: "pinned" those that the project is
+named for (TensorFlow 2.15.1, Python 3.9 to 3.11), "current" this year's (2.21.0, Python
+3.11 to 3.13). By default the one of the Python that runs this. Where that does not fit,
+uv makes the environment with one that it finds or fetches. Written for any Python 3.6
+and later, since it runs before anything is checked.
 """
 
 import shutil
@@ -10,32 +12,58 @@ import subprocess
 import sys
 from pathlib import Path
 
-FITTING = ((3, 9), (3, 11))
-WANTED = "3.11"
+# The Pythons that each runs on, and the one that uv is asked for.
+STACKS = {
+    "pinned": ("TensorFlow 2.15", (3, 9), (3, 11), "3.11"),
+    "current": ("TensorFlow 2.21", (3, 11), (3, 13), "3.13"),
+}
+ROOT = Path(__file__).resolve().parent.parent
 UV = "uv==0.13.9"
 UV_FOLDER = Path(".uv")  # where uv is put if the machine has none
 HELP = (
     "error: {problem}\n"
-    "Install Python " + WANTED + " (Debian and Ubuntu: python3.11 and "
-    "python3.11-venv, macOS: brew install python@3.11) and name it: "
-    "make demo PYTHON=python3.11"
+    "Install Python {wanted} (Debian and Ubuntu: python{wanted} and "
+    "python{wanted}-venv, macOS: brew install python@{wanted}) and name it: "
+    "make demo PYTHON=python{wanted}"
 )
 
 
-def main(folder):
-    """Make the environment, by this Python if it fits."""
-    low, high = FITTING
-    if low <= tuple(sys.version_info[:2]) <= high:
-        run([sys.executable, "-m", "venv", folder], "this Python makes no environments")
-        return
-    version = ".".join(map(str, sys.version_info[:2]))
-    print(f"This is Python {version}, and TensorFlow 2.15 runs on 3.9 to 3.11.")
-    command = [find_uv(), "venv", "--python", WANTED, "--seed", "--allow-existing"]
-    print(f"uv makes {folder} with Python {WANTED}, found or fetched.")
-    run([*command, folder], f"uv found no Python {WANTED} and fetched none")
+def main(folder, stack=""):
+    """Make the environment, by this Python if it fits, and install its lock file."""
+    python = tuple(sys.version_info[:2])
+    stack = stack or ("pinned" if python <= STACKS["pinned"][2] else "current")
+    if stack not in STACKS:
+        sys.exit(f"error: STACK={stack}: must be {' or '.join(STACKS)}")
+    tensorflow, low, high, wanted = STACKS[stack]
+    if low <= python <= high:
+        command = [sys.executable, "-m", "venv", folder]
+        run(command, "this Python makes no environments", wanted)
+    else:
+        print(f"This is Python {_text(python)}, and {tensorflow} runs on "
+              f"{_text(low)} to {_text(high)}.")  # fmt: skip
+        print(f"uv makes {folder} with Python {wanted}, found or fetched.")
+        command = [find_uv(wanted), "venv", "--python", wanted, "--seed"]
+        problem = f"uv found no Python {wanted} and fetched none"
+        run([*command, "--allow-existing", folder], problem, wanted)
+    install(folder, stack, wanted)
 
 
-def find_uv():
+def _text(version):
+    return ".".join(map(str, version))
+
+
+def install(folder, stack, wanted):
+    """Install what the lock file names, and this project so that it is edited here."""
+    pip = [str(Path(folder, "bin", "python")), "-m", "pip", "install", "--quiet"]
+    pip.append("--disable-pip-version-check")
+    lock = ROOT / "locks" / (stack + ".txt")
+    run([*pip, "--require-hashes", "-r", str(lock)], "pip failed, see above", wanted)
+    here = ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
+    run([*pip, *here], "pip failed, see above", wanted)
+    Path(folder, "stack").write_text(stack + "\n")
+
+
+def find_uv(wanted):
     """Return the path of uv; install it into a folder of its own if there is none."""
     own = UV_FOLDER / "bin" / "uv"
     found = shutil.which("uv") or (str(own) if own.exists() else None)
@@ -43,17 +71,17 @@ def find_uv():
         return found
     print(f"Installing {UV} into {UV_FOLDER}.")
     problem = "no fitting Python here, and uv, which would fetch one, can't be had"
-    run([sys.executable, "-m", "venv", str(UV_FOLDER)], problem)
+    run([sys.executable, "-m", "venv", str(UV_FOLDER)], problem, wanted)
     pip = [str(UV_FOLDER / "bin" / "python"), "-m", "pip", "install", "--quiet"]
-    run([*pip, "--disable-pip-version-check", UV], problem)
+    run([*pip, "--disable-pip-version-check", UV], problem, wanted)
     return str(own)
 
 
-def run(command, problem):
+def run(command, problem, wanted):
     """Run a command; where it fails, end with what is wrong and what to install."""
     if subprocess.call(command):
-        sys.exit(HELP.format(problem=problem))
+        sys.exit(HELP.format(problem=problem, wanted=wanted))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

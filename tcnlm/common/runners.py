@@ -11,7 +11,7 @@ from tcnlm.common.errors import InputError
 if TYPE_CHECKING:
     from tcnlm.common.beam import Beam
 
-PACKAGE = "apache-beam==2.69.0"
+PACKAGE = "'/path/to/tcnlm[beam]'"
 RUNNERS = ("DirectRunner", "FlinkRunner", "DataflowRunner")
 
 
@@ -20,7 +20,7 @@ def add_runner(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> Non
     purpose = (
         f"run on Apache Beam: one of {', '.join(RUNNERS)}, and all that follows are "
         "Beam's options (--direct_num_workers 4, --temp_location gs://...); the "
-        f"result is the same. Needs {PACKAGE}"
+        "result is the same. Needs Apache Beam"
     )
     parser.add_argument("--runner", nargs="...", help=purpose)
 

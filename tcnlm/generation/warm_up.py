@@ -15,7 +15,7 @@ import tensorflow as tf
 from tcnlm.common.errors import InputError
 
 FILE = Path("assets.extra", "tf_serving_warmup_requests")
-PACKAGE = "tensorflow-serving-api==2.15.1"
+PACKAGE = "'/path/to/tcnlm[serving]'"
 TEXT = "the model is ready ."
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from tcnlm.common.errors import add_debug, errors_reported
 from tcnlm.common.files import digest_of
 from tcnlm.generation.saved_model import check_free, export
-from tcnlm.generation.warm_up import PACKAGE, check_package
+from tcnlm.generation.warm_up import check_package
 from tcnlm.training.ownership import owned
 from tcnlm.training.runs import TRAINED, load, read_config
 from tcnlm.training.weights import WEIGHTS
@@ -40,7 +40,10 @@ def parser() -> argparse.ArgumentParser:
     add = parsed.add_argument
     add("run", metavar="RUN", type=Path, help="folder made by train.py")
     add("--out", metavar="FOLDER", type=Path, help="default: RUN/saved_model")
-    requests = f"with requests for TensorFlow Serving to warm up by; needs {PACKAGE}"
+    requests = (
+        "with requests for TensorFlow Serving to warm up by; needs its package, "
+        "tensorflow-serving-api"
+    )
     add("--warm-up", action="store_true", help=requests)
     add_debug(parsed)
     return parsed

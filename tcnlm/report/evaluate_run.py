@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +58,7 @@ def evaluate_run(
         **progress(config, runs.read_history(run)),
         **measured(subject, ask),
         "command": command,
-        "versions": {name: version(name) for name in runs.PACKAGES},
+        "versions": runs.versions(),
         "seconds": round(time.monotonic() - started, 1),
     }
     file, page, folder = kept_as(run, split)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 from preprocessing.checks import OBJECT, SETTINGS, TEXT, check_entries
 from preprocessing.vocabulary import FILES, Vocabulary
@@ -23,6 +24,7 @@ from tcnlm.common.parallel import cores
 from tcnlm.common.process import program
 from tcnlm.common.replacing import replacing
 from tcnlm.common.settings import LARGEST, Settings, from_json
+from tcnlm.common.stack import keras_version
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
 from tcnlm.models import model_class
@@ -37,7 +39,6 @@ FORMAT_VERSION = 1
 CONFIG, SEAL = "config.json", "config.sha256"
 BEGINNING = {CONFIG, SEAL, *FILES, "checkpoints", "tensorboard"}
 TRAINED = (*BEGINNING, WEIGHTS, DIGEST, "history.csv", "saved_model")
-PACKAGES = ("tensorflow", "keras", "numpy", "gensim")
 MADE_WITH = ("threads", "versions", "git_commit", "machine")
 MOST_THREADS = 100_000
 
@@ -232,13 +233,16 @@ def new_config(
 def provenance() -> dict[str, Any]:
     """Return what a result was made with: versions, commit and machine."""
     return {
-        "versions": {
-            "python": platform.python_version(),
-            **{package: version(package) for package in PACKAGES},
-        },
+        "versions": {"python": platform.python_version(), **versions()},
         "git_commit": _git_commit(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
     }
+
+
+def versions() -> dict[str, str]:
+    """Return those of the packages that figures come from."""
+    found = {package: version(package) for package in ("numpy", "gensim")}
+    return {"tensorflow": tf.__version__, "keras": keras_version(), **found}
 
 
 def open_run(run: Path, config: dict[str, Any], vocabulary: Vocabulary) -> None:

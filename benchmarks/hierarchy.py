@@ -26,11 +26,11 @@ from preprocessing.vocabulary import PAD
 from tcnlm.common.process import keep_memory, make_reproducible
 from tcnlm.data.batching import Batch
 from tcnlm.data.dataset import Dataset
+from tcnlm.layers.coupled_lstm import COUPLED
 
 BATCH = 8
 OURS, LAZY = "rGBN-RNN", "with lazy_adam=true"
 FLOOR = "its matrix products"
-COUPLED = 3  # z, r and the candidate
 
 
 def step_products(model: Any, batch: Batch) -> list[Product]:

@@ -8,7 +8,7 @@ from trained import make_trainer
 
 from tcnlm.generation.saved_model import export
 from tcnlm.layers import compiled
-from tcnlm.layers.plain_lstm import LSTM
+from tcnlm.layers.lstm import LSTM
 from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTM
 
 SHAPE, UNITS, TOPICS = (3, 5, 4), 6, 2  # sentences, words, numbers a word

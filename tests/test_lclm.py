@@ -171,7 +171,7 @@ def test_gradients_are_those_of_finite_differences(rng):
     layer(inputs, (z, real))
     randomise(layer, rng)
     assert_weight_gradients(
-        lambda: tf.reduce_sum(weigh * layer(inputs, (z, real))),
+        lambda: tf.reduce_sum(weigh * layer(inputs, (z, real))[0]),
         layer.trainable_variables,
         rng,
     )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tcnlm.layers.plain_lstm import LSTM
+from tcnlm.layers.lstm import LSTM
 
 SHAPE, UNITS = (3, 5, 4), 6  # sentences, words, numbers a word
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from tcnlm.layers import plain_lstm
+from tcnlm.layers.lstm import LSTM
 
-GATES = 3  # z, r and the candidate
+COUPLED = 3  # z, r and the candidate
 START = (-1.0, 1.0, 0.0)  # of their biases
 
 
@@ -35,9 +35,7 @@ class CoupledLSTM(tf.keras.layers.Layer):
     def __init__(self, units: int, **kwargs: Any):
         super().__init__(**kwargs)
         self.units = units
-        self.lstm = plain_lstm.LSTM(
-            units, return_sequences=True, dtype=self.dtype, name="lstm"
-        )
+        self.lstm = LSTM(units, return_sequences=True, dtype=self.dtype, name="lstm")
 
     @property
     def cell(self) -> tf.keras.layers.Layer:
@@ -49,11 +47,11 @@ class CoupledLSTM(tf.keras.layers.Layer):
         inputs, theta = input_shape
         self.lstm.build(inputs)
         units = self.units
-        self.W = self.add_weight("W", [int(theta[-1]), GATES * units])
+        self.W = self.add_weight("W", [int(theta[-1]), COUPLED * units])
         self.U = self.add_weight("U", [units, 2 * units])
         self.Uh = self.add_weight("Uh", [units, units])
         start = tf.constant_initializer([b for b in START for _ in range(units)])
-        self.bias = self.add_weight("bias", [GATES * units], initializer=start)
+        self.bias = self.add_weight("bias", [COUPLED * units], initializer=start)
         self.built = True
 
     def call(self, inputs: tuple[tf.Tensor, tf.Tensor]) -> tf.Tensor:

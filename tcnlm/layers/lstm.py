@@ -1,40 +1,12 @@
-"""What all LSTM cells here share: gates, the step, the zero state, the biases' start.
-
-Gates come in the paper's order i, f, o, c: input, forget, output and candidate.
-"""
+"""What LSTM layers share: the zero state, the biases' start, a whole sequence."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
 
-GATES = 4
-
-
-def activate(gates: tf.Tensor) -> list[tf.Tensor]:
-    """Return i, f, o and the candidate, [..., H] each, of what goes into them.
-
-    gates [..., 4H], side by side.
-    """
-    i, f, o, new = tf.split(gates, GATES, axis=-1)
-    return [tf.sigmoid(i), tf.sigmoid(f), tf.sigmoid(o), tf.tanh(new)]
-
-
-def remember(activated: Sequence[tf.Tensor], c: tf.Tensor) -> tf.Tensor:
-    """Return the memory c' = i * candidate + f * c after a step (eq. 13)."""
-    i, f, _, new = activated
-    return i * new + f * c
-
-
-def update(
-    activated: Sequence[tf.Tensor], c: tf.Tensor
-) -> tuple[tf.Tensor, list[tf.Tensor]]:
-    """Return the output h' = o * tanh(c') of a step and its state [h', c'] (eq. 13)."""
-    c = remember(activated, c)
-    h = activated[2] * tf.tanh(c)
-    return h, [h, c]
+from tcnlm.layers.recurrence import GATES, recurrence
 
 
 class ZeroState:
@@ -66,3 +38,63 @@ class ForgetBias(tf.keras.initializers.Initializer):
     def get_config(self) -> dict[str, Any]:
         """Return the constructor's argument."""
         return {"value": self.value}
+
+
+class OverSequence(tf.keras.layers.Layer):
+    """A cell over a whole sequence, for which a subclass names the cell's class.
+
+    inputs [B, T, ...], what else steps hang on, initial_state or None for zeros
+    -> outputs [B, T, ...], state after the last step.
+
+    Equal to `tf.keras.layers.RNN(cell)`, whose weights it shares as `.cell`; what does
+    not depend on the recurrence the cell's `sequence` computes for all steps at once,
+    outside the loop. Padding belongs at the right: it cannot reach an earlier output,
+    so there is no mask.
+    """
+
+    Cell: type[tf.keras.layers.Layer]
+
+    def __init__(self, *sizes: int, **kwargs: Any):
+        layer = {key: kwargs.pop(key) for key in ("name", "dtype") if key in kwargs}
+        super().__init__(**layer)
+        self.cell = self.Cell(*sizes, name="cell", dtype=self.dtype_policy, **kwargs)
+
+    def build(self, input_shape: Any) -> None:
+        """Make the cell's weights for inputs of shape [B, T, ...]."""
+        self.cell.build(tf.TensorShape([None, *input_shape[2:]]))
+        self.built = True
+
+    def call(
+        self, inputs: tf.Tensor, *context: Any, initial_state: Any = None
+    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
+        """Run the whole sequence; see the class."""
+        state = initial_state or self.cell.get_initial_state(inputs)
+        return self.cell.sequence(inputs, state, *context)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the cell's arguments."""
+        return {**self.cell.get_config(), **super().get_config()}
+
+
+class LSTM(tf.keras.layers.LSTM):
+    """Keras's LSTM by the same name, under which weights are saved, in less time.
+
+    inputs [B, T, E] -> outputs [B, T, H]; with `return_state` also h and c, [B, H]
+    each. Keras's default activations and `return_sequences` are taken for granted.
+    """
+
+    def call(
+        self,
+        inputs: tf.Tensor,
+        mask: tf.Tensor | None = None,
+        training: bool | None = None,
+        initial_state: Any = None,
+    ) -> Any:
+        """Run the layer, by Keras where there is a mask."""
+        if mask is not None:
+            return super().call(inputs, mask, training, initial_state)
+        cell, steps = self.cell, tf.transpose(inputs, [1, 0, 2])
+        gates = tf.tensordot(steps, cell.kernel, 1) + cell.bias
+        state = initial_state or self.get_initial_state(inputs)
+        outputs, state = recurrence(gates, state, cell.recurrent_kernel)
+        return (outputs, *state) if self.return_state else outputs

@@ -1,44 +1,188 @@
-"""The recurrence of eq. 13 to 15 over a whole sequence, with a gradient of its own.
+"""The LSTM's recurrence over a whole sequence, with a gradient of its own.
 
 TensorFlow's gradient of a loop makes and adds up every weight's gradient at each step;
 here a weight's gradient is one large product after the loop.
 
-Shapes: gates [T, 4, B, H], topic_factors t Ub [B, 4F], Ua [4, F, H], Uc [H, 4F].
+Gates come in the paper's order i, f, o, c: input, forget, output and candidate.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import tensorflow as tf
 
 from tcnlm.layers.compiled import compilable
-from tcnlm.layers.lstm import GATES, update
 
+GATES = 4
 ACTIVATIONS = {"tanh": tf.tanh, "sigmoid": tf.sigmoid}
-
-
-def tanh_slope(value: tf.Tensor) -> tf.Tensor:
-    """Return the slope of tanh where it is `value`."""
-    return 1.0 - value * value
-
-
-def sigmoid_slope(value: tf.Tensor) -> tf.Tensor:
-    """Return the slope of the sigmoid where it is `value`."""
-    return value * (1.0 - value)
-
-
 # Slopes of the activations, from what they return.
-_SLOPES = {"tanh": tanh_slope, "sigmoid": sigmoid_slope}
+_SLOPES = {"tanh": lambda y: 1.0 - y * y, "sigmoid": lambda y: y * (1.0 - y)}
+
+Factors = Sequence[tf.Tensor]  # t Ub [B, 4F] and Ua [4, F, H], or none
 
 
-class _Trace(NamedTuple):
-    """What the forward pass leaves for the backward pass, each [T, ...]."""
+def activate(gates: Sequence[tf.Tensor], candidate: str = "tanh") -> list[tf.Tensor]:
+    """Return i, f, o and the candidate of what goes into each, four alike in shape."""
+    return [*map(tf.sigmoid, gates[:3]), ACTIVATIONS[candidate](gates[3])]
 
-    h: tf.Tensor  # [T, B, H]
-    c: tf.Tensor  # [T, B, H]
-    activated: tf.Tensor  # [T, 4, B, H]: i, f, o and the candidate
-    reduced: tf.Tensor  # [T, B, 4F]: h Uc
+
+def remember(activated: Sequence[tf.Tensor], c: tf.Tensor) -> tf.Tensor:
+    """Return the memory c' = i * candidate + f * c after a step (eq. 13)."""
+    i, f, _, new = activated
+    return i * new + f * c
+
+
+def update(
+    activated: Sequence[tf.Tensor], c: tf.Tensor
+) -> tuple[tf.Tensor, list[tf.Tensor]]:
+    """Return the output h' = o * tanh(c') of a step and its state [h', c'] (eq. 13)."""
+    c = remember(activated, c)
+    h = activated[2] * tf.tanh(c)
+    return h, [h, c]
+
+
+def recurrence(
+    gates: tf.Tensor,
+    state: Sequence[tf.Tensor],
+    U: tf.Tensor,
+    factors: Factors = (),
+    candidate: str = "tanh",
+) -> tuple[tf.Tensor, list[tf.Tensor]]:
+    """Return all outputs [B, T, H] and the state [h, c] after the last step.
+
+    gates: the input side with the bias; state (h, c): the start, [B, H] each.
+
+    A plain LSTM has no factors: U [H, 4H] and gates [T, B, 4H], both in Keras's order.
+    With them U is the Uc [H, 4F] of eq. 12 and gates are [T, 4B, H], gate by gate.
+    """
+
+    @tf.custom_gradient
+    def run(gates, h, c, U, *factors):
+        trace = _forward(gates, h, c, U, factors, candidate)
+
+        def gradient(*ends):
+            return _backward(trace, ends, h, c, U, factors, candidate)
+
+        return (trace[0], trace[1][-1]), gradient
+
+    weights = [tf.convert_to_tensor(weight) for weight in (U, *factors)]
+    outputs, c = run(gates, *state, *weights)
+    return tf.transpose(outputs, [1, 0, 2]), [outputs[-1], c]
+
+
+@compilable
+def _forward(gates, h, c, U, factors, candidate) -> list[tf.Tensor]:
+    """Return h, c and activations of every step and, with factors, h Uc [T, B, 4F]."""
+
+    def body(m, h, c):
+        reduced = h @ U
+        recurrent = _compose(reduced, *factors) if factors else reduced
+        activated = activate(_split(gates[m] + recurrent, factors), candidate)
+        _, (h, c) = update(activated, c)
+        trace = h, c, _join(activated, factors), reduced
+        return (h, c), trace if factors else trace[:3]
+
+    return _loop(tf.shape(gates)[0], body, (h, c), 4 if factors else 3)[1]
+
+
+@compilable
+def _backward(trace, ends, h, c, U, factors, candidate) -> list[tf.Tensor]:
+    """Return the gradients of gates, h, c, U and the factors."""
+    (outputs, memories, activated, *reduced), (d_outputs, d_c) = trace, ends
+    before_h = tf.concat([h[None], outputs[:-1]], axis=0)
+    before_c = tf.concat([c[None], memories[:-1]], axis=0)
+
+    def body(m, d_h, d_c):
+        parts, d_c = _step_gradient(
+            _split(activated[m], factors), memories[m], before_c[m],
+            d_outputs[m] + d_h, d_c, candidate,
+        )  # fmt: skip
+        kept = [_join(parts, factors)]
+        if factors:
+            kept.append(_d_weighted(parts, factors[1]))
+        d_h = tf.matmul(_d_reduced(kept, factors), U, transpose_b=True)
+        return (d_h, d_c), kept
+
+    steps, number = tf.shape(outputs)[0], 2 if factors else 1
+    start = tf.zeros_like(h), d_c
+    states, kept = _loop(steps, body, start, number, backward=True)
+    d_reduced = _rows(_d_reduced(kept, factors))
+    d_U = tf.matmul(_rows(before_h), d_reduced, transpose_a=True)
+    of_factors = _d_factors(*reduced, *kept, factors[0]) if factors else []
+    return [kept[0], *states, d_U, *of_factors]
+
+
+def _step_gradient(activated, c, before, d_h, d_c, candidate):
+    """Return the gradients of one step's pre-activations, by gate, and former c."""
+    i, f, o, new = activated
+    squashed = tf.tanh(c)
+    d_c += d_h * o * _SLOPES["tanh"](squashed)
+    d_gates = [
+        d_c * new * _SLOPES["sigmoid"](i),
+        d_c * before * _SLOPES["sigmoid"](f),
+        d_h * squashed * _SLOPES["sigmoid"](o),
+        d_c * i * _SLOPES[candidate](new),
+    ]
+    return d_gates, d_c * f
+
+
+def _loop(steps, body, start, number, backward=False):
+    """Return the states after all steps, and `number` arrays of what each step leaves.
+
+    body(m, *states) -> states, values of step m.
+    """
+
+    def step(n, states, arrays):
+        m = steps - 1 - n if backward else n
+        states, values = body(m, *states)
+        written = [array.write(m, value) for array, value in zip(arrays, values)]
+        return n + 1, states, written
+
+    arrays = [tf.TensorArray(start[0].dtype, steps) for _ in range(number)]
+    # Without `maximum_iterations`, a second condition under which XLA counts no steps.
+    _, states, arrays = tf.while_loop(lambda n, *_: n < steps, step, (0, start, arrays))
+    return states, [array.stack() for array in arrays]
+
+
+def _split(gates: tf.Tensor, factors: Factors) -> list[tf.Tensor]:
+    """Return a step's gates apart, in the paper's order; see `recurrence`."""
+    if factors:
+        return tf.split(gates, GATES, axis=0)
+    return keras_order(tf.split(gates, GATES, axis=1))
+
+
+def _join(parts: Sequence[tf.Tensor], factors: Factors) -> tf.Tensor:
+    """Undo `_split`."""
+    return tf.concat(parts, 0) if factors else tf.concat(keras_order(parts), 1)
+
+
+def _compose(reduced: tf.Tensor, topics: tf.Tensor, Ua: tf.Tensor) -> tf.Tensor:
+    """Return the recurrent side of eq. 13, [4B, H], from h Uc [B, 4F]."""
+    return tf.reshape(by_gate(reduced * topics) @ Ua, [-1, Ua.shape[-1]])
+
+
+def _d_weighted(parts: Sequence[tf.Tensor], Ua: tf.Tensor) -> tf.Tensor:
+    """Return the gradient [B, 4F] of Ub t . Uc h, by gates' [B, H]."""
+    by_gates = tf.matmul(tf.stack(parts), Ua, transpose_b=True)
+    rows = tf.transpose(by_gates, [1, 0, 2])
+    return tf.reshape(rows, [-1, GATES * Ua.shape[1]])
+
+
+def _d_reduced(kept: Sequence[tf.Tensor], factors: Factors) -> tf.Tensor:
+    """Return the gradient of h U, of the gates' and, with factors, `_d_weighted`."""
+    return kept[1] * factors[0] if factors else kept[0]
+
+
+def _d_factors(reduced, d_gates, d_weighted, topics) -> list[tf.Tensor]:
+    """Return the gradients of Ub t and Ua."""
+    steps, units = tf.shape(reduced)[0], d_gates.shape[-1]
+    by_step = tf.reshape(d_gates, [steps, GATES, -1, units])
+    gates_first = tf.reshape(tf.transpose(by_step, [1, 0, 2, 3]), [GATES, -1, units])
+    d_topics = tf.reduce_sum(d_weighted * reduced, axis=0)
+    weighted = by_gate(_rows(reduced * topics))
+    return [d_topics, tf.matmul(weighted, gates_first, transpose_a=True)]
 
 
 def by_gate(factors: tf.Tensor) -> tf.Tensor:
@@ -47,121 +191,12 @@ def by_gate(factors: tf.Tensor) -> tf.Tensor:
     return tf.transpose(split, [1, 0, 2])
 
 
-def activate(gates: tf.Tensor, candidate: str) -> tf.Tensor:
-    """Return the activations [4, B, H] of pre-activations [4, B, H]."""
-    return tf.concat([tf.sigmoid(gates[:3]), ACTIVATIONS[candidate](gates[3:])], axis=0)
-
-
-def recurrence(
-    gates: tf.Tensor,
-    topic_factors: tf.Tensor,
-    Ua: tf.Tensor,
-    Uc: tf.Tensor,
-    state: tuple[tf.Tensor, tf.Tensor],
-    candidate: str,
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return all outputs [T, B, H] and the last c [B, H].
-
-    gates is the input side with the bias, state (h, c) the start, [B, H] each.
-    """
-
-    @tf.custom_gradient
-    def run(gates, topic_factors, Ua, Uc, h, c):
-        trace = _forward(gates, topic_factors, Ua, Uc, h, c, candidate)
-
-        def gradient(d_outputs, d_c):
-            ends = (d_outputs, d_c)
-            return _backward(trace, ends, topic_factors, Ua, Uc, h, c, candidate)
-
-        return (trace.h, trace.c[-1]), gradient
-
-    return run(gates, topic_factors, Ua, Uc, *state)
-
-
-@compilable
-def _forward(gates, topic_factors, Ua, Uc, h, c, candidate) -> _Trace:
-    def body(m, h, c, arrays):
-        reduced = h @ Uc
-        recurrent = by_gate(reduced * topic_factors) @ Ua
-        activated = activate(gates[m] + recurrent, candidate)
-        _, (h, c) = update(tf.unstack(activated, GATES), c)
-        values = _Trace(h, c, activated, reduced)
-        return m + 1, h, c, write(arrays, m, values)
-
-    steps = tf.shape(gates)[0]
-    arrays = _Trace(*(tf.TensorArray(h.dtype, steps) for _ in _Trace._fields))
-    arrays = loop(steps, body, (0, h, c, arrays))[-1]
-    return _Trace(*(array.stack() for array in arrays))
-
-
-@compilable
-def _backward(trace, ends, topic_factors, Ua, Uc, h, c, candidate) -> tuple[Any, ...]:
-    """Return the gradients of gates, topic_factors, Ua, Uc, h and c."""
-    (d_outputs, d_c), steps = ends, tf.shape(trace.h)[0]
-    before_c = tf.concat([c[None], trace.c[:-1]], axis=0)
-    before_h = tf.concat([h[None], trace.h[:-1]], axis=0)
-
-    def body(n, d_h, d_c, arrays):
-        m = steps - 1 - n
-        d_gates, d_c = _step_gradient(
-            trace.activated[m], trace.c[m], before_c[m], d_outputs[m] + d_h, d_c,
-            candidate,
-        )  # fmt: skip
-        d_weighted = _side_by_side(tf.matmul(d_gates, Ua, transpose_b=True))
-        d_h = tf.matmul(d_weighted * topic_factors, Uc, transpose_b=True)
-        return n + 1, d_h, d_c, write(arrays, m, (d_gates, d_weighted))
-
-    arrays = tuple(tf.TensorArray(h.dtype, steps) for _ in range(2))
-    start = (0, tf.zeros_like(h), d_c, arrays)
-    _, d_h, d_c, arrays = loop(steps, body, start)
-    d_gates, d_weighted = (array.stack() for array in arrays)
-    weighted = by_gate(_rows(trace.reduced * topic_factors))
-    d_Ua = tf.matmul(weighted, _gates_first(d_gates), transpose_a=True)
-    d_reduced = _rows(d_weighted * topic_factors)
-    d_Uc = tf.matmul(_rows(before_h), d_reduced, transpose_a=True)
-    d_topic_factors = tf.reduce_sum(d_weighted * trace.reduced, axis=0)
-    return d_gates, d_topic_factors, d_Ua, d_Uc, d_h, d_c
-
-
-def _step_gradient(activated, c, before, d_h, d_c, candidate):
-    """Return the gradients of one step's pre-activations [4, B, H] and former c."""
-    i, f, o, new = tf.unstack(activated, GATES)
-    squashed = tf.tanh(c)
-    d_c += d_h * o * tanh_slope(squashed)
-    d_gates = [
-        d_c * new * sigmoid_slope(i),
-        d_c * before * sigmoid_slope(f),
-        d_h * squashed * sigmoid_slope(o),
-        d_c * i * _SLOPES[candidate](new),
-    ]
-    return tf.stack(d_gates), d_c * f
-
-
-def loop(steps: tf.Tensor, body: Any, start: Any) -> Any:
-    """Return what is left of `start`, a counter ahead, after so many steps."""
-    # Without `maximum_iterations`, a second condition under which XLA counts no steps.
-    return tf.while_loop(lambda m, *_: m < steps, body, start)
-
-
-def write(arrays: Any, m: tf.Tensor, values: Any) -> Any:
-    """Write a step's values, one into each array."""
-    written = (array.write(m, value) for array, value in zip(arrays, values))
-    return type(arrays)(*written) if isinstance(arrays, _Trace) else tuple(written)
-
-
-def _side_by_side(by_gates: tf.Tensor) -> tf.Tensor:
-    """Return [4, N, F] as [N, 4F]."""
-    rows = tf.transpose(by_gates, [1, 0, 2])
-    return tf.reshape(rows, [-1, GATES * by_gates.shape[-1]])
+def keras_order(gates: Sequence[Any]) -> list[Any]:
+    """Return the gates i, f, o, c as Keras has them, i, f, c, o, or the other way."""
+    i, f, third, fourth = gates
+    return [i, f, fourth, third]
 
 
 def _rows(by_step: tf.Tensor) -> tf.Tensor:
     """Return [T, B, N] as [T B, N]."""
     return tf.reshape(by_step, [-1, by_step.shape[-1]])
-
-
-def _gates_first(by_step: tf.Tensor) -> tf.Tensor:
-    """Return [T, 4, B, H] as [4, T B, H]."""
-    return tf.reshape(
-        tf.transpose(by_step, [1, 0, 2, 3]), [GATES, -1, by_step.shape[-1]]
-    )

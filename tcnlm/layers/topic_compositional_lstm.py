@@ -14,8 +14,15 @@ from typing import Any
 
 import tensorflow as tf
 
-from tcnlm.layers.lstm import GATES, ForgetBias, ZeroState, update
-from tcnlm.layers.recurrence import ACTIVATIONS, activate, by_gate, recurrence
+from tcnlm.layers.lstm import ForgetBias, OverSequence, ZeroState
+from tcnlm.layers.recurrence import (
+    ACTIVATIONS,
+    GATES,
+    activate,
+    by_gate,
+    recurrence,
+    update,
+)
 
 
 @tf.keras.utils.register_keras_serializable("tcnlm")
@@ -149,8 +156,24 @@ class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
         (input_factors, recurrent_factors), (h, c) = topic_factors, states
         gates = self.input_gates(inputs, input_factors)
         gates += self.recurrent_gates(h, recurrent_factors)
-        activated = activate(gates, self.candidate_activation)
-        return update(tf.unstack(activated, GATES), c)
+        activated = activate(tf.unstack(gates, GATES), self.candidate_activation)
+        return update(activated, c)
+
+    def sequence(self, inputs: tf.Tensor, state: Any, topics: tf.Tensor) -> tuple:
+        """Make all steps of inputs [B, T, E]: outputs [B, T, H] and the last state."""
+        input_factors, recurrent_factors = self.topic_factors(topics)
+        batch, steps = tf.shape(inputs)[0], tf.shape(inputs)[1]
+        rows = tf.reshape(tf.transpose(inputs, [1, 0, 2]), [-1, inputs.shape[-1]])
+        gates = self.input_gates(rows, input_factors)
+        by_step = tf.reshape(gates, [GATES, steps, batch, self.units])
+        gates = tf.transpose(by_step, [1, 0, 2, 3])
+        return recurrence(
+            tf.reshape(gates, [steps, -1, self.units]),
+            state,
+            self.Uc,
+            (recurrent_factors, self.Ua),
+            self.candidate_activation,
+        )
 
     def effective_kernels(self, topics: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Return W(t) [B, 4, E, H] and U(t) [B, 4, H, H] of eq. 12.
@@ -178,54 +201,11 @@ class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
 
 
 @tf.keras.utils.register_keras_serializable("tcnlm")
-class TopicCompositionalLSTM(tf.keras.layers.Layer):
+class TopicCompositionalLSTM(OverSequence):
     """A sequence through `TopicCompositionalLSTMCell`, made for training.
 
     inputs [B, T, E], topics [B, K], initial_state (h, c) or None for zeros
     -> outputs [B, T, H], state (h, c) after the last step.
-
-    Equal to `tf.keras.layers.RNN(cell)`, whose weights it shares as `.cell`; what does
-    not depend on the recurrence (the whole input side and Ub t) is computed for all
-    steps at once, outside the loop. Padding belongs at the right: it cannot reach an
-    earlier output, so there is no mask.
     """
 
-    def __init__(self, units: int, num_topics: int, **kwargs: Any):
-        layer = {key: kwargs.pop(key) for key in ("name", "dtype") if key in kwargs}
-        super().__init__(**layer)
-        self.cell = TopicCompositionalLSTMCell(
-            units, num_topics, name="cell", dtype=self.dtype_policy, **kwargs
-        )
-
-    def build(self, input_shape: Any) -> None:
-        """Make the cell's weights for inputs of shape [B, T, E]."""
-        self.cell.build(tf.TensorShape([None, input_shape[-1]]))
-        self.built = True
-
-    def call(
-        self, inputs: tf.Tensor, topics: tf.Tensor, initial_state: Any = None
-    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
-        """Run the whole sequence; see the class."""
-        state = initial_state or self.cell.get_initial_state(inputs)
-        input_factors, recurrent_factors = self.cell.topic_factors(topics)
-        outputs, c = recurrence(
-            self._input_side(inputs, input_factors),
-            recurrent_factors,
-            tf.convert_to_tensor(self.cell.Ua),
-            tf.convert_to_tensor(self.cell.Uc),
-            state,
-            self.cell.candidate_activation,
-        )
-        return tf.transpose(outputs, [1, 0, 2]), [outputs[-1], c]
-
-    def _input_side(self, inputs: tf.Tensor, topic_factors: tf.Tensor) -> tf.Tensor:
-        """Return the input side of all steps, [T, 4, B, H]."""
-        batch, steps = tf.shape(inputs)[0], tf.shape(inputs)[1]
-        rows = tf.reshape(tf.transpose(inputs, [1, 0, 2]), [-1, inputs.shape[-1]])
-        gates = self.cell.input_gates(rows, topic_factors)
-        by_step = tf.reshape(gates, [GATES, steps, batch, self.cell.units])
-        return tf.transpose(by_step, [1, 0, 2, 3])
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments."""
-        return {**self.cell.get_config(), **super().get_config()}
+    Cell = TopicCompositionalLSTMCell

@@ -11,7 +11,8 @@ from preprocessing.vocabulary import Vocabulary
 from tcnlm.common.settings import setting
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import Sequences
-from tcnlm.layers.lstm import GATES, ForgetBias, ZeroState, activate, remember
+from tcnlm.layers.lstm import ForgetBias, OverSequence, ZeroState
+from tcnlm.layers.recurrence import GATES, activate, remember
 from tcnlm.models import lstm
 
 Sentences = tuple[tf.Tensor, tf.Tensor]
@@ -70,7 +71,7 @@ class LCLM(lstm.LSTMLanguageModel):
 
     def run_layer(self, layer: Any, inputs: tf.Tensor, context: Any) -> tf.Tensor:
         """Run the layer, which attends to the sentences."""
-        return layer(inputs, context)
+        return layer(inputs, context)[0]
 
     def step_layer(self, layer: Any, inputs: tf.Tensor, state: Any, context: Any):
         """Run the cell, which attends to the sentences."""
@@ -183,7 +184,8 @@ class LateFusionLSTMCell(ZeroState, tf.keras.layers.Layer):
     ) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """Make one step from the input side [B, 4H] and what `read` returned."""
         h, c = states
-        activated = activate(gates + h @ self.recurrent_kernel)
+        gates = tf.split(gates + h @ self.recurrent_kernel, GATES, axis=-1)
+        activated = activate(gates)
         c = remember(activated, c)
         attended = self._attend(h, keys, values, real)
         r = tf.sigmoid(attended @ self.Wr + c @ self.Ur + self.br)
@@ -205,6 +207,16 @@ class LateFusionLSTMCell(ZeroState, tf.keras.layers.Layer):
         """Make one step; see the class."""
         return self.recur(self.input_gates(inputs), states, *self.read(sentences))
 
+    def sequence(self, inputs: tf.Tensor, state: Any, sentences: Sentences) -> tuple:
+        """Make all steps of inputs [B, T, E]."""
+        read = self.read(sentences)
+        _, outputs, state = tf.keras.backend.rnn(
+            lambda gates, states: self.recur(gates, states, *read),
+            self.input_gates(inputs),
+            state,
+        )
+        return outputs, state
+
     def get_config(self) -> dict[str, Any]:
         """Return the constructor's arguments."""
         names = ("units", "sentence_size", "attention_units")
@@ -212,36 +224,10 @@ class LateFusionLSTMCell(ZeroState, tf.keras.layers.Layer):
 
 
 @tf.keras.utils.register_keras_serializable("tcnlm")
-class LateFusionLSTM(tf.keras.layers.Layer):
-    """A sequence through `LateFusionLSTMCell`: [B, T, E], sentences -> [B, T, H].
+class LateFusionLSTM(OverSequence):
+    """A sequence through `LateFusionLSTMCell`.
 
-    From the zero state; what does not depend on the recurrence is computed before the
-    loop. Padding belongs at the right, so there is no mask over the steps.
+    inputs [B, T, E], sentences -> outputs [B, T, H], state.
     """
 
-    def __init__(
-        self, units: int, sentence_size: int, attention_units: int, **kwargs: Any
-    ):
-        super().__init__(**kwargs)
-        self.cell = LateFusionLSTMCell(
-            units, sentence_size, attention_units, name="cell", dtype=self.dtype
-        )
-
-    def build(self, input_shape: Any) -> None:
-        """Make the cell's weights for inputs of shape [B, T, E]."""
-        self.cell.build(tf.TensorShape([None, input_shape[-1]]))
-        self.built = True
-
-    def call(self, inputs: tf.Tensor, sentences: Sentences) -> tf.Tensor:
-        """Run the whole sequence; see the class."""
-        cell, read = self.cell, self.cell.read(sentences)
-        _, outputs, _ = tf.keras.backend.rnn(
-            lambda gates, states: cell.recur(gates, states, *read),
-            cell.input_gates(inputs),
-            cell.get_initial_state(inputs),
-        )
-        return outputs
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments."""
-        return {**self.cell.get_config(), **super().get_config()}
+    Cell = LateFusionLSTMCell

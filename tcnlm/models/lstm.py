@@ -13,18 +13,18 @@ from tcnlm.common.errors import InputError
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.windows import Windows
-from tcnlm.layers import plain_lstm
+from tcnlm.layers import lstm
 from tcnlm.layers.carried import CarriedState
+from tcnlm.layers.recurrence import GATES, keras_order
 from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTMCell
 from tcnlm.models.base import Terms, apart, language_terms
 from tcnlm.models.recurrent import RecurrentLanguageModel
 
 CELLS = {
-    "lstm": plain_lstm.LSTM,
+    "lstm": lstm.LSTM,
     "gru": tf.keras.layers.GRU,
     "rnn": tf.keras.layers.SimpleRNN,
 }
-KERAS_ORDER = (0, 1, 3, 2)  # of the gates i, f, o, c: Keras has i, f, c, o
 
 
 @dataclass(frozen=True)
@@ -129,9 +129,7 @@ class LSTMLanguageModel(RecurrentLanguageModel):
 
     def make_layer(self, index: int) -> tf.keras.layers.Layer:
         """Return a Keras LSTM; its forget bias starts at one."""
-        return plain_lstm.LSTM(
-            self.config.units, return_sequences=True, name=f"lstm_{index}"
-        )
+        return lstm.LSTM(self.config.units, return_sequences=True, name=f"lstm_{index}")
 
     def run_layer(self, layer: Any, inputs: tf.Tensor, context: Any) -> tf.Tensor:
         """Run the layer; there is no context."""
@@ -252,11 +250,6 @@ class LSTM(StartedLikeTCNLM, CarryingLanguageModel):
 
 def multiply_out(cell: TopicCompositionalLSTMCell, layer: Any) -> None:
     """Give a Keras LSTM the W, U (eq. 12) and bias of a cell with one topic."""
-    kernels = [_side_by_side(k[0]) for k in cell.effective_kernels(tf.ones([1, 1]))]
-    bias = tf.reshape(cell.bias, [len(KERAS_ORDER), 1, -1])
-    layer.set_weights([*kernels, _side_by_side(bias)[0]])
-
-
-def _side_by_side(gates: tf.Tensor) -> tf.Tensor:
-    """Return [4, N, H], gates i, f, o, c, as Keras has them: [N, 4H]."""
-    return tf.concat([gates[gate] for gate in KERAS_ORDER], axis=1)
+    kernels = [tf.unstack(k[0]) for k in cell.effective_kernels(tf.ones([1, 1]))]
+    gates = [*kernels, tf.split(cell.bias, GATES)]
+    layer.set_weights([tf.concat(keras_order(each), axis=-1) for each in gates])

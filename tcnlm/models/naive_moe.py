@@ -9,7 +9,8 @@ import tensorflow as tf
 
 from tcnlm.common.settings import setting
 from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax
-from tcnlm.layers.lstm import GATES, ForgetBias, ZeroState, activate, update
+from tcnlm.layers.lstm import ForgetBias, OverSequence, ZeroState
+from tcnlm.layers.recurrence import GATES, activate, update
 from tcnlm.models.guided import JointConfig, NeuralTopicLanguageModel
 from tcnlm.models.lstm import LSTM
 from tcnlm.models.neural_topics import NeuralTopicModel
@@ -58,7 +59,7 @@ class NaiveMoE(NeuralTopicLanguageModel):
 
     def run_layer(self, layer: Any, inputs: tf.Tensor, context: Any) -> tf.Tensor:
         """Run the experts, which the topics do not reach."""
-        return layer(inputs)
+        return layer(inputs)[0]
 
     def step_layer(self, layer: Any, inputs: tf.Tensor, state: Any, context: Any):
         """Run the experts' cells."""
@@ -126,7 +127,13 @@ class ExpertLSTMCell(ZeroState, tf.keras.layers.Layer):
         """Make one step from the input side [B, K, 4H]."""
         h, c = states
         gates += tf.einsum("bkh,khg->bkg", h, self.recurrent_kernel)
-        return update(activate(gates), c)
+        return update(activate(tf.split(gates, GATES, axis=-1)), c)
+
+    def sequence(self, inputs: tf.Tensor, state: Any) -> tuple:
+        """Make all steps of inputs [B, T, ...] in one loop for all experts."""
+        gates = self.input_gates(inputs)
+        _, outputs, state = tf.keras.backend.rnn(self.recur, gates, state)
+        return outputs, state
 
     def call(self, inputs: tf.Tensor, states: Any) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """Make one step; see the class."""
@@ -139,32 +146,13 @@ class ExpertLSTMCell(ZeroState, tf.keras.layers.Layer):
 
 
 @tf.keras.utils.register_keras_serializable("tcnlm")
-class ExpertLSTM(tf.keras.layers.Layer):
-    """A sequence through `ExpertLSTMCell`: [B, T, E] or [B, T, K, E] -> [B, T, K, H].
+class ExpertLSTM(OverSequence):
+    """A sequence through `ExpertLSTMCell`.
 
-    One loop over the steps for all experts, from the zero state; the whole input side
-    is computed before it. Padding belongs at the right, so there is no mask.
+    inputs [B, T, E] or [B, T, K, E] -> outputs [B, T, K, H], state.
     """
 
-    def __init__(self, units: int, num_experts: int, **kwargs: Any):
-        super().__init__(**kwargs)
-        self.cell = ExpertLSTMCell(units, num_experts, name="cell", dtype=self.dtype)
-
-    def build(self, input_shape: Any) -> None:
-        """Make the cell's weights."""
-        self.cell.build(tf.TensorShape([None, *input_shape[2:]]))
-        self.built = True
-
-    def call(self, inputs: tf.Tensor) -> tf.Tensor:
-        """Run the whole sequence; see the class."""
-        gates = self.cell.input_gates(inputs)
-        start = self.cell.get_initial_state(inputs)
-        _, outputs, _ = tf.keras.backend.rnn(self.cell.recur, gates, start)
-        return outputs
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments."""
-        return {**self.cell.get_config(), **super().get_config()}
+    Cell = ExpertLSTMCell
 
 
 class MixtureSoftmax(AdaptiveSoftmax):

@@ -43,7 +43,11 @@ class GroupedAdam(tf.Module):
         # on a CPU than the newer one's many operations); the arithmetic is the same.
         self.adams = [adam(schedule(rate)) for _, rate in groups]
         for adam, weights in zip(self.adams, self.weights):
-            adam._create_all_weights(weights)
+            # Without a gradient nothing moves, and the moments are there to restore.
+            adam.apply_gradients(
+                [(tf.zeros_like(weight), weight) for weight in weights]
+            )
+            adam.iterations.assign(0)
 
     def minimize(
         self,

@@ -11,7 +11,7 @@ from tcnlm.measures.table import MEASURES
 from tcnlm.report import published
 from tcnlm.report.records import record
 from tcnlm.training.runs import write_config
-from tools import over_seeds, results, system_tables, tables
+from tools import results, tables
 
 FILES = sorted(tables.RESULTS.rglob("*.json"))
 EXPERIMENTS = [f for f in FILES if "experiment" in json.loads(f.read_text())]
@@ -131,13 +131,13 @@ def test_ptbs_table_has_a_ratio_where_both_rows_are_there():
             "evaluation": evaluation,
         }
 
-    runs = [("a", record("lstm", 150.0)), ("b", record("topic_rnn", 120.0))]
+    runs = [("a", {1: record("lstm", 150.0)}), ("b", {1: record("topic_rnn", 120.0)})]
     row = (
         "| 100 | rnn | 300.0 | 150.0 | 240.0 | 120.0 | 0.800 | 142.1 | 122.3 | 0.861 |"
     )
-    assert system_tables.cells_table(runs).split("\n")[2] == row
+    assert tables.table("cells", runs).split("\n")[2] == row
     alone = "| 100 | rnn | 300.0 | 150.0 | – | – | – | 142.1 | 122.3 | 0.861 |"
-    assert system_tables.cells_table(runs[:1]).split("\n")[2] == alone
+    assert tables.table("cells", runs[:1]).split("\n")[2] == alone
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def history(model, *values):
 
 
 def by_model(*runs):
-    return [(run["run"]["model"], run) for run in runs]
+    return [(run["run"]["model"], {1: run}) for run in runs]
 
 
 def scored(model, perplexity):
@@ -217,8 +217,8 @@ def test_a_table_of_ratios_compares_with_the_first_run_here_and_in_the_paper():
         ("control", "lstm", 95.0),
         ("ours", "tcnlm", 90.126),
     )
-    runs = [(title, scored(model, value)) for title, model, value in chosen]
-    assert tables.ratios_table(runs).split("\n")[2:] == [
+    runs = [(title, {1: scored(model, value)}) for title, model, value in chosen]
+    assert tables.table("ratios", runs).split("\n")[2:] == [
         "| plain | 105.29 | 1.000 | 100.00 | 1.000 |",
         "| control | – | – | 95.00 | 0.950 |",
         "| ours | 94.64 | 0.899 | 90.13 | 0.901 |",
@@ -323,24 +323,21 @@ def test_a_table_of_seeds_has_means_deviations_and_ratios_to_the_same_seed(
     kept("plain-seed-2", "lstm", 110.0)
     kept("ours", "tcnlm", 90.0, worth=95.0)
     kept("ours-seed-2", "tcnlm", 88.0, worth=97.0)
-    columns = over_seeds.COLUMNS["seeds"]
-    rows = over_seeds.seeds_table(["plain", "ours"], columns).split("\n")[2:]
+    runs = tables.named(["plain", "ours"])
+    rows = tables.table("seeds", runs).split("\n")[2:]
     first = "| plain | – | 1,234 | 2 | 50.00 ± 0.00 | 210.00 ± 14.14 | 105.00 ± 7.07 |"
     assert rows[0] == f"{first} 1.000 ± 0.000 | – | – |"
     second = "| ours | 3 | 1,234 | 2 | 50.00 ± 0.00 | 178.00 ± 2.83 | 89.00 ± 1.41 |"
     assert rows[1] == f"{second} 0.850 ± 0.071 | 96.00 ± 1.41 | 0.050 ± 0.000 |"
-    printed = ["Table 2", "Table 6", "Table 4", "NPMI"]
-    rows = over_seeds.seeds_table(["plain", "ours"], printed).split("\n")[2:]
-    assert rows == [
-        "| plain | 1.000 | 1.000 | – | – |",
-        "| ours | 0.887 | 0.899 | 0.106 | 0.050 ± 0.000 |",
-    ]
-    [row] = over_seeds.leads_table(["plain", "ours"]).split("\n")[2:]
+    printed = tables.figure(tables.series(runs), "Table 2 / lstm")
+    assert [f"{ratio:.3f}" for ratio in printed[1]] == ["1.000", "0.887"]
+    [row] = tables.table("leads", runs).split("\n")[2:]
     lead = "15.00 ± 7.07 %"  # in training that of the last epoch, not of the best
     assert row == f"| ours | plain | 2 | {lead} | {lead} | {lead} |"
     kept("ours-seed-3", "tcnlm", 1.0, worth=97.0)
-    rows = over_seeds.seeds_table(["plain", "ours"], ["seeds", "ratio"]).split("\n")
-    assert rows[-1] == "| ours | 3 | 0.850 ± 0.071 |"
+    table = tables.table("seeds", tables.named(["plain", "ours"]))
+    last = table.split("\n")[-1].split(" | ")
+    assert (last[3], last[7]) == ("3", "0.850 ± 0.071")
 
 
 def test_a_table_of_errors_counts_topics_if_any_and_takes_the_first_run_s_bags():
@@ -354,10 +351,10 @@ def test_a_table_of_errors_counts_topics_if_any_and_takes_the_first_run_s_bags()
 
     bags = {"bag of words": 0.11, "bag of topic words": 0.13}
     runs = [
-        ("ours", run(5000, {"vector": 0.2, **bags})),
-        ("theirs", run(4000, {"vector": 0.3, "bag of words": 0.12}, num_topics=3)),
+        ("ours", {1: run(5000, {"vector": 0.2, **bags})}),
+        ("theirs", {1: run(4000, {"vector": 0.3, "bag of words": 0.12}, num_topics=3)}),
     ]
-    assert system_tables.sentiment_table(runs).split("\n")[2:] == [
+    assert tables.table("sentiment", runs).split("\n")[2:] == [
         "| ours | 7 | 20.0 | – |",
         "| theirs | 3 | 30.0 | – |",
         "| bag of topic words | 4,500 | 13.0 | – |",

@@ -1,31 +1,35 @@
 """The pictures of TCNLM's lead on the results page."""
 
 from collections.abc import Mapping, Sequence
-from csv import DictReader
 from pathlib import Path
 
+import pandas as pd
 from matplotlib.figure import Figure
 
 from tcnlm.drawing.figures import BLUE, GREY, INK, LIGHT, RED, axes_of
-from tools.tables import RESULTS, epochs, record_of, title_of
+from tools.tables import RESULTS, record_of, title_of
 
 COLOURS = (GREY, BLUE, RED)
+GAIN = "TCNLM below the LSTM that starts like it, by class of word"
+GAIN_UNIT = "nats a word of the test, the LSTM's minus TCNLM's (± standard error)"
+GAINS = {  # each of the two models that are compared
+    "all of IMDB": RESULTS / "imdb-decay" / "gains-8-epochs.csv",
+    "a fifth, seed 1": RESULTS / "imdb-fifth-decay" / "gains.csv",
+    "a fifth, seed 3": RESULTS / "imdb-fifth-decay" / "gains-seed-3.csv",
+}
 
 
 def lead_by_epoch(base: str, files: Sequence[str]) -> Figure:
     """Draw how far below the first run others are, in training and validation."""
     figure = Figure(figsize=(9, 3.8), layout="constrained")
-    for axes, split, title in zip(
-        figure.subplots(1, 2, sharey=True),
-        ("train", "valid"),
-        ("On training batches", "On the validation split"),
-    ):
-        axes_of(axes, title, "epoch", f"% below the {title_of(base)}")
-        theirs = _by_epoch(base, split)
+    theirs = _epochs(base)
+    titles = {"train": "On training batches", "valid": "On the validation split"}
+    for axes, split in zip(figure.subplots(1, 2, sharey=True), titles):
+        axes_of(axes, titles[split], "epoch", f"% below the {title_of(base)}")
         for file, colour in zip(files, COLOURS):
-            ours = _by_epoch(file, split)
-            lead = [100 * (1 - ours[e] / theirs[e]) for e in ours]
-            axes.plot(list(ours), lead, "o-", ms=3, color=colour, label=title_of(file))
+            ratio = (_epochs(file) / theirs)[f"{split}_perplexity"].dropna()
+            lead, label = 100 * (1 - ratio), title_of(file)
+            axes.plot(lead.index, lead, "o-", ms=3, color=colour, label=label)
         axes.axhline(0, color=GREY, lw=0.8)
     lines = axes.get_legend_handles_labels()
     below = {"loc": "outside lower center", "ncols": 2, "frameon": False}
@@ -33,9 +37,10 @@ def lead_by_epoch(base: str, files: Sequence[str]) -> Figure:
     return figure
 
 
-def _by_epoch(file: str, split: str) -> dict[int, float]:
-    rows = epochs(record_of(file))
-    return {int(row["epoch"]): row[f"{split}_perplexity"] for row in rows}
+def _epochs(file: str) -> pd.DataFrame:
+    """Return the evaluations after whole epochs; there may be others in between."""
+    rows = pd.DataFrame(record_of(file)["history"]).set_index("epoch")
+    return rows[rows.index % 1 == 0]
 
 
 def gains_by_class(tables: Mapping[str, Path]) -> Figure:
@@ -47,29 +52,13 @@ def gains_by_class(tables: Mapping[str, Path]) -> Figure:
     axes = axes_of(figure.subplots(), GAIN, GAIN_UNIT)
     height = 0.8 / len(tables)
     for i, (title, colour) in enumerate(zip(tables, (BLUE, GREY, LIGHT))):
-        rows = _classes(tables[title])
-        gains, errors = ([float(row[key]) for row in rows] for key in ("gain", "error"))
+        rows = pd.read_csv(tables[title]).query("classes != 'all'")
+        looks = {"color": colour, "ecolor": INK, "label": title}
         places = [row + i * height for row in range(len(rows))]
-        axes.barh(
-            places, gains, height, xerr=errors, color=colour, ecolor=INK, label=title
-        )
-    labels = [f"{row['classes']}: {row['name']}" for row in rows]
-    axes.set_yticks([row + 0.4 - height / 2 for row in range(len(rows))], labels)
+        axes.barh(places, rows["gain"], height, xerr=rows["error"], **looks)
+    middles = [row + 0.4 - height / 2 for row in range(len(rows))]
+    axes.set_yticks(middles, rows["classes"] + ": " + rows["name"])
     axes.axvline(0, color=INK, lw=0.8)
     axes.invert_yaxis()
     axes.legend(fontsize=8, frameon=False, labelcolor=INK)
     return figure
-
-
-def _classes(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return [row for row in DictReader(file) if row["classes"] != "all"]
-
-
-GAIN = "TCNLM below the LSTM that starts like it, by class of word"
-GAIN_UNIT = "nats a word of the test, the LSTM's minus TCNLM's (± standard error)"
-GAINS = {  # each of the two models that are compared
-    "all of IMDB": RESULTS / "imdb-decay" / "gains-8-epochs.csv",
-    "a fifth, seed 1": RESULTS / "imdb-fifth-decay" / "gains.csv",
-    "a fifth, seed 3": RESULTS / "imdb-fifth-decay" / "gains-seed-3.csv",
-}

@@ -2,20 +2,9 @@
 
 And draw runs on all of IMDB by epoch, and where TCNLM gains: results/imdb/*.png.
 
-A table stands between `<!-- table NAME -->` and `<!-- end -->`. NAME is one of
-
-    ratios FILE FILE...       test perplexities of the runs in results/FILE.json, their
-                              ratios to the first's, and the paper's Table 6
-    seeds FILE FILE...        runs over their seeds, FILE-seed-N.json
-    leads FILE FILE...        how far runs are below each other over the seeds of both
-    written FILE              what topics write
-    hierarchies FILE FILE...  models of topics in layers beside the first, an LSTM
-    documents FILE FILE...    models of documents
-    cells FILE FILE...        PTB by cell and size, without topics and with
-    sentiment FILE FILE...    errors of classifiers on features of runs
-    bleu FILE FILE...         how like real sentences, and each other, those of runs are
-    topics FILE FILE...       the topics of runs over seeds, beside the paper's Table 4
-    systems FILE FILE...      systems over their seeds, and the paper's ratios on IMDB
+A table stands between `<!-- table KIND FILE FILE... -->` and `<!-- end -->`: a row for
+each run in results/FILE.json, ratios to the first, the columns of that kind as in
+results/columns.csv (`leads`: how far runs are below each other; `written`: sentences).
 
     python tools/results.py
 """
@@ -24,15 +13,15 @@ import re
 import sys
 from pathlib import Path
 
+import pandas as pd
+
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tcnlm.common.replacing import replacing  # noqa: E402
 from tcnlm.drawing.figures import compared_curves, save  # noqa: E402
 from tools.lead import GAINS, gains_by_class, lead_by_epoch  # noqa: E402
-from tools.over_seeds import OVER_SEEDS  # noqa: E402
-from tools.system_tables import SYSTEMS  # noqa: E402
-from tools.tables import RESULTS, TABLES, named  # noqa: E402
+from tools.tables import RESULTS, Rows, named, table, written  # noqa: E402
 
 PLACE = re.compile(r"(<!-- table (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 PAGES = (ROOT / "README.md", *sorted(RESULTS.glob("*.md")))
@@ -49,19 +38,15 @@ def rebuilt(page: str) -> str:
     return PLACE.sub(lambda m: f"{m[1]}\n{_table(m[2])}\n{m[3]}", page)
 
 
-def _table(name: str) -> str:
-    kind, _, rest = name.partition(" ")
-    return {**TABLES, **OVER_SEEDS, **SYSTEMS}[kind](rest)
+def _table(text: str) -> str:
+    kind, *files = text.split()
+    return written(*files) if kind == "written" else table(kind, named(files))
 
 
-def draw_curves(chosen: list[tuple[str, dict]], path: Path) -> None:
+def draw_curves(chosen: Rows, path: Path) -> None:
     """Draw the validation perplexity of runs by epoch."""
-    columns = ("epoch", "valid_perplexity")
-    histories = [
-        (title, {name: [row[name] for row in record["history"]] for name in columns})
-        for title, record in chosen
-    ]
-    save(compared_curves(histories), path)
+    histories = [(title, runs[1]["history"]) for title, runs in chosen]
+    save(compared_curves((t, pd.DataFrame(rows)) for t, rows in histories), path)
 
 
 def main() -> None:

@@ -1,103 +1,270 @@
-"""The tables of the README and of results/: recorded runs to rows of Markdown."""
+"""The tables of the README and of results/: recorded runs to rows of Markdown.
+
+results/columns.csv has the columns of every table, results/titles.csv what runs are
+called where their file's name would not do. A column's `form` with ± asks for mean and
+deviation over seeds (seed N of FILE.json is in FILE-seed-N.json), another for the
+figure of the first seed. Its `figure` is one of `figure`, or a place in the record.
+"""
 
 import json
-from collections.abc import Callable, Sequence
-from math import exp, log
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
-from tcnlm.measures.table import figure
-from tcnlm.report.published import figures, layered
+import numpy as np
+import pandas as pd
+from scipy.stats import entropy
+
+from tcnlm.report import published
 
 RESULTS = Path(__file__).parents[1] / "results"
+COLUMNS = pd.read_csv(RESULTS / "columns.csv")
+TITLES = pd.read_csv(RESULTS / "titles.csv", index_col="file")["title"]
 MISSING = "–"
-BASELINE = "lstm"
-TITLES = {  # of results/FILE.json, where the file's name would not do
-    "imdb-decay/lstm": "LSTM",
-    "imdb-decay/lstm-8-epochs": "LSTM",
-    "imdb-decay/tcnlm": "TCNLM from vectors",
-    "imdb-decay/lstm-multiplied-out": "LSTM with TCNLM's start and half rate",
-    "imdb-decay/lstm-multiplied-out-8-epochs": "LSTM with TCNLM's start and half rate",
-    "imdb-decay/tcnlm-8-epochs": "TCNLM from vectors",
-    "imdb-decay/topic-lstm": "its topics beside that LSTM's output (`topic_lstm`)",
-    "imdb-fifth-decay/lstm": "LSTM, rate .002",
-    "imdb-fifth-decay/lstm-4e-3": "LSTM, .004",
-    "imdb-fifth-decay/lstm-multiplied-out": "LSTM, TCNLM's start and half of the rate",
-    "imdb-fifth-decay/lda-lstm-multiplied-out": "the same, TCNLM's start, half rate",
-    "imdb-fifth-decay/topic-lstm": "TCNLM's topics beside the output (`topic_lstm`)",
-    "imdb-fifth-decay/bag-lstm": "LSTM fed a learned bag (`bag_lstm`)",
-    "imdb-fifth-decay/lstm-carried": "LSTM, state carried",
-    "imdb-fifth-decay/lstm-carried-multiplied-out": "carried, TCNLM's start, half rate",
-    "imdb-fifth-decay/tcnlm-half": "TCNLM, factors at half of the rate",
-    "imdb-fifth-decay/tcnlm-vectors": "the same, topics from vectors, pushed apart",
-    "imdb-fifth-decay/tcnlm-frozen": "the same, topics of the head start",
-    "imdb-fifth-decay/tcnlm-language-mean": "the same, the LSTM's topics not drawn",
-    "imdb-fifth-decay/tcnlm-preceding": "the same, seeing only the sentences before",
-    "imdb-fifth-decay/tcnlm-whole": "TCNLM, factors at the whole rate",
-    "imdb-fifth-decay/tcnlm-one-topic": "TCNLM with one topic, factors at half",
-    "imdb-fifth-decay/tcnlm-quarter": "TCNLM, factors at a quarter",
-    "imdb-fifth-decay/tcnlm-weight-three-tenths": "the same, .3 of the topics' loss",
-    "imdb-fifth-decay/tcnlm-weight-tenth": "the same, .1 of the topics' loss",
-    "imdb-fifth-decay/lda-lstm": "LDA+LSTM",
-    "imdb-fifth-decay/tdlm": "TDLM",
-    "imdb-fifth-decay/tdlm-one-topic": "TDLM with one topic",
-    "imdb-fifth-decay/lclm": "LCLM",
-    "imdb-fifth-decay/topic-rnn": "TopicRNN, full softmax",
-    "imdb-fifth-decay/lstm-2-layers": "LSTM, two layers, rate .002",
-    "imdb-fifth-decay/lstm-2-layers-4e-3": "LSTM, two layers, .004",
-    "imdb-fifth-decay/lstm-2-layers-carried": "LSTM, two layers, .002, state carried",
-    "imdb-fifth-decay/lstm-2-layers-carried-4e-3": "LSTM, two layers, .004, carried",
-    "imdb-fifth-decay/lstm-200": "LSTM, 200 units, .002",
-    "imdb-fifth-decay/gbn-chain": "GBN-RNN",
-    "imdb-fifth-decay/gbn-chain-2": "GBN-RNN, two layers",
-    "imdb-fifth-decay/rgbn": "rGBN-RNN, the paper's constants",
-    "imdb-fifth-decay/rgbn-chain": "rGBN-RNN",
-    "imdb-fifth-decay/rgbn-chain-others": "rGBN-RNN, trained with `others`",
-    "imdb-fifth-decay/rgbn-chain-2": "rGBN-RNN, two layers",
-    "imdb-fifth-decay/rgbn-chain-2-seed-2": "the same, seed 2",
-    "imdb-600/lstm": "LSTM, rate .004",
-    "imdb-600/lstm-dropout-2e-1": "the same, dropout of .2",
-    "imdb-600/lstm-multiplied-out": "LSTM, TCNLM's start and half rate, .004",
-    "imdb-600/lstm-multiplied-out-dropout-2e-1": "the same, dropout of .2",
-    "imdb-600/topic-lstm": "TCNLM's topics beside the output (`topic_lstm`), .004",
-    "imdb-600/tcnlm": "TCNLM, factors at half of the rate, .004",
-    "imdb-600/tcnlm-2e-3": "TCNLM, .002",
-    "imdb-50/tcnlm": "TCNLM, two epochs",
-    "imdb-50/tcnlm-held": "TCNLM, spread of μ held, one epoch",
-    "imdb-50/neural-topics": "its topic model alone, falling rates",
-    "imdb-50/neural-topics-vectors": "the same from vectors, pushed apart",
-    "imdb-50/neural-topics-vectors-256": "the same, four epochs of batches of 256",
-    "imdb-50/lda": "LDA (gensim)",
-    "imdb-50/lda-gibbs": "LDA, `fit=gibbs`",
-    "imdb-sentiment/topic-gru": "TopicRNN, GRU, the whole KL, 4,578 words",
-    "imdb-sentiment/neural-topics-5000": "TCNLM's topic model alone",
-    "imdb-sentiment/tcnlm-5000": "TCNLM, trained jointly",
-    "imdb-sentiment/lda-5000": "LDA",
-    "imdb-sentiment/docnade-5000": "DocNADE",
-    "imdb-sentiment/docnade-all": "DocNADE, stop words too",
-    "imdb-sentiment/docnade-500-sampled": "DocNADE, 500 units, sampled softmax",
-    "imdb-sentiment/topic-gru-5000": "TopicRNN, GRU, a tenth of the KL",
-    "imdb-sentiment/topic-gru-all-hundredth": "TopicRNN, a hundredth, stop words too",
-    "imdb-sentiment/topic-gru-all-thousandth": "TopicRNN, a thousandth, stop words too",
-    "imdb-sentiment/neural-topics-all": "TCNLM's alone, a hundredth, stop words too",
-    "imdb-sentiment/docnade-500-all": "DocNADE, 500 units, stop words too",
-    "ptb/rnn-100": "without topics",
-    "ptb/rnn-100-4e-3": "without topics, rate .004",
-    "ptb/rnn-100-never": "without topics, state never reset",
-    "ptb/topic-rnn-100": "topics of the document's words before the window (`read`)",
-    "ptb/topic-rnn-100-4e-3": "the same, rate .004",
-    "ptb/topic-rnn-100-never": "the same, state never reset",
-    "ptb/topic-rnn-100-no-switch": "the same, stop words lean to topics too",
-    "ptb/topic-rnn-100-tenth-kl": "the same, a tenth of the KL",
-    "ptb/topic-rnn-100-thrice-kl": "the same, three times the KL",
-    "ptb/topic-rnn-100-narrow": "the same, encoder of 30 units, 20 topics",
-    "ptb/topic-rnn-100-others": "of the sentences outside it, later too (`others`)",
-    "ptb/topic-rnn-100-all": "of the whole document, the window too (`all`)",
+SEEDS = range(2, 10)
+TEST = "evaluation.perplexity"
+PAPER = {  # size and topics that runs are set beside
+    "Table 2": ("1x600", "50"),
+    "Table 4": ("1x600", "50"),
+    "Table 6": ("1x100", "30"),
+}
+LAYERS = ("600", "512", "256")  # units of the published hierarchies
+BAGS = {
+    "bag of topic words": "topic_vocabulary_size",
+    "bag of words": "vocabulary_size",
+}
+Record = dict[str, Any]
+Rows = Sequence[tuple[str, dict[int, Record]]]  # title, and records by their seeds
+
+
+def table(kind: str, rows: Rows) -> str:
+    """Return the table of a kind of columns.csv, a row for each that it makes of rows.
+
+    Most make a row of each.
+    """
+    rows = MADE.get(kind, list)(rows)
+    runs, columns = series(rows), COLUMNS[COLUMNS["table"] == kind]
+    cells = [
+        [title, *(cell(form, values) for values in figure(runs, name).to_numpy())]
+        for title, name, form in columns.iloc[:, 1:].to_numpy()
+    ]
+    return markdown([*zip(*cells)])
+
+
+def series(rows: Rows) -> pd.Series:
+    """Return the records of rows by row and seed, each with the title of its row."""
+    places = [(row, seed) for row, (_, runs) in enumerate(rows) for seed in runs]
+    records = [{**run, "title": title} for title, runs in rows for run in runs.values()]
+    return pd.Series(records, pd.MultiIndex.from_tuples(places))
+
+
+def cell(form: str, values: Iterable[Any]) -> str:
+    """Return figures over seeds in the form of their column."""
+    there, (mean, *spread) = pd.Series(values).dropna(), form.split(" ± ")
+    if there.empty:
+        return MISSING
+    if not spread or len(there) == 1:
+        return mean.format(there.iloc[0])
+    return form.format(there.astype(float).mean(), there.astype(float).std())
+
+
+def figure(runs: pd.Series, name: str) -> pd.DataFrame:
+    """Return a figure of runs by row and seed.
+
+    "ratio" is that to the first row at the same seed, "seeds" their number, "Table N"
+    the paper's, "A / B" one divided by another, all else a place for `at`.
+    """
+    if name == "ratio":
+        test = figure(runs, TEST)
+        return test / test.iloc[0]
+    if name == "seeds":
+        return runs.groupby(level=0).size().to_frame()
+    if name.startswith("Table"):
+        return _of_paper(runs, *name.split(" / "))
+    if " / " in name:
+        above, below = (figure(runs, part) for part in name.split(" / "))
+        return above / below
+    return runs.map(lambda run: at(run, name)).unstack()
+
+
+def _of_paper(runs: pd.Series, name: str, base: str = "") -> pd.DataFrame:
+    """Return a table's figures on IMDB, or their ratios to that of the model `base`.
+
+    They stand beside the first row of each method.
+    """
+    size, topics = (("", own) for own in PAPER[name])
+    found = printed(corpus=["imdb"], table=[name], size=size, topics=topics)
+    models = figure(runs, "run.model")[1]
+    theirs = models.map(found).mask(models.duplicated())
+    return theirs.to_frame() / found.get(base, 1)
+
+
+def printed(**kept: Iterable[str]) -> dict[str, float]:
+    """Return the published figures of such table, corpus, size, topics, by model."""
+    rows = [
+        f for f in published.figures() if all(getattr(f, k) in kept[k] for k in kept)
+    ]
+    return {row.model: float(row.value) for row in rows}
+
+
+def at(record: Record, place: str) -> Any:
+    """Return what is at "a.b" of a record, or is derived from it; None without it."""
+    found: Any = record
+    for part in place.split("."):
+        derived = DERIVED.get(part, lambda entry, key=part: entry.get(key))
+        found = derived(found) if found else None
+    return found
+
+
+def _best(run: Record) -> dict[str, float]:
+    """Return the epoch with the best perplexity; nothing where topics are all."""
+    scored = [row for row in run["history"] if "valid_perplexity" in row]
+    return min(scored, key=lambda row: row["valid_perplexity"], default={})
+
+
+def _topics(run: Record, key: str) -> list[float]:
+    return [topic[key] for topic in run["evaluation"]["topics"]]
+
+
+def _bound(run: Record) -> float | None:
+    """Return the topic model's, without what pushes topics apart."""
+    elbo = run["evaluation"].get("elbo")
+    return elbo and elbo["reconstruction"] + elbo["kl"]
+
+
+def _layers(run: Record) -> list[float]:
+    """Return how many topics of every layer are used, effectively."""
+    layers = at(run, "evaluation.hierarchy.layers") or []
+    return [np.exp(entropy([topic["use"] for topic in layer])) for layer in layers]
+
+
+def _with_context(run: Record, rule: str) -> float | None:
+    """Return the test perplexity with contexts of a rule; None where not recorded.
+
+    With the context that a run was not trained with it is in FILE-at-RULE. An LSTM has
+    the same with any; DATA's own rule, where none is named, is `others`.
+    """
+    preceding = at(run, "run.training.context") == "preceding"
+    if run["run"]["model"] != "lstm" and preceding != (rule == "preceding"):
+        other = f"{run['file']}-at-{rule}"
+        run = record_of(other) if recorded(other) else {}
+    return at(run, TEST)
+
+
+def _published_ratio(run: Record) -> float | None:
+    """Return the paper's on IMDB for as many layers, to its LSTM of one."""
+    layers = len(_layers(run))
+    found = printed(corpus=["imdb"], size=["1x600", "-".join(LAYERS[:layers])])
+    ours = found.get(run["run"]["model"]) if layers else None
+    return ours and ours / found["lstm"]
+
+
+def _features(run: Record) -> int:
+    """Return how long a document's vector is: topics, or units without any, or both."""
+    settings = run["run"]["settings"]
+    both = "cell" in settings or "num_topics" not in settings
+    return settings.get("num_topics", 0) + (settings["units"] if both else 0)
+
+
+DERIVED = {  # from a run's record
+    "number of topics": lambda run: (
+        published.layered(run["run"]["settings"].get("num_topics", "")) or None
+    ),
+    "best epoch": _best,
+    "features": _features,
+    "NPMI by use": lambda run: np.average(
+        _topics(run, "npmi"), weights=_topics(run, "proportion")
+    ),
+    "effective topics": lambda run: np.exp(entropy(_topics(run, "proportion"))),
+    "bound": _bound,
+    "with preceding": lambda run: _with_context(run, "preceding"),
+    "with others": lambda run: _with_context(run, "others"),
+    "published ratio": _published_ratio,
+    "by layer": lambda run: ", ".join(f"{n:.1f}" for n in _layers(run)) or None,
+    "percent": lambda run: 0.01,
 }
 
 
-def named(files: Sequence[str]) -> list[tuple[str, dict]]:
-    """Return the runs in results/FILE.json with their titles."""
-    return [(title_of(file), record_of(file)) for file in files]
+def _leads(rows: Rows) -> Rows:
+    """Return how far runs are below each other over the seeds that both have.
+
+    Each below the one before, then the last below the first.
+    """
+    pairs = [*zip(rows, rows[1:])] + [(rows[0], rows[-1])] * (len(rows) > 2)
+    return [
+        (name, {s: _lead(base, theirs[s], ours[s]) for s in theirs if s in ours})
+        for (base, theirs), (name, ours) in pairs
+    ]
+
+
+def _lead(base: str, theirs: Record, ours: Record) -> Record:
+    """Return how far a run is below another in training, validation and test, in %.
+
+    Training is compared at the last epoch of both: it falls with every epoch, so that a
+    best epoch less of one of them would pass for a lead.
+    """
+    last = min(len(theirs["history"]), len(ours["history"])) - 1
+    figures = {
+        "training lead": lambda run: run["history"][last]["train_perplexity"],
+        "validation lead": lambda run: at(run, "best epoch.valid_perplexity"),
+        "test lead": lambda run: at(run, TEST),
+    }
+    leads = {name: 100 * (1 - of(ours) / of(theirs)) for name, of in figures.items()}
+    return {"base": base, **leads}
+
+
+def _cells(rows: Rows) -> Rows:
+    """Return PTB's runs of each size and cell, by model, and what is published of them.
+
+    The published ratio is to the RNN without topics, the only such row there is.
+    """
+    found: dict[tuple[int, str], Record] = {}
+    for _, runs in rows:
+        settings = runs[1]["run"]["settings"]
+        units, cell = settings["units"], settings["cell"]
+        theirs = printed(corpus=["ptb"], size=[f"1x{units}"])
+        theirs = {"rnn": theirs["lstm-rnn"], "topics": theirs[f"topic_rnn-{cell}"]}
+        row = found.setdefault((units, cell), {"cell": cell, "published": theirs})
+        row[runs[1]["run"]["model"]] = runs[1]
+    return [(str(units), {1: row}) for (units, _), row in sorted(found.items())]
+
+
+def _sentiment(rows: Rows) -> Rows:
+    """Return what classifiers read: features of runs, words of the first's DATA."""
+    found = []
+    for title, runs in rows:
+        settings, kinds = runs[1]["run"]["settings"], _classifiers(runs[1])
+        sizes = {"vector": _features(runs[1]), "topics": settings.get("num_topics")}
+        for part, size in {**sizes, "last state": settings.get("units")}.items():
+            name = title if part == "vector" else f"its {part} alone"
+            found += [(name, size, kinds[part])] if part in kinds else []
+    first = rows[0][1][1]
+    for name, size in BAGS.items():
+        found.append((name, first["data"][size], _classifiers(first)[name]))
+    return [(name, {1: {"number": size, **of}}) for name, size, of in found]
+
+
+def _classifiers(run: Record) -> dict[str, Record]:
+    return run["evaluation"]["classification"]["rows"]
+
+
+def _bleu(rows: Rows) -> Rows:
+    """Return the runs, and the real sentences that the last was set beside."""
+    real = at(rows[-1][1][1], "evaluation.bleu.real")
+    return [*rows, ("real text", {1: {"evaluation": {"bleu": real}}})]
+
+
+MADE = {"leads": _leads, "cells": _cells, "sentiment": _sentiment, "bleu": _bleu}
+
+
+def named(files: Sequence[str]) -> Rows:
+    """Return the runs in results/FILE.json over their seeds, with their titles."""
+    return [(title_of(file), {1: record_of(file), **_seeds(file)}) for file in files]
+
+
+def _seeds(file: str) -> dict[int, Record]:
+    further = {seed: f"{file}-seed-{seed}" for seed in SEEDS}
+    return {seed: record_of(f) for seed, f in further.items() if recorded(f)}
 
 
 def title_of(file: str) -> str:
@@ -105,9 +272,9 @@ def title_of(file: str) -> str:
     return TITLES.get(file, Path(file).name)
 
 
-def record_of(file: str) -> dict:
-    """Return what is kept in results/FILE.json."""
-    return json.loads((RESULTS / f"{file}.json").read_text())
+def record_of(file: str) -> Record:
+    """Return what is kept in results/FILE.json, and that name."""
+    return {**json.loads((RESULTS / f"{file}.json").read_text()), "file": file}
 
 
 def recorded(file: str) -> bool:
@@ -115,80 +282,7 @@ def recorded(file: str) -> bool:
     return (RESULTS / f"{file}.json").exists()
 
 
-def measured(key: str, title: str = "") -> tuple[str, str, Callable]:
-    """Return the column of a measure; none of an older record that lacks it."""
-    row = figure(key)
-    return title or row.title, row.form, lambda r: row.value(r["evaluation"])
-
-
-def number_of_topics(settings: dict) -> str | None:
-    """Return it, of every layer; None without topics."""
-    return layered(settings.get("num_topics", "")) or None
-
-
-def best(record: dict) -> dict:
-    """Return the epoch with the best perplexity; nothing where topics are all."""
-    scored = [row for row in record["history"] if "valid_perplexity" in row]
-    return min(scored, key=lambda row: row["valid_perplexity"], default={})
-
-
-def named_table(chosen: list[tuple[str, dict]], columns: Sequence[tuple]) -> str:
-    """Return a row for every recorded run, by the name that it is given.
-
-    columns: title, form and value of a record of each.
-    """
-    rows = [["model", *(title for title, *_ in columns)]]
-    for name, record in chosen:
-        values = [(form, value(record)) for _, form, value in columns]
-        cells = [MISSING if v is None else form.format(v) for form, v in values]
-        rows.append([name, *cells])
-    return markdown(rows)
-
-
-def paper(table: str, size: str, topics: str) -> Callable[[dict], str | None]:
-    """Return what a table of the paper has for a recorded run's model on IMDB."""
-    found = {
-        figure.model: figure.value
-        for figure in figures()
-        if (figure.table, figure.corpus) == (table, "imdb")
-        and figure.size in ("", size)
-        and figure.topics in ("", topics)
-    }
-    return lambda record: found.get(record["run"]["model"])
-
-
-def ratios_table(chosen: list[tuple[str, dict]]) -> str:
-    """Return test perplexities and their ratios to the first run's, beside Table 6.
-
-    The paper's figure stands beside the first run of each method.
-    """
-    of_paper, base = paper("Table 6", "1x100", "30"), chosen[0][1]
-    rows, known = (
-        [["test perplexity", "paper", "its ratio", "ours", "our ratio"]],
-        set(),
-    )
-    for title, record in chosen:
-        model, ours = record["run"]["model"], record["evaluation"]["perplexity"]
-        theirs = None if model in known else of_paper(record)
-        known.add(model)
-        ratio = f"{float(theirs) / float(of_paper(base)):.3f}" if theirs else MISSING
-        cells = [title, theirs or MISSING, ratio, f"{ours:.2f}"]
-        rows.append([*cells, f"{ours / base['evaluation']['perplexity']:.3f}"])
-    return markdown(rows)
-
-
-def effective(use: Sequence[float]) -> float:
-    """Return the effective number of topics, exp(entropy of their shares)."""
-    total = sum(use)
-    return exp(-sum(u / total * log(u / total) for u in use if u))
-
-
-def epochs(record: dict) -> list[dict]:
-    """Return the evaluations after whole epochs; there may be others in between."""
-    return [row for row in record["history"] if float(row["epoch"]).is_integer()]
-
-
-def written_table(file: str, number: int = 2) -> str:
+def written(file: str, number: int = 2) -> str:
     """Return what topics write: words of each, and sampled sentences."""
     found = record_of(file)
     rows = [["topic", "ten most probable words", "sampled"]]
@@ -199,13 +293,7 @@ def written_table(file: str, number: int = 2) -> str:
     return markdown(rows)
 
 
-TABLES: dict[str, Callable[[str], str]] = {
-    "ratios": lambda files: ratios_table(named(files.split())),
-    "written": lambda file: written_table(file),
-}
-
-
-def markdown(rows: list[list[str]]) -> str:
+def markdown(rows: Sequence[Sequence[str]]) -> str:
     """Return a table, the first row its titles."""
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import os
 import random
-import resource
 import tempfile
 import time
 from collections import Counter
@@ -29,6 +28,7 @@ from gensim.corpora import Dictionary
 from gensim.topic_coherence.probability_estimation import p_boolean_sliding_window
 from gensim.topic_coherence.segmentation import s_one_one
 
+from benchmarks.usage import megabytes
 from preprocessing.reference_text import read_reference
 from preprocessing.vocabulary import is_content, read_stop_words
 from tcnlm.coherence import WINDOW, count_windows
@@ -72,9 +72,8 @@ class Stopwatch:
     def measured(self, documents: int, tokens: int) -> Measured:
         """Return what was done since."""
         seconds, processor = time.perf_counter(), time.process_time()
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # of KB
         seconds, processor = seconds - self.start[0], processor - self.start[1]
-        return Measured(documents, tokens, seconds, processor, peak)
+        return Measured(documents, tokens, seconds, processor, megabytes("VmHWM"))
 
 
 def main() -> None:

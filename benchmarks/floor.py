@@ -224,16 +224,6 @@ def _work(parts: Iterable[Part]) -> list[Product | Sweep]:
     return [item for part in parts for item in (*part.forward, *part.backward)]
 
 
-def softmax(sizes: Sizes, load: Load) -> list[Product]:
-    """Return the products of the adaptive softmax."""
-    return [_head(sizes, load.targets), *_tails(sizes, load.in_tails)]
-
-
-def both_ways(forward: Sequence[Product]) -> list[Product]:
-    """Return products with those of their gradients."""
-    return [*forward, *_backward(forward)]
-
-
 def _both_ways(name: str, forward: list[Product]) -> Part:
     return Part(name, forward, _backward(forward))
 

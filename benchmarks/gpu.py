@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 from tensorflow.python.framework.config import disable_op_determinism
 
-from benchmarks.busy import busy, check_gpu
 from benchmarks.systems import make_model
+from benchmarks.usage import busy, check_gpu
 from tcnlm.common.process import keep_memory, make_reproducible
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers import compiled

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
@@ -12,13 +11,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.systems import make_model
+from benchmarks.usage import megabytes
 from tcnlm.common.process import keep_memory, make_reproducible
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
 from tcnlm.measures.scores import score
 from tcnlm.training.trainer import Trainer
-
-PROCESSES = Path("/proc")
 
 
 class Peak(NamedTuple):
@@ -33,18 +31,14 @@ class Peak(NamedTuple):
         return self.training - self.before
 
 
-def peak_memory(
-    data: Path, name: str, settings: dict[str, Any], steps: int, batch_size: int = 64
-) -> Peak:
+def peak_memory(data: Path, name: str, settings: dict[str, Any], steps: int) -> Peak:
     """Return the peak over training steps, a checkpoint and a validation."""
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        return pool.submit(_train, data, name, settings, steps, batch_size).result()
+        return pool.submit(_train, data, name, settings, steps).result()
 
 
-def _train(
-    data: Path, name: str, settings: dict[str, Any], steps: int, batch_size: int
-) -> Peak:
-    before, loop = peak(), Training(batch_size=batch_size)
+def _train(data: Path, name: str, settings: dict[str, Any], steps: int) -> Peak:
+    before, loop = megabytes("VmHWM"), Training()
     keep_memory()
     make_reproducible(seed=1)
     dataset = Dataset(data)
@@ -56,10 +50,4 @@ def _train(
             trainer.step(batch)
         trainer.checkpoints.save(steps, asdict(trainer.state))
         score(model, trainer.validation.rows, loop.batch_size)
-    return Peak(before, peak())
-
-
-def peak(process: int | str = "self") -> float:
-    """Return a process's peak in MB; getrusage's may be that of what started it."""
-    status = (PROCESSES / str(process) / "status").read_text()
-    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1024
+    return Peak(before, megabytes("VmHWM"))

@@ -18,7 +18,7 @@ from itertools import product
 from pathlib import Path
 from statistics import fmean
 
-from benchmarks.busy import busy, check_gpu
+from benchmarks.usage import busy, check_gpu
 
 SHARED = (
     "units=600 cutoffs=1000,4000,12000 div_value=1 decay=linear deterministic=false"

@@ -25,6 +25,7 @@ from urllib.parse import quote, urlsplit
 import numpy as np
 from tqdm import tqdm
 
+from benchmarks.usage import megabytes
 from tcnlm.models.topics import top_words
 from tcnlm.run import Run
 from tcnlm.serving.model import Served, find
@@ -191,18 +192,12 @@ def watch(
     """Ask so many requests; yield now and then how many, and the server's megabytes."""
     for request in requests_of(run, texts, 1):
         answered(ask, request.body)
-    yield 0, resident(process)
+    yield 0, megabytes("VmRSS", process)
     for done in tqdm(range(1, number + 1), "requests", disable=None):
         every = requests_of(run, texts, 1, length=int(texts.rng.integers(1, LONGEST)))
         answered(ask, every[done % len(every)].body)
         if done % (number // LOOKS) == 0:
-            yield done, resident(process)
-
-
-def resident(process: int) -> float:
-    """Return the megabytes of memory that a process has."""
-    status = Path(f"/proc/{process}/status").read_text()
-    return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) / 1024
+            yield done, megabytes("VmRSS", process)
 
 
 @contextmanager
@@ -238,8 +233,8 @@ def main() -> None:
         ask = Client(address, served.name)
         compare(run, served, ask, texts, options.rounds)
         refuse(address, served.name, requests_of(run, texts, 1)[1])
-        for done, megabytes in watch(process, ask, run, texts, options.requests):
-            print(f"{done:>7,} requests: {megabytes:,.0f} MB", flush=True)
+        for done, size in watch(process, ask, run, texts, options.requests):
+            print(f"{done:>7,} requests: {size:,.0f} MB", flush=True)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 import json
 import random
-import re
 import subprocess
 import sys
 import time
@@ -13,7 +12,6 @@ import pytest
 import tiny
 import toy
 
-from benchmarks import beam as benchmark
 from preprocessing import __main__ as preprocessing
 from preprocessing import collect
 from tcnlm.common.errors import InputError
@@ -147,17 +145,6 @@ def test_an_error_of_a_worker_reaches_the_caller_and_leaves_nothing(tmp_path):
     with pytest.raises(OSError, match="no room for"):
         list(runner(fail, [["a"]]))
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_benchmark_tells_the_peaks_of_launcher_and_workers(
-    corpus, monkeypatch, capsys
-):
-    work = {"preprocessing": benchmark.WORK["preprocessing"] + " --topic-min-count 2"}
-    monkeypatch.setattr(benchmark, "WORK", work)
-    benchmark.main(benchmark.parser().parse_args([str(corpus), "--copies", "3"]))
-    said = capsys.readouterr()[0]
-    peaks = r"launcher ([1-9]\d+) MB, a worker at most ([1-9]\d+) MB"
-    assert re.search(rf"preprocessing, 270 documents: \d+ s; {peaks}", said)
 
 
 # What is refused

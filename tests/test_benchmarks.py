@@ -1,7 +1,6 @@
 """The floor against what TensorFlow really runs, and the rows of the benchmark."""
 
 import re
-from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -9,32 +8,17 @@ import tensorflow as tf
 from tensorflow.python.framework import op_callbacks
 from tiny import WORDS, make_model, make_run
 
-from benchmarks import (
-    beginning,
-    bench,
-    busy,
-    documents,
-    floor,
-    gpu,
-    hierarchy,
-    paper_size,
-    rates,
-    serving,
-    train_step,
-)
-from benchmarks import workers as several
+from benchmarks import bench, floor, gpu, paper_size, serving, train_step, usage
 from benchmarks.memory import Peak
 from benchmarks.synthetic import Corpus, write_data
 from benchmarks.systems import Products, fastest
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import Sequences
 from tcnlm.generation.saved_model import Program
-from tcnlm.layers.optimization import GroupedAdam, Training
-from tcnlm.models import model_class
+from tcnlm.layers.optimization import GroupedAdam
 from tcnlm.programs import evaluate, train
 from tcnlm.run import Run
 from tcnlm.serving.tensors import json_of, tensors_of
-from tcnlm.training import runs
 
 pytestmark = pytest.mark.slow
 
@@ -197,65 +181,6 @@ def test_the_lstm_of_pytorch_has_the_sizes_of_ours_and_takes_steps(data, tmp_pat
     assert not any((a == b).all() for a, b in pairs if a.numel())
 
 
-def test_rates_of_several_runs_are_written_the_highest_first(
-    data, tmp_path, monkeypatch, capsys
-):
-    dataset, paths = Dataset(data), []
-    for name in ("lstm", "lclm", "lda"):
-        kind = model_class(name)
-        sizes = {"units": 4, "embedding_size": 4, "context_units": 3, "num_topics": 3}
-        known = {item.name for item in fields(kind.Config)}
-        config = kind.Config(**{k: v for k, v in sizes.items() if k in known})
-        made = runs.new_config(name, config, Training(), dataset, 1, "")
-        runs.open_run(tmp_path / name, made, dataset.vocabulary)
-        paths.append(str(tmp_path / name))
-    file = tmp_path / "rates.csv"
-    options = ["--data", str(data), "--csv", str(file), "--rounds", "1"]
-    monkeypatch.setattr("sys.argv", ["rates", *paths, *options])
-    monkeypatch.setattr(rates, "make_reproducible", lambda *_: None)
-    rates.main()
-    title, *lines = file.read_text().splitlines()
-    assert title == "model,tokens_per_second"
-    names, values = zip(*(line.split(",") for line in lines))
-    assert sorted(names) == ["lclm", "lstm"]  # LDA takes no steps
-    assert int(values[0]) >= int(values[1]) > 0
-    assert capsys.readouterr().out == file.read_text()
-
-
-# --- Beginning -----------------------------------------------------------------------
-
-
-def test_programs_of_two_checkouts_are_set_beside_one_another(
-    tmp_path, monkeypatch, capsys
-):
-    burn = "import time\nwhile time.process_time() < {}: pass\n"
-    for checkout, seconds in (("slow", 0.5), ("quick", 0.25)):
-        (tmp_path / checkout).mkdir()
-        for name in ("train.py", "evaluate.py", "generate.py"):
-            (tmp_path / checkout / name).write_text(burn.format(seconds))
-    monkeypatch.setattr(beginning, "LEE", ["-c", "pass"])
-    folders = [str(tmp_path / name) for name in ("slow", "quick")]
-    monkeypatch.setattr("sys.argv", ["beginning", *folders, "--rounds", "1"])
-    beginning.main()
-    title, *lines = capsys.readouterr().out.splitlines()
-    assert title.split()[-3:] == [*folders, "ratio"]
-    assert [line.split()[0] for line in lines] == [
-        "train.py",
-        "evaluate.py",
-        "generate.py",
-    ]
-    assert all(0.25 < float(line.split()[-1]) < 0.95 for line in lines)
-
-
-def test_a_program_that_fails_ends_the_measurement_with_its_words(
-    tmp_path, monkeypatch
-):
-    (tmp_path / "train.py").write_text("raise SystemExit('no such thing')")
-    monkeypatch.setattr(beginning, "LEE", ["-c", "pass"])
-    with pytest.raises(SystemExit, match="no such thing"):
-        beginning.measure([tmp_path], tmp_path, range(1))
-
-
 # --- A GPU ---------------------------------------------------------------------------
 
 
@@ -263,7 +188,7 @@ def test_a_program_that_fails_ends_the_measurement_with_its_words(
 def test_a_trainers_steps_are_timed_beside_how_busy_the_device_was(
     name, data, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(busy, "ASK", "yes 50")
+    monkeypatch.setattr(usage, "ASK", "yes 50")
     monkeypatch.setattr(gpu, "SMALL", {"units": 4, "num_topics": 3, **SHARED})
     trainer = gpu.trainer_of(name, Dataset(data), batch_size=8, folder=tmp_path)
     speed = gpu.measure(trainer, steps=2, seconds=0.2)
@@ -296,44 +221,6 @@ def test_the_paper_sizes_commands_are_taken_by_train_and_evaluate(name, tmp_path
     assert asked.record == tmp_path / f"{name}-4e-3.json"
 
 
-# --- Documents ----------------------------------------------------------------------
-
-
-def test_docnades_floor_is_the_products_of_its_softmax_both_ways():
-    forward, to_h, to_v = documents.softmax_products(words=7, units=3, size=11)
-    assert forward[:3] == (7, 3, 11)
-    assert to_h[:3] == (7, 11, 3)
-    assert to_v[:3] == (3, 7, 11)
-
-
-def test_the_table_of_documents_has_every_system_beside_the_floor(data):
-    systems = documents.systems(data, units=4)
-    counts = {
-        systems[name].targets for name in (*documents.OBJECTIVES, documents.FLOOR)
-    }
-    assert len(counts) == 1  # all read the same words
-    table = documents.table(documents.measure(systems, rounds=1))
-    rows = [line.split("|")[1].strip() for line in table.split("\n")[2:]]
-    assert rows == [*documents.OBJECTIVES, documents.FLOOR, "gensim's LDA, a pass"]
-    floor = table.split("\n")[2 + rows.index(documents.FLOOR)]
-    assert floor.endswith("| 1.00 |")
-
-
-def test_products_of_a_hierarchy_by_hand(data):
-    sizes = {"units": (6, 5), "num_topics": (3, 2), "embedding_size": 4}
-    model = hierarchy.make_model(
-        "rgbn_rnn", Dataset(data).vocabulary, {**sizes, "cutoffs": (20,)}
-    )
-    targets = np.zeros([1, 8, 3], np.int32)
-    targets[0, :2] = [[5, 30, 2], [7, 2, 0]]  # two sentences, a target in the tail
-    products = hierarchy.step_products(model, {"targets": targets})
-    below = 6 * (4 * 4 * 6 + 6 * 4 * 6 + 6 * 3 * 6) + 2 * 3 * 3 * 6
-    above = 6 * (6 * 4 * 5 + 5 * 4 * 5 + 5 * 3 * 5) + 2 * 2 * 3 * 5
-    tail = int(11 / 4)
-    softmax = 5 * 11 * 21 + 11 * tail + tail * (len(model.vocabulary) - 20)
-    assert floor.total(products) == 3 * 2 * (below + above + softmax)
-
-
 def test_what_is_served_is_compared_with_the_same_answers_from_python(tmp_path):
     make_run(tmp_path / "RUN")
     run = Run(tmp_path / "RUN")
@@ -349,16 +236,3 @@ def test_what_is_served_is_compared_with_the_same_answers_from_python(tmp_path):
         else:
             name = {"score": "perplexity", "infer_topics": "topics"}[request.signature]
             np.testing.assert_allclose(found[name], python, rtol=1e-4)
-
-
-def test_two_workers_are_set_beside_one_round_by_round(capsys):
-    rates = {1: [100.0, 110.0, 50.0], 2: [180.0, 165.0, 90.0]}
-    several.report(
-        {n: [{"tokens_per_second": r, "bytes": 2e6} for r in rates[n]] for n in rates}
-    )
-    assert capsys.readouterr().out.splitlines() == [
-        "1 worker(s): 100 tokens/s, 3 rounds",
-        "2 worker(s): 165 tokens/s, 3 rounds",
-        "ratio 1.80 (1.50 to 1.80)",
-        "gradients sent whole: 2.0 MB a step",
-    ]

@@ -1,12 +1,14 @@
-"""How busy the GPU is, as nvidia-smi says."""
+"""How much memory a process has, as Linux says, and how busy the GPU is."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 ASK = "nvidia-smi --query-gpu=utilization.gpu --format=csv,noheader,nounits -lms 200"
 
@@ -28,3 +30,12 @@ def busy() -> Iterator[list[float]]:
     finally:
         asked.terminate()
         shares += [float(line) / 100 for line in asked.communicate()[0].split()]
+
+
+def megabytes(what: str, process: int | str = "self") -> float:
+    """Return a process's memory: "VmRSS", or "VmHWM", the peak.
+
+    The peak of getrusage may be that of the process that started it.
+    """
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(re.search(rf"{what}:\s+(\d+) kB", status)[1]) / 1024

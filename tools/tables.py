@@ -7,6 +7,8 @@ figure of the first seed. Its `figure` is one of `figure`, or a place in the rec
 """
 
 import json
+import operator
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ from tcnlm.report import published
 RESULTS = Path(__file__).parents[1] / "results"
 COLUMNS = pd.read_csv(RESULTS / "columns.csv")
 TITLES = pd.read_csv(RESULTS / "titles.csv", index_col="file")["title"]
-MISSING = "–"
+MISSING, DEVIATION = "–", re.compile(r" ± {.*?}")
 SEEDS = range(2, 10)
 TEST = "evaluation.perplexity"
 PAPER = {  # size and topics that runs are set beside
@@ -38,10 +40,7 @@ Rows = Sequence[tuple[str, dict[int, Record]]]  # title, and records by their se
 
 
 def table(kind: str, rows: Rows) -> str:
-    """Return the table of a kind of columns.csv, a row for each that it makes of rows.
-
-    Most make a row of each.
-    """
+    """Return a table with the columns of its kind, a row for each or what MADE has."""
     rows = MADE.get(kind, list)(rows)
     runs, columns = series(rows), COLUMNS[COLUMNS["table"] == kind]
     cells = [
@@ -60,11 +59,11 @@ def series(rows: Rows) -> pd.Series:
 
 def cell(form: str, values: Iterable[Any]) -> str:
     """Return figures over seeds in the form of their column."""
-    there, (mean, *spread) = pd.Series(values).dropna(), form.split(" ± ")
+    there = pd.Series(values).dropna()
     if there.empty:
         return MISSING
-    if not spread or len(there) == 1:
-        return mean.format(there.iloc[0])
+    if len(there) == 1 or "±" not in form:
+        return DEVIATION.sub("", form).format(there.iloc[0])
     return form.format(there.astype(float).mean(), there.astype(float).std())
 
 
@@ -72,7 +71,7 @@ def figure(runs: pd.Series, name: str) -> pd.DataFrame:
     """Return a figure of runs by row and seed.
 
     "ratio" is that to the first row at the same seed, "seeds" their number, "Table N"
-    the paper's, "A / B" one divided by another, all else a place for `at`.
+    the paper's, "A / B" and "A + B" what they say, all else a place for `at`.
     """
     if name == "ratio":
         test = figure(runs, TEST)
@@ -81,9 +80,9 @@ def figure(runs: pd.Series, name: str) -> pd.DataFrame:
         return runs.groupby(level=0).size().to_frame()
     if name.startswith("Table"):
         return _of_paper(runs, *name.split(" / "))
-    if " / " in name:
-        above, below = (figure(runs, part) for part in name.split(" / "))
-        return above / below
+    for sign, operation in {" / ": operator.truediv, " + ": operator.add}.items():
+        if sign in name:
+            return operation(*(figure(runs, part) for part in name.split(sign)))
     return runs.map(lambda run: at(run, name)).unstack()
 
 
@@ -124,12 +123,6 @@ def _best(run: Record) -> dict[str, float]:
 
 def _topics(run: Record, key: str) -> list[float]:
     return [topic[key] for topic in run["evaluation"]["topics"]]
-
-
-def _bound(run: Record) -> float | None:
-    """Return the topic model's, without what pushes topics apart."""
-    elbo = run["evaluation"].get("elbo")
-    return elbo and elbo["reconstruction"] + elbo["kl"]
 
 
 def _layers(run: Record) -> list[float]:
@@ -176,7 +169,6 @@ DERIVED = {  # from a run's record
         _topics(run, "npmi"), weights=_topics(run, "proportion")
     ),
     "effective topics": lambda run: np.exp(entropy(_topics(run, "proportion"))),
-    "bound": _bound,
     "with preceding": lambda run: _with_context(run, "preceding"),
     "with others": lambda run: _with_context(run, "others"),
     "published ratio": _published_ratio,

@@ -53,7 +53,7 @@ class Request:
         return json.dumps(request).encode()
 
 
-class Texts:
+class RandomTexts:
     """Texts of the model's words at random."""
 
     def __init__(self, words: Sequence[str]):
@@ -80,7 +80,7 @@ class Client:
 
 
 def requests_of(
-    run: Run, texts: Texts, size: int, length: int = LENGTH
+    run: Run, texts: RandomTexts, size: int, length: int = LENGTH
 ) -> list[Request]:
     """Return a request of `size` rows for every signature of a TCNLM."""
     documents, model = texts(size, length), run.model
@@ -123,7 +123,9 @@ def measure(ways: dict[str, Callable[[], Any]], rounds: int) -> dict[str, np.nda
     return {name: np.array(values) for name, values in found.items()}
 
 
-def compare(run: Run, served: Served, ask: Client, texts: Texts, rounds: int) -> None:
+def compare(
+    run: Run, served: Served, ask: Client, texts: RandomTexts, rounds: int
+) -> None:
     """Print the latencies and rates of every signature, a line each."""
     ways = "Python | SavedModel | REST | SavedModel, rows/s | Python / SavedModel"
     print(f"| ms: p50, p99 | rows | {ways} |\n|---|---|---|---|---|---|---|")
@@ -187,7 +189,7 @@ def refuse(address: str, name: str, good: Request) -> None:
 
 
 def watch(
-    process: int, ask: Client, run: Run, texts: Texts, number: int
+    process: int, ask: Client, run: Run, texts: RandomTexts, number: int
 ) -> Iterator[tuple[int, float]]:
     """Ask so many requests; yield now and then how many, and the server's megabytes."""
     for request in requests_of(run, texts, 1):
@@ -228,7 +230,7 @@ def main() -> None:
     """Measure and print as the command line says."""
     options = parser().parse_args()
     run, served = Run(options.run), Served(find(options.run))
-    texts = Texts(run.model.vocabulary.topic_words)
+    texts = RandomTexts(run.model.vocabulary.topic_words)
     with serving(options.run) as (process, address):
         ask = Client(address, served.name)
         compare(run, served, ask, texts, options.rounds)

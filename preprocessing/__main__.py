@@ -10,11 +10,11 @@ import signal
 import sys
 
 from preprocessing.arguments import (
+    chosen_preprocessing,
     corpus_of,
     map_of,
     parse,
     refuse_own_input,
-    settings_of,
 )
 from preprocessing.checks import open_data
 from preprocessing.pipeline import preprocess
@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
         refuse_own_input(options)
         meta = preprocess(
             corpus_of(options),
-            settings_of(options),
+            chosen_preprocessing(options),
             options.out,
             shlex.join(command),
             options.force,

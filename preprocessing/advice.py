@@ -31,7 +31,7 @@ def warnings(
     """What a user should know before training, a line each.
 
     types, counts: the distinct words of the training text; train: the same text in
-    ids of the vocabulary; context: what topics are inferred from, see `Settings`.
+    ids of the vocabulary; context: what topics are inferred from, see `Preprocessing`.
     """
     open_rules = replace(rules, min_count=None, topic_min_count=None)
     better = choose(types, counts, open_rules)

@@ -14,7 +14,7 @@ from preprocessing.checks import LONGEST
 from preprocessing.encode import CONTEXTS
 from preprocessing.fetching import CACHE, MIRROR
 from preprocessing.known_corpora import KNOWN, known_corpus
-from preprocessing.pipeline import Settings
+from preprocessing.pipeline import Preprocessing
 from preprocessing.sources import FORMATS, Fields
 from preprocessing.splits import DEFAULT_FRACTIONS
 from preprocessing.thresholds import ENOUGH_TOPIC_WORDS, LEAST, MOST_UNKNOWN
@@ -116,7 +116,7 @@ def _file_corpus(
     return corpora.file_corpus(options.format, files, fields, drop, options.group)
 
 
-def settings_of(options: argparse.Namespace) -> Settings:
+def chosen_preprocessing(options: argparse.Namespace) -> Preprocessing:
     """The settings that the options name; InputError for an impossible one."""
     fractions = tuple(options.split or DEFAULT_FRACTIONS)
     good = all(0 < part < 1 for part in fractions) and isclose(sum(fractions), 1)
@@ -124,7 +124,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
     _require(
         0 <= options.topic_top_fraction < 1, "--topic-top-fraction: from 0 to below 1"
     )
-    return Settings(
+    return Preprocessing(
         rules=Rules(
             options.min_count,
             options.topic_min_count,
@@ -293,7 +293,7 @@ def _add_splits(group: argparse._ArgumentGroup) -> None:
     add("--limit", nargs=3, type=_positive, metavar=names, help=purpose)
     purpose = "of the shuffling (default: %(default)s)"
     seed = whole_number(0, 2**63 - 1)
-    add("--seed", type=seed, default=Settings.seed, metavar="N", help=purpose)
+    add("--seed", type=seed, default=Preprocessing.seed, metavar="N", help=purpose)
 
 
 def _add_vocabularies(group: argparse._ArgumentGroup) -> None:
@@ -343,16 +343,16 @@ def _add_sequences(group: argparse._ArgumentGroup) -> None:
 
     number = {"type": whole_number(1, LONGEST), "metavar": "N"}
     purpose = "targets of a sequence; a longer sentence makes several"
-    add("--sequence-length", purpose, default=Settings.sequence_length, **number)
+    add("--sequence-length", purpose, default=Preprocessing.sequence_length, **number)
     purpose = (
         "what the topics of a sequence are inferred from: all other sentences of the "
         "document, the preceding ones, all but the sequence itself (which leaks the "
         "rest of a long sentence), as the predecessor TDLM does, or all, the sentence "
         "that is predicted among them (only to measure what that would give away)"
     )
-    add("--context", purpose, default=Settings.context, choices=CONTEXTS)
+    add("--context", purpose, default=Preprocessing.context, choices=CONTEXTS)
     purpose = "topic words of a context: the first so many"
-    add("--context-words", purpose, default=Settings.context_words, **number)
+    add("--context-words", purpose, default=Preprocessing.context_words, **number)
 
 
 def _add_run(group: argparse._ArgumentGroup) -> None:

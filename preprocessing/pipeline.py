@@ -37,7 +37,7 @@ from tcnlm.common.progress_bar import progress_bar
 
 
 @dataclass(frozen=True)
-class Settings:
+class Preprocessing:
     """All that the result depends on beside the corpus."""
 
     rules: Rules = Rules()
@@ -52,7 +52,7 @@ class Settings:
 
 def preprocess(
     corpus: Corpus,
-    settings: Settings,
+    preprocessing: Preprocessing,
     out: Path,
     command: str = "",
     force: bool = False,
@@ -66,19 +66,19 @@ def preprocess(
         sizes, marks = _survey(corpus)
         splits = assign(
             sizes,
-            settings.fractions,
-            settings.limit,
-            settings.seed,
-            settings.valid_from_train,
+            preprocessing.fractions,
+            preprocessing.limit,
+            preprocessing.seed,
+            preprocessing.valid_from_train,
         )
         types, arrays, rows = _tokenize(corpus, splits, folder / "tokens.tmp", mapped)
         train = select(arrays, rows["train"])
-        vocabulary, settings = _vocabulary(corpus, types, train, settings)
+        vocabulary, preprocessing = _vocabulary(corpus, types, train, preprocessing)
         vocabulary.save(folder)
-        length = settings.sequence_length
+        length = preprocessing.sequence_length
         counts = _save_splits(folder, types, arrays, rows, vocabulary, length)
         (folder / "tokens.tmp").unlink()
-        meta = _meta(folder, corpus, settings, vocabulary, command)
+        meta = _meta(folder, corpus, preprocessing, vocabulary, command)
         classes = save_marks(folder, splits, marks)
         wanted = held_out(splits)
         save_texts(folder, splits, _pick(_documents(corpus), wanted))
@@ -130,20 +130,20 @@ def _progress(items: Iterable, label: str, total: int | None = None) -> tqdm:
 
 
 def _vocabulary(
-    corpus: Corpus, types: list[str], train: Arrays, settings: Settings
-) -> tuple[Vocabulary, Settings]:
-    """The vocabulary, and the settings with the counts chosen that were left open."""
+    corpus: Corpus, types: list[str], train: Arrays, preprocessing: Preprocessing
+) -> tuple[Vocabulary, Preprocessing]:
+    """The vocabulary, and the preprocessing with the counts that were left open."""
     words, counts = counted(types, train)
-    rules = choose(words, counts, settings.rules)
+    rules = choose(words, counts, preprocessing.rules)
     vocabulary = build_vocabulary(words, counts, len(train.sentences) - 1, rules)
     misread = _misread(corpus, train)
     refuse_no_topics(vocabulary, rules)
     ids = np.array(vocabulary.ids(types), dtype=np.int32)
     train = train._replace(tokens=ids[train.tokens])
-    found = warnings(words, counts, train, vocabulary, rules, settings.context)
+    found = warnings(words, counts, train, vocabulary, rules, preprocessing.context)
     for line in [misread, *found] if misread else found:
         print(f"warning: {line}", file=sys.stderr)
-    return vocabulary, replace(settings, rules=rules)
+    return vocabulary, replace(preprocessing, rules=rules)
 
 
 def _misread(corpus: Corpus, train: Arrays) -> str | None:
@@ -175,11 +175,11 @@ def _save_splits(
 def _meta(
     folder: Path,
     corpus: Corpus,
-    settings: Settings,
+    preprocessing: Preprocessing,
     vocabulary: Vocabulary,
     command: str,
 ) -> dict:
-    values = asdict(settings)
+    values = asdict(preprocessing)
     rules = values.pop("rules")
     rules["stop_words"] = len(rules["stop_words"])
     rules["topic_words"] = rules["topic_words"] and len(rules["topic_words"])

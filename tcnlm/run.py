@@ -16,7 +16,7 @@ from tcnlm.common.parallel import chunks
 from tcnlm.generation.saved_model import Program
 from tcnlm.measures.reading import Reader, Reading
 from tcnlm.models.base import LanguageModel, TopicModel
-from tcnlm.training.runs import load, read_config, text_settings
+from tcnlm.training.runs import load, preprocessing_of, read_config
 
 BATCH = 256  # documents in memory at a time
 
@@ -35,14 +35,14 @@ class Run:
         self._decoders: dict[Any, Any] = {}  # each keeps its graph
 
     @cached_property
-    def settings(self) -> dict[str, Any]:
+    def preprocessing(self) -> dict[str, Any]:
         """How the training made sequences and contexts of its data."""
-        return text_settings(self.config)
+        return preprocessing_of(self.config)
 
     @cached_property
     def reader(self) -> Reader:
         """What reads tokenized documents."""
-        return Reader(self.model, self.settings)
+        return Reader(self.model, self.preprocessing)
 
     def proportions(self, texts: Iterable[str]) -> np.ndarray:
         """Return the topic proportions of texts, [N, K]; NaN without a topic word."""
@@ -79,7 +79,10 @@ class Run:
     @cached_property
     def _score(self) -> Callable[[tf.Tensor, tf.Tensor], dict[str, tf.Tensor]]:
         """The signature `score` of a SavedModel."""
-        sizes = self.settings["sequence_length"], self.settings["context_words"]
+        sizes = (
+            self.preprocessing["sequence_length"],
+            self.preprocessing["context_words"],
+        )
         return Program(self.model, *sizes).signatures()["score"]
 
     def _read(self, texts: Iterable[str]) -> Iterator[Reading]:
@@ -118,7 +121,7 @@ class Run:
             raise InputError("generate: give a topic or a document, not both")
         if not (chosen or about) and isinstance(self.model, TopicModel):
             raise InputError("generate: give a topic or a document to write from")
-        size = self.settings["context_words"]
+        size = self.preprocessing["context_words"]
         topics = requests.requested_topics(self.model, chosen, about, size)
         before = requests.document_before(self.model, about, size)
         options = Decoding(**decoding)

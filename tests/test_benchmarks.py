@@ -225,7 +225,7 @@ def test_what_is_served_is_compared_with_the_same_answers_from_python(tmp_path):
     make_run(tmp_path / "RUN")
     run = Run(tmp_path / "RUN")
     signatures = Program(run.model, 30, 300).signatures()
-    requests = serving.requests_of(run, serving.Texts(WORDS[-9:]), size=2)
+    requests = serving.requests_of(run, serving.RandomTexts(WORDS[-9:]), size=2)
     assert {request.signature for request in requests} == set(signatures)
     for request in requests:
         call, python = signatures[request.signature], request.python()

@@ -11,7 +11,7 @@ from preprocessing import text
 from preprocessing.collect import Arrays, select, tokenize_all
 from preprocessing.corpora import Corpus
 from preprocessing.encode import counts_of, read_meta
-from preprocessing.pipeline import Settings, preprocess
+from preprocessing.pipeline import Preprocessing, preprocess
 from preprocessing.sources import Document, split_tdlm
 from preprocessing.splits import SPLITS
 from preprocessing.vocabulary import SPECIALS, UNK, Rules, Vocabulary
@@ -64,7 +64,7 @@ def test_tokenized_documents_come_back_word_for_word(tmp_path_factory, documents
     lines[0] = "film"  # a topic word
     data = tmp_path_factory.mktemp("data") / "DATA"
     corpus = corpus_of(split_tdlm, train=lines, valid=lines[:3], test=lines[5:])
-    preprocess(corpus, Settings(EVERY_WORD), data)
+    preprocess(corpus, Preprocessing(EVERY_WORD), data)
     assert decode(data, "train") == [[["film"]], *documents[1:]]
     assert decode(data, "valid") == [split_tdlm(line) for line in lines[:3]]
     assert decode(data, "test") == [split_tdlm(line) for line in lines[5:]]
@@ -78,7 +78,7 @@ def test_any_text_every_word_and_eos_is_a_target_exactly_once(
     documents = ["film", *documents]
     data = tmp_path_factory.mktemp("data") / "DATA"
     corpus = corpus_of(train=documents, valid=documents, test=documents)
-    meta = preprocess(corpus, Settings(EVERY_WORD, sequence_length=length), data)
+    meta = preprocess(corpus, Preprocessing(EVERY_WORD, sequence_length=length), data)
     expected = [text.sentences(document) for document in documents]
     assert decode(data, "train") == expected
     sentences = [sentence for document in expected for sentence in document]
@@ -145,7 +145,7 @@ def test_types_are_numbered_as_they_turn_up(tmp_path):
 
 def test_words_of_other_splits_than_train_are_unknown(tmp_path):
     corpus = corpus_of(train=["a good film"], valid=["a bad film"], test=["bad"])
-    meta = preprocess(corpus, Settings(EVERY_WORD), tmp_path / "DATA")
+    meta = preprocess(corpus, Preprocessing(EVERY_WORD), tmp_path / "DATA")
     assert decode(tmp_path / "DATA", "valid") == [[["a", "<unk>", "film"]]]
     assert [meta["splits"][name]["unknown"] for name in SPLITS] == [0, 1, 1]
 
@@ -177,7 +177,7 @@ def test_meta_holds_what_was_done(toy_data):
 def fingerprint_of(folder, documents=("a film", "a film!", "bad"), **changes):
     train, valid, test = ([document] for document in documents)
     corpus = corpus_of(train=train, valid=valid, test=test)
-    return preprocess(corpus, Settings(EVERY_WORD, **changes), folder, force=True)[
+    return preprocess(corpus, Preprocessing(EVERY_WORD, **changes), folder, force=True)[
         "fingerprint"
     ]
 

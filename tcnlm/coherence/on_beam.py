@@ -12,7 +12,7 @@ import apache_beam as beam
 from preprocessing.reference_text import tokens_of
 from tcnlm.coherence.counts_file import as_arrays, from_arrays
 from tcnlm.coherence.windows import WindowCounts, count_windows
-from tcnlm.common.beam import Arrays, Beam, Texts
+from tcnlm.common.beam import Arrays, Beam, Item
 from tcnlm.common.parallel import chunks
 
 CHUNK = 500  # documents that a worker counts at a time
@@ -41,7 +41,7 @@ class _Total(beam.CombineFn):
     def create_accumulator(self) -> WindowCounts:
         return count_windows([], self.words, self.window)
 
-    def add_input(self, total: WindowCounts, item: tuple[int, Texts]) -> WindowCounts:
+    def add_input(self, total: WindowCounts, item: tuple[int, Item]) -> WindowCounts:
         _, texts = item
         return total + count_windows(tokens_of(texts), self.words, self.window)
 

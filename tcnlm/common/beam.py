@@ -24,7 +24,7 @@ from tqdm import tqdm
 from tcnlm.common.errors import InputError
 from tcnlm.common.progress_bar import progress_bar
 
-Texts = list[str]
+Item = list[str]
 Arrays = dict[str, np.ndarray]
 HERE = "DirectRunner"  # needs no folder that others see
 POLL = 1.0  # seconds between two looks at how far workers are
@@ -43,13 +43,13 @@ class Beam:
         self.runner = arguments[0]
 
     def __call__(
-        self, function: Callable[[Texts], Arrays], items: Iterable[Texts]
+        self, function: Callable[[Item], Arrays], items: Iterable[Item]
     ) -> Iterator[Arrays]:
         """Map `function`, in order."""
         return self.run(beam.Map(_keyed, function), items)
 
     def run(
-        self, transform: beam.PTransform, items: Iterable[Texts]
+        self, transform: beam.PTransform, items: Iterable[Item]
     ) -> Iterator[Arrays]:
         """Yield what `transform` makes of (number, item), by its own numbers."""
         with self._folder() as folder:
@@ -112,13 +112,13 @@ def _checked(arguments: list[str]) -> PipelineOptions:
 
 
 def _keyed(
-    item: tuple[int, Texts], function: Callable[[Texts], Arrays]
+    item: tuple[int, Item], function: Callable[[Item], Arrays]
 ) -> tuple[int, Arrays]:
     number, texts = item
     return number, function(texts)
 
 
-def _read_item(number: int, folder: str) -> tuple[int, Texts]:
+def _read_item(number: int, folder: str) -> tuple[int, Item]:
     with FileSystems.open(_place(folder, "items", number)) as file:
         return number, json.loads(file.read())
 

@@ -32,12 +32,12 @@ class Dataset:
 
     def split(self, name: str) -> Split:
         """Return one of train, valid and test."""
-        settings = dict(self.meta["settings"])
+        preprocessing = dict(self.meta["settings"])
         if self.context != "data":
-            settings["context"] = self.context
+            preprocessing["context"] = self.context
         folder = self.path / name
         named = name, read_labels(folder), read_ids(folder)
-        return Split(load_arrays(folder), self.vocabulary, settings, *named)
+        return Split(load_arrays(folder), self.vocabulary, preprocessing, *named)
 
 
 class Split:
@@ -53,7 +53,7 @@ class Split:
         self,
         arrays: Arrays,
         vocabulary: Vocabulary,
-        settings: Mapping[str, Any],
+        preprocessing: Mapping[str, Any],
         name: str = "",
         labels: np.ndarray | None = None,
         ids: list[str] | None = None,
@@ -61,14 +61,14 @@ class Split:
         self.tokens, self.sentences, self.documents = arrays
         self.num_topic_words = len(vocabulary.topic_words)
         self.name, self.labels, self.ids = name, labels, ids
-        self.length = settings["sequence_length"]
+        self.length = preprocessing["sequence_length"]
         self.contexts = Contexts(
             self.tokens,
             self.sentences,
             self.documents,
             vocabulary.topic_ids,
-            settings["context"],
-            settings["context_words"],
+            preprocessing["context"],
+            preprocessing["context_words"],
         )
 
     @cached_property

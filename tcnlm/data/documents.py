@@ -66,7 +66,7 @@ class DocumentRows(Rows):
 
 
 @dataclass(frozen=True)
-class Texts(Batching):
+class WholeDocuments(Batching):
     """A row is a document from its first word to its last: inputs, targets [B, T].
 
     words [B, N]: its content words, as in `Documents`.
@@ -74,12 +74,12 @@ class Texts(Batching):
 
     arrays = {**WORDS, **CONTEXT, **Documents.arrays}
 
-    def rows(self, split: Split) -> TextRows:
+    def rows(self, split: Split) -> WholeDocumentRows:
         """Return the documents of a split that have a sentence."""
-        return TextRows(split)
+        return WholeDocumentRows(split)
 
 
-class TextRows(TargetRows):
+class WholeDocumentRows(TargetRows):
     """The documents of a split that have a sentence, by number in `documents`."""
 
     def __init__(self, split: Split):

@@ -15,11 +15,13 @@ Tokens = list[list[str]]  # a document: sentences of words
 
 
 def split_of(
-    documents: Sequence[Tokens], vocabulary: Vocabulary, settings: Mapping[str, Any]
+    documents: Sequence[Tokens],
+    vocabulary: Vocabulary,
+    preprocessing: Mapping[str, Any],
 ) -> Split:
     """Return documents as a split; words that a vocabulary lacks are unknown.
 
-    settings: sequence_length, context and context_words, as in DATA/meta.json.
+    preprocessing: sequence_length, context and context_words, as in DATA/meta.json.
     """
     sentences = [sentence for document in documents for sentence in document]
     words = [word for sentence in sentences for word in sentence]
@@ -28,4 +30,4 @@ def split_of(
         np.cumsum([0, *map(len, sentences)]),
         np.cumsum([0, *map(len, documents)]),
     )
-    return Split(arrays, vocabulary, settings)
+    return Split(arrays, vocabulary, preprocessing)

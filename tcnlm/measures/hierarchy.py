@@ -46,8 +46,8 @@ def hierarchy(model: TopicHierarchy, dataset: Dataset, split: Split) -> dict[str
     names, sample = model.vocabulary.words, _sample(split)
     document = [[names[word] for word in s] for s in split.document(sample) if s]
     document = document[:MOST_SENTENCES]
-    settings = {**dataset.meta["settings"], "context": split.contexts.rule}
-    theta = theta_of_sentences(model, document, settings)
+    preprocessing = {**dataset.meta["settings"], "context": split.contexts.rule}
+    theta = theta_of_sentences(model, document, preprocessing)
     return {
         "layers": layers,
         "document": {

@@ -41,11 +41,11 @@ class Reading(NamedTuple):
 class Reader:
     """Tokenized documents -> `Reading`.
 
-    settings: sequence_length, context and context_words, those of the training.
+    preprocessing: sequence_length, context and context_words, those of the training.
     """
 
-    def __init__(self, model: Any, settings: Mapping[str, Any]):
-        self.model, self.settings = model, settings
+    def __init__(self, model: Any, preprocessing: Mapping[str, Any]):
+        self.model, self.preprocessing = model, preprocessing
         self.vectors_of = None  # what an entry of a vector is: "topic" or "unit"
         if isinstance(model, TopicModel):
             self.vectors_of, self._vectors = "topic", self._proportions
@@ -58,7 +58,7 @@ class Reader:
 
     def __call__(self, documents: Sequence[Tokens]) -> Reading:
         """Read documents, one at least."""
-        split = split_of(documents, self.model.vocabulary, self.settings)
+        split = split_of(documents, self.model.vocabulary, self.preprocessing)
         bounds = split.sentences[split.documents]
         unknown = np.cumsum([0, *(split.tokens == UNK)])
         return Reading(

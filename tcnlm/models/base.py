@@ -17,7 +17,7 @@ from tcnlm.common.settings import Settings
 from tcnlm.data.batching import Batching
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.data.dataset import Dataset
-from tcnlm.data.documents import Documents, Texts
+from tcnlm.data.documents import Documents, WholeDocuments
 from tcnlm.data.sequences import Sequences
 from tcnlm.data.windows import Windows
 from tcnlm.layers.graphs import graph
@@ -159,7 +159,7 @@ class LanguageModel(Method):
     """
 
     per_word = "nll"
-    document_batching: Batching = Texts()
+    document_batching: Batching = WholeDocuments()
 
     @abstractmethod
     def context(self, batch: dict[str, tf.Tensor]) -> Any:

@@ -22,7 +22,7 @@ from tcnlm.layers.distributions import dirichlet_kl, dirichlet_log_mean
 from tcnlm.models.base import Terms, TopicModel, TopicsAlone
 from tcnlm.models.lda_fits import FITS, tomotopy
 
-TINY = 1e-10  # floor of a word's probability; gensim's is float32's epsilon
+EPSILON = 1e-10  # floor of a word's probability; gensim's is float32's epsilon
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ class LatentDirichletAllocation(tf.keras.layers.Layer):
 def _word_probabilities(words: tf.Tensor, gamma: tf.Tensor) -> tf.Tensor:
     """Return sum_k exp(E log t_k + E log beta_kw), [B, N]."""
     shares = tf.exp(dirichlet_log_mean(gamma))
-    return tf.einsum("bnk,bk->bn", words, shares) + TINY
+    return tf.einsum("bnk,bk->bn", words, shares) + EPSILON
 
 
 def _distinct(bow: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

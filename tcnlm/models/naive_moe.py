@@ -15,7 +15,7 @@ from tcnlm.models.guided import JointConfig, NeuralTopicLanguageModel
 from tcnlm.models.lstm import LSTM
 from tcnlm.models.neural_topics import NeuralTopicModel
 
-TINY = 1.2e-38  # floor of a proportion, keeps the logarithm finite
+EPSILON = 1.2e-38  # floor of a proportion, keeps the logarithm finite
 
 
 @dataclass(frozen=True)
@@ -189,5 +189,5 @@ def _rows(hidden: tf.Tensor) -> tf.Tensor:
 def _mix(log_probs: tf.Tensor, topics: tf.Tensor) -> tf.Tensor:
     """Return log sum_k t_k p_k [N, W] of log p [N K, W] and t [N, K]."""
     each = tf.reshape(log_probs, [-1, topics.shape[-1], log_probs.shape[-1]])
-    log_topics = tf.math.log(tf.maximum(topics, TINY))
+    log_topics = tf.math.log(tf.maximum(topics, EPSILON))
     return tf.reduce_logsumexp(log_topics[:, :, None] + each, axis=1)

@@ -29,17 +29,17 @@ def top_words(model: Any, count: int = 20, layer: int = 0) -> list[list[str]]:
 
 
 def theta_of_sentences(
-    model: TopicHierarchy, document: Tokens, settings: Mapping[str, Any]
+    model: TopicHierarchy, document: Tokens, preprocessing: Mapping[str, Any]
 ) -> list[tf.Tensor]:
     """Return the mean theta of every layer, [J, K_l] for J sentences, as in training.
 
-    settings: sequence_length, context and context_words, those of the training; but no
-    sentence is cut up.
+    preprocessing: sequence_length, context and context_words, those of the training;
+    but no sentence is cut up.
     """
     import tensorflow as tf
 
     longest = max(map(len, document)) + 1  # with <eos>
-    made = {**settings, "sequence_length": longest}
+    made = {**preprocessing, "sequence_length": longest}
     rows = model.batching.rows(split_of([document], model.vocabulary, made))
     batch = rows.batch(np.arange(len(rows)))
     real = batch["targets"][..., 0] != PAD

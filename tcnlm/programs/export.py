@@ -19,7 +19,7 @@ from tcnlm.training.weights import WEIGHTS
 def main(arguments: Sequence[str] | None = None) -> None:
     """Export the model of a RUN."""
     options = parser().parse_args(arguments)
-    settings = read_config(options.run)["data"]["settings"]
+    preprocessing = read_config(options.run)["data"]["settings"]
     own = options.run / "saved_model"
     folder = options.out or own
     check_free(folder)
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     inside = folder.resolve() == own.resolve()
     with owned(options.run, TRAINED) if inside else nullcontext():
         model = load(options.run)
-        sizes = settings["sequence_length"], settings["context_words"]
+        sizes = preprocessing["sequence_length"], preprocessing["context_words"]
         source = digest_of(options.run / WEIGHTS)
         export(model, folder, *sizes, source, options.warm_up)
     print(f"{folder}: written")

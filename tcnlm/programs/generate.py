@@ -12,7 +12,7 @@ from tcnlm.common.settings import LARGEST, whole_number
 from tcnlm.generation import paragraphs
 from tcnlm.generation import requests as generation
 from tcnlm.generation.decoding import METHODS, SentenceDecoder
-from tcnlm.training.runs import load, read_config, text_settings
+from tcnlm.training.runs import load, preprocessing_of, read_config
 
 MOST_SENTENCES, MOST_WORDS, MOST_BEAMS = 10**6, 10**5, 1000  # all fit into memory
 
@@ -21,8 +21,8 @@ def main(options: argparse.Namespace) -> None:
     """Write sentences as the options say and print them."""
     keep_memory()
     decoding = generation.decoding_options(vars(options))
-    settings = text_settings(read_config(options.run))
-    size = settings["context_words"]
+    preprocessing = preprocessing_of(read_config(options.run))
+    size = preprocessing["context_words"]
     model = load(options.run)
     document = options.document and generation.read_document(options.document)
     if options.paragraph is not None:
@@ -36,7 +36,7 @@ def main(options: argparse.Namespace) -> None:
         before = generation.document_before(model, document, size)
         written = generation.write_sentences(write, topics, *asked, before)
     else:
-        start = paragraphs.starts(model, topics, document, settings)
+        start = paragraphs.starts(model, topics, document, preprocessing)
         written = paragraphs.write_paragraphs(write, start, options.paragraph, *asked)
     _say_how(options, model, seed)
     for row in zip(generation.largest_topics(model, topics), written):

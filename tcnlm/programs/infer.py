@@ -161,7 +161,7 @@ def run() -> None:
 SHOWN_TOPICS = 3  # of a label, the largest
 
 
-class Group:
+class Totals:
     """Documents, those of a label or all of them, as sums."""
 
     def __init__(self):
@@ -201,7 +201,7 @@ class Table:
     def __init__(self, vectors_of: str | None, with_id: bool, with_label: bool):
         self.vectors_of = vectors_of
         self.with_id, self.with_label = with_id, with_label
-        self.every, self.labels = Group(), defaultdict(Group)
+        self.every, self.labels = Totals(), defaultdict(Totals)
 
     def rows(self, documents: Sequence[Document], reading: Reading) -> Iterator[Row]:
         """Yield a row for every document of the next reading."""
@@ -236,18 +236,18 @@ class Table:
 
     def label_rows(self) -> Iterator[Row]:
         """Yield a row for every label, by name; the documents without one come last."""
-        for label, group in self._by_name():
-            row = {"label": label, "documents": group.documents, "words": group.words}
-            row["unknown_words"] = group.unknown
-            row["without_topic_words"] = group.documents - group.with_vector
+        for label, totals in self._by_name():
+            row = {"label": label, "documents": totals.documents, "words": totals.words}
+            row["unknown_words"] = totals.unknown
+            row["without_topic_words"] = totals.documents - totals.with_vector
             if self.every.predicted:
-                found = _number(group.perplexity) if group.predicted else None
+                found = _number(totals.perplexity) if totals.predicted else None
                 row["perplexity"] = found
             if self.vectors_of:
-                row.update(_named(self.vectors_of, group.mean))
+                row.update(_named(self.vectors_of, totals.mean))
             yield row
 
-    def _by_name(self) -> list[tuple[str | None, Group]]:
+    def _by_name(self) -> list[tuple[str | None, Totals]]:
         return sorted(self.labels.items(), key=lambda pair: (pair[0] is None, pair[0]))
 
     def __str__(self) -> str:
@@ -258,23 +258,23 @@ class Table:
         if self.vectors_of and missing:
             lines.append(f"{missing:,} without a topic word: no {self.vectors_of}s")
         lines += [
-            f"  {label or 'no label'}: {_counted(group)}{self._largest(group)}"
-            for label, group in self._by_name()
+            f"  {label or 'no label'}: {_counted(totals)}{self._largest(totals)}"
+            for label, totals in self._by_name()
         ]
         return "\n".join(lines)
 
-    def _largest(self, group: Group) -> str:
-        """Return the largest topics of a group with their mean shares, as text."""
-        if self.vectors_of != "topic" or not group.with_vector:
+    def _largest(self, totals: Totals) -> str:
+        """Return the largest topics with their mean shares, as text."""
+        if self.vectors_of != "topic" or not totals.with_vector:
             return ""
-        best = np.argsort(-group.mean)[:SHOWN_TOPICS]
-        return f"; topics {', '.join(f'{k} ({group.mean[k]:.2f})' for k in best)}"
+        best = np.argsort(-totals.mean)[:SHOWN_TOPICS]
+        return f"; topics {', '.join(f'{k} ({totals.mean[k]:.2f})' for k in best)}"
 
 
-def _counted(group: Group) -> str:
-    documents = f"{group.documents:,} document{'s' * (group.documents != 1)}"
-    text = f"{documents}, {group.words:,} words"
-    return text + (f", perplexity {group.perplexity:.2f}" if group.predicted else "")
+def _counted(totals: Totals) -> str:
+    documents = f"{totals.documents:,} document{'s' * (totals.documents != 1)}"
+    text = f"{documents}, {totals.words:,} words"
+    return text + (f", perplexity {totals.perplexity:.2f}" if totals.predicted else "")
 
 
 def _named(kind: str, vector: np.ndarray) -> Row:

@@ -8,7 +8,7 @@ from typing import Any
 
 from apache_beam.ml.inference.base import KeyedModelHandler, ModelHandler, RunInference
 
-from tcnlm.common.beam import Arrays, Beam, Texts
+from tcnlm.common.beam import Arrays, Beam, Item
 from tcnlm.data.texts import Tokens
 from tcnlm.measures.reading import Reader, Reading, read_texts
 from tcnlm.run import Run
@@ -17,7 +17,7 @@ Sentences = Callable[[str], Tokens]
 
 
 def read_on(
-    runner: Beam, run: Path, sentences: Sentences, texts: Iterable[Texts]
+    runner: Beam, run: Path, sentences: Sentences, texts: Iterable[Item]
 ) -> Iterator[Reading]:
     """Yield `read_texts` of each list of raw documents; all workers see `run`."""
     transform = RunInference(KeyedModelHandler(_Reads(run.resolve(), sentences)))
@@ -25,7 +25,7 @@ def read_on(
         yield Reading(*map(arrays.get, Reading._fields))
 
 
-class _Reads(ModelHandler[Texts, Arrays, Reader]):
+class _Reads(ModelHandler[Item, Arrays, Reader]):
     """Lists of raw documents to the arrays of a `Reading`, one list at a time."""
 
     def __init__(self, run: Path, sentences: Sentences):
@@ -36,7 +36,7 @@ class _Reads(ModelHandler[Texts, Arrays, Reader]):
         return Run(self.run).reader
 
     def run_inference(
-        self, batch: Sequence[Texts], model: Reader, inference_args: Any = None
+        self, batch: Sequence[Item], model: Reader, inference_args: Any = None
     ) -> Iterator[Arrays]:
         for texts in batch:
             reading = read_texts(model, self.sentences, texts)._asdict()

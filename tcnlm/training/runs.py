@@ -166,7 +166,7 @@ def _right(run: str | Path) -> str:
     return f"it has those of several seeds: give {', '.join(map(str, seeds))}"
 
 
-def text_settings(config: Mapping[str, Any]) -> dict[str, Any]:
+def preprocessing_of(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return how a run's training made sequences and contexts of its data."""
     rule = config.get("training", {}).get("context", "data")
     own = {} if rule == "data" else {"context": rule}

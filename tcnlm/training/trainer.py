@@ -37,21 +37,21 @@ class Trainer:
         model: Method,
         dataset: Dataset,
         run: Path,
-        settings: Training,
+        training: Training,
         seed: int,
         workers: Workers | None = None,
     ):
         self.workers = workers or Workers()
-        self.model, self.run, self.settings, self.seed = model, run, settings, seed
+        self.model, self.run, self.training, self.seed = model, run, training, seed
         self.dataset = dataset
         self.rows = model.batching.rows(dataset.split("train"))
-        self.validation = Validation(model, dataset, settings)
+        self.validation = Validation(model, dataset, training)
         self.judge = self.validation.judge
         self.optimizer = GroupedAdam(
             model.parameter_groups(),
-            settings.clip_norm,
-            settings.lazy_adam,
-            decay(settings.decay, self._steps()),
+            training.clip_norm,
+            training.lazy_adam,
+            decay(training.decay, self._steps()),
         )
         self.checkpoints = Checkpoints(run, model=model, optimizer=self.optimizer)
         self.step = graph(
@@ -72,8 +72,8 @@ class Trainer:
         """Whether the epochs or the patience are used up, or there is only a fit."""
         if not self.model.trainable_variables:
             return self.state.epoch > 0
-        out_of_patience = self.state.waited >= self.settings.patience
-        return out_of_patience or self.state.epoch >= self.settings.epochs
+        out_of_patience = self.state.waited >= self.training.patience
+        return out_of_patience or self.state.epoch >= self.training.epochs
 
     def train(self) -> State:
         """Train to the end, from the latest checkpoint if there is one.
@@ -111,21 +111,21 @@ class Trainer:
             self.last_save, self.saved = time.monotonic(), asdict(self.state)
 
     def _epoch_steps(self, epoch: int) -> int:
-        size = self.settings.batch_size
+        size = self.training.batch_size
         return self.rows.num_batches(size, self.seed, epoch)
 
     def _steps(self) -> int:
         """Return how many steps all epochs have; 0 where no rate goes by them."""
-        if self.settings.decay == "constant":
+        if self.training.decay == "constant":
             return 0
-        return sum(map(self._epoch_steps, range(self.settings.epochs)))
+        return sum(map(self._epoch_steps, range(self.training.epochs)))
 
     def _to_evaluation(self) -> None:
         """Take this epoch's batches up to the next evaluation."""
-        settings, total = self.settings, self._epoch_steps(self.state.epoch)
-        every = settings.evaluation_steps or total
+        training, total = self.training, self._epoch_steps(self.state.epoch)
+        every = training.evaluation_steps or total
         due = min(self.state.evaluated + every, total)
-        label = f"epoch {self.state.epoch + 1}/{settings.epochs}"
+        label = f"epoch {self.state.epoch + 1}/{training.epochs}"
         self.clock = time.monotonic()
         bar = progress_bar(
             total=total,
@@ -148,7 +148,7 @@ class Trainer:
 
     def _until_due(self, end: int) -> int:
         """Return how many steps to take until Python has something to do."""
-        position, every = self.state.position, self.settings.checkpoint_steps
+        position, every = self.state.position, self.training.checkpoint_steps
         most = self.workers.call_steps
         due = every - position % every if every else most
         soon = max(1, int(CALL_SECONDS / self.pace))
@@ -177,7 +177,7 @@ class Trainer:
         rows, state = self.rows, self.state
 
         def generate():
-            size, epoch, skip = self.settings.batch_size, state.epoch, state.position
+            size, epoch, skip = self.training.batch_size, state.epoch, state.position
             for batch in rows.batches(size, self.seed, epoch, skip):
                 own = self.workers.own(batch, self.model)
                 yield own, self.model.count_words(batch)
@@ -257,8 +257,8 @@ class Trainer:
 
     def _checkpoint_due(self) -> bool:
         every, minutes = (
-            self.settings.checkpoint_steps,
-            self.settings.checkpoint_minutes,
+            self.training.checkpoint_steps,
+            self.training.checkpoint_minutes,
         )
         by_steps = bool(every) and self.state.position % every == 0
         return by_steps or time.monotonic() - self.last_save > 60 * minutes

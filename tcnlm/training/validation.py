@@ -19,12 +19,12 @@ EVEN = 1.5  # largest proportion, in units of 1/K, below which topics say nothin
 class Validation:
     """Scores a model on the validation split, by its own figure and the judge's."""
 
-    def __init__(self, model: Method, dataset: Dataset, settings: Training):
+    def __init__(self, model: Method, dataset: Dataset, training: Training):
         self.model, self.dataset = model, dataset
-        self.batch_size = settings.batch_size
+        self.batch_size = training.batch_size
         self.rows = model.batching.rows(dataset.split("valid"))
         self.measure = judge(type(model)).key
-        self.judge = judge(type(model), settings.judge)
+        self.judge = judge(type(model), training.judge)
 
     def subject(self) -> Subject:
         """Return the model as it stands now, on the split."""

@@ -40,9 +40,13 @@ def assert_close(actual, expected):
 
 
 def randomise(layer, rng, scale=0.7):
-    """Give every weight of a built layer values that no test can pass by symmetry."""
-    for weight in layer.weights:
+    """Give what a built layer or model trains values that no test passes by symmetry.
+
+    Return it.
+    """
+    for weight in layer.trainable_variables:
         weight.assign(rng.normal(scale=scale, size=weight.shape))
+    return layer
 
 
 def assert_input_gradients(function, inputs):

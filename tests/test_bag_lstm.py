@@ -2,41 +2,30 @@
 
 import json
 
+import loops
 import numpy as np
 import oracle
 import pytest
 import tensorflow as tf
 import tiny
-from helpers import assert_close, randomise
-from test_lda_lstm import oracle_sentence
-from test_objective import B, D, V, dense, draw_batch
+from helpers import assert_close
+from loops import SIZES, VOCABULARY, B, D, beside_topics, dense, draw_batch
 
-from preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.data.dataset import Dataset
 from tcnlm.generation.saved_model import export
 from tcnlm.layers.neural_topics import TopicEncoder, bag_of_words
-from tcnlm.models.bag_lstm import BagLSTM, Config
+from tcnlm.models.bag_lstm import BagLSTM
 from tcnlm.models.base import TopicModel
 from tcnlm.programs import generate
 
-H, E, C = 7, 5, 3
+Q = 3  # units of the context's vector
 
 
-def make_model(rng, vocabulary=None):
-    words = [f"w{i}" for i in range(V - len(SPECIALS))]
-    counts = [0] * len(SPECIALS) + [9] * len(words)
-    config = Config(
-        units=H, embedding_size=E, context_units=C, encoder_units=(8, 6),
-        cutoffs=(6, 9), dropout=0.0,
-    )  # fmt: skip
-    vocabulary = vocabulary or Vocabulary([*SPECIALS, *words], counts, words[:D])
-    model = BagLSTM(config, vocabulary)
-    model.build_weights()
-    for part in (model.embedding, *model.recurrent, model.encoder, model.softmax):
-        randomise(part, rng)
-    return model
+def make_model(rng, vocabulary=VOCABULARY):
+    sizes = {"context_units": Q, "encoder_units": (8, 6)}
+    return loops.make_model(BagLSTM, rng, vocabulary, **sizes)
 
 
 def oracle_q(model, context):
@@ -51,7 +40,7 @@ def oracle_q(model, context):
 def test_the_loss_is_the_oracle_s_and_the_same_in_training(rng):
     model, batch = make_model(rng), draw_batch(rng)
     expected = [
-        oracle_sentence(model, batch, b, oracle_q(model, batch["context"][b]))
+        beside_topics(model, batch, b, oracle_q(model, batch["context"][b]))
         for b in range(B)
     ]
     for training in (False, True):
@@ -65,7 +54,7 @@ def test_the_loss_is_the_oracle_s_and_the_same_in_training(rng):
 def test_q_is_the_mean_of_tcnlm_s_encoder(rng):
     """The same weights in both give the same vector: nothing else stands between."""
     model, batch = make_model(rng), draw_batch(rng)
-    encoder = TopicEncoder(C, model.config.encoder_units, "log")
+    encoder = TopicEncoder(Q, model.config.encoder_units, "log")
     bow = bag_of_words(batch["context"], D)
     encoder(bow)
     for layer, own in zip([*encoder.hidden, encoder.mean], model.encoder.layers):
@@ -115,7 +104,7 @@ def test_no_word_of_a_sentence_itself_reaches_its_q(toy_data, rng, rule):
 
 def test_the_output_layer_alone_sees_q(rng):
     model, batch = make_model(rng), draw_batch(rng)
-    assert model.softmax.head.shape[0] == H + C
+    assert model.softmax.head.shape[0] == SIZES["units"] + Q
     assert not isinstance(model, TopicModel)
     hidden = [
         model.hidden(batch["inputs"], model.context({"context": context}), False)

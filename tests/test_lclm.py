@@ -2,16 +2,17 @@
 
 import dataclasses
 
+import loops
 import numpy as np
 import oracle
 import pytest
 import tensorflow as tf
 import tiny
 from helpers import assert_close, assert_weight_gradients, randomise
+from loops import M, V, array, lstm, of_targets, vocabulary_of, word_log_probs
 from oracle import sigmoid
 
 from preprocessing.text import sentences, tokenize
-from preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.coherence.reference import Reference
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
@@ -20,10 +21,10 @@ from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.generation.saved_model import export
 from tcnlm.measures.evaluate import evaluate
 from tcnlm.measures.scores import score
-from tcnlm.models.lclm import LCLM, Config, LateFusionLSTM, LateFusionLSTMCell
+from tcnlm.models.lclm import LCLM, LateFusionLSTM, LateFusionLSTMCell
 from tcnlm.models.lstm import LSTM, RecurrentConfig
 
-B, M, V, N = 4, 5, 13, 3
+B, N = 4, 3
 LENGTHS = (5, 2, 4, 3)  # targets of each sequence; the rest is padding
 SENTENCES = (  # before each sequence; at most N
     [[4, 7, 7, 3], [12], [9, 4]],
@@ -31,20 +32,11 @@ SENTENCES = (  # before each sequence; at most N
     [[5, 6, 8, 10, 11, 3, 3]],
     [[6], [], [8, 9]],
 )
-TINY = Config(
-    units=7, layers=2, embedding_size=5, cutoffs=(6, 9), dropout=0.0,
-    context_sentences=N, context_units=4,
-)  # fmt: skip
 
 
-def make_model(rng, **settings):
-    words = [*SPECIALS, *(f"w{i}" for i in range(4, V))]
-    vocabulary = Vocabulary(words, [9] * V, words[6:9])
-    model = LCLM(dataclasses.replace(TINY, **settings), vocabulary)
-    model.build_weights()
-    for part in model.layers:
-        randomise(part, rng)
-    return model
+def make_model(rng, vocabulary=vocabulary_of([6, 7, 8]), **settings):  # noqa: B008
+    sizes = {"layers": 2, "context_sentences": N, "context_units": 4}
+    return loops.make_model(LCLM, rng, vocabulary, **{**sizes, **settings})
 
 
 def padded(sentences, number=N, width=8):
@@ -56,16 +48,7 @@ def padded(sentences, number=N, width=8):
 
 
 def draw_batch(rng):
-    inputs, targets = rng.integers(2, V, size=[2, B, M]).astype("int32")
-    padding = np.arange(M) >= np.array(LENGTHS)[:, None]
-    inputs[:, 0], inputs[padding], targets[padding] = 1, 0, 0
-    context = np.full([B, 2], -1, np.int32)
-    arrays = {"inputs": inputs, "targets": targets, "context": context}
-    return {**arrays, "preceding": padded(SENTENCES)}
-
-
-def array(weight):
-    return weight.numpy().astype(float)
+    return {**loops.draw_batch(rng, 3, LENGTHS), "preceding": padded(SENTENCES)}
 
 
 def log_probs(model, batch):
@@ -74,14 +57,6 @@ def log_probs(model, batch):
 
 
 # --- The oracle ---------------------------------------------------------------------
-
-
-def keras_lstm(layer, x):
-    """The outputs of a Keras LSTM, gates i, f, c, o, over x [M, E]."""
-    W, U, bias = (np.split(array(w), 4, axis=-1) for w in layer.weights)
-    order = (0, 1, 3, 2)
-    W, U = (np.stack([matrices[g].T for g in order]) for matrices in (W, U))
-    return oracle.lstm(W, U, np.stack([bias[g] for g in order]), x[None])[0][0]
 
 
 def sentence_states(model, sentences):
@@ -96,8 +71,8 @@ def sentence_states(model, sentences):
     if not bags:
         return []
     both = model.encoder.sequence
-    forward = keras_lstm(both.forward_layer, np.array(bags))
-    backward = keras_lstm(both.backward_layer, np.array(bags[::-1]))[::-1]
+    forward = lstm(both.forward_layer, np.array(bags))
+    backward = lstm(both.backward_layer, np.array(bags[::-1]))[::-1]
     return [np.concatenate(pair) for pair in zip(forward, backward)]
 
 
@@ -133,10 +108,7 @@ def log_word_probabilities(model, words, sentences):
     h, z = array(model.embedding.embeddings)[words], sentence_states(model, sentences)
     for layer in model.recurrent:
         h = late_fusion_lstm(layer.cell, h, z)
-    softmax = model.softmax
-    tails = [[array(w) for w in part] for part in (softmax.projections, softmax.tails)]
-    head = array(softmax.head)
-    return [oracle.adaptive_log_probs(state, head, *tails) for state in h]
+    return word_log_probs(model.softmax, h)
 
 
 def test_the_loss_is_the_oracles(rng):
@@ -144,7 +116,7 @@ def test_the_loss_is_the_oracles(rng):
     for b in range(B):
         inputs = batch["inputs"][b, : LENGTHS[b]]
         rows = log_word_probabilities(model, inputs, SENTENCES[b])
-        expected.append([row[y] for row, y in zip(rows, batch["targets"][b])])
+        expected.append(of_targets(rows, batch, b))
     for b, values in enumerate(expected):
         found = log_probs(model, batch)[b, : LENGTHS[b]]
         np.testing.assert_allclose(found, values, rtol=1e-4)
@@ -240,8 +212,7 @@ def test_in_batches_no_word_of_a_sentence_or_after_it_reaches_its_context(
 ):
     """Batches as training has them: the words that move z are those before alone."""
     dataset = Dataset(toy_data)
-    model = LCLM(dataclasses.replace(TINY, cutoffs=(9,)), dataset.vocabulary)
-    model.build_weights()
+    model = make_model(rng, dataset.vocabulary, cutoffs=(9,))
     rows = model.batching.rows(dataset.split("train"))
     split, table = rows.split, model.encoder.embedding.embeddings
     for row in rng.permutation(len(rows))[:20]:
@@ -301,10 +272,7 @@ def test_both_tables_of_embeddings_start_alike(rng):
 def test_a_document_of_the_dataset_scores_as_its_sentences_do(toy_data, rng):
     """score() over batches is the sum over sentences, each after those before it."""
     dataset = Dataset(toy_data)
-    model = LCLM(dataclasses.replace(TINY, cutoffs=(9,)), dataset.vocabulary)
-    model.build_weights()
-    for part in model.layers:
-        randomise(part, rng)
+    model = make_model(rng, dataset.vocabulary, cutoffs=(9,))
     split, total = dataset.split("test"), 0.0
     for document in map(split.document, range(split.num_documents)):
         for i, sentence in enumerate(document):

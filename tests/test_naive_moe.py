@@ -1,25 +1,27 @@
 """The naive mixture of experts (eq. 7 and 8), expert by expert and word by word."""
 
+import loops
 import numpy as np
 import oracle
 import pytest
 import tensorflow as tf
 from helpers import assert_close, every_way, fix_draws, randomise
-from test_objective import (
+from loops import (
     LENGTHS,
-    PRIOR,
+    SIZES,
     B,
-    D,
     K,
     M,
     V,
     array,
     assert_is_the_oracle_s,
     draw_batch,
+    embedded,
+    of_targets,
     oracle_terms,
+    word_log_probs,
 )
 
-from preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.generation.saved_model import export
 from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTMCell
 from tcnlm.models.naive_moe import (
@@ -30,24 +32,11 @@ from tcnlm.models.naive_moe import (
     NaiveMoE,
 )
 
-H, E = 7, 5
+H, E = SIZES["units"], SIZES["embedding_size"]
 
 
 def make_model(rng, **settings):
-    words = [f"w{i}" for i in range(V - len(SPECIALS))]
-    vocabulary = Vocabulary([*SPECIALS, *words], [0] * 4 + [9] * len(words), words[:D])
-    chosen = {"num_topics": K, "layers": 2, "dropout": 0.0, **settings}
-    config = Config(
-        units=H, embedding_size=E, encoder_units=(8, 8), encoder_dropout=0.0,
-        prior_variance=PRIOR[1], diversity_weight=0.3,
-        cutoffs=(6, 9), **chosen,
-    )  # fmt: skip
-    model = NaiveMoE(config, vocabulary)
-    model.build_weights()
-    parts = (model.encoder, model.proportions, model.decoder, model.embedding)
-    for part in (*parts, *model.recurrent, model.softmax):
-        randomise(part, rng)
-    return model
+    return loops.make_model(NaiveMoE, rng, **{"layers": 2, **settings})
 
 
 def expert_weights(cell, k):
@@ -57,25 +46,18 @@ def expert_weights(cell, k):
     return W, U, array(cell.bias)[k].reshape(4, -1)
 
 
-def oracle_word_probabilities(model, words, k):
+def oracle_word_probabilities(model, batch, b, k):
     """softmax(V h_m^(k)) of every step of a sentence: [m, V]."""
-    h = array(model.embedding.embeddings)[words][None]
+    h = embedded(model, batch, b)[None]
     for layer in model.recurrent:
         h, _ = oracle.lstm(*expert_weights(layer.cell, k), h)
-    softmax = model.softmax
-    projections, tails = ([array(w) for w in ws] for ws in
-                          (softmax.projections, softmax.tails))  # fmt: skip
-    head = array(softmax.head)
-    rows = [oracle.adaptive_log_probs(v, head, projections, tails) for v in h[0]]
-    return np.exp(rows)
+    return np.exp(word_log_probs(model.softmax, h[0]))
 
 
 def oracle_sentence(model, batch, b, t):
     """log p(y_m | y_<m, t) of every target of sequence b, eq. 7."""
-    words, p = batch["inputs"][b, : LENGTHS[b]], 0.0
-    for k in range(len(t)):
-        p = p + t[k] * oracle_word_probabilities(model, words, k)
-    return [np.log(p[m, batch["targets"][b, m]]) for m in range(LENGTHS[b])]
+    each = [oracle_word_probabilities(model, batch, b, k) for k in range(len(t))]
+    return of_targets(np.log(np.tensordot(t, each, 1)), batch, b)
 
 
 def test_loss_is_minus_J_for_the_sampled_topics(rng, monkeypatch):
@@ -98,13 +80,9 @@ def test_one_topic_alone_is_its_expert(rng):
     topics = tf.one_hot([2, 0, 3], K)
     log_probs = model.log_probs(batch["inputs"], batch["targets"], topics)
     for b, k in enumerate((2, 0, 3)):
-        words = batch["inputs"][b, : LENGTHS[b]]
-        expected = np.log(oracle_word_probabilities(model, words, k))
-        targets = batch["targets"][b, : LENGTHS[b]]
-        found = log_probs[b, : LENGTHS[b]]
-        np.testing.assert_allclose(
-            found, expected[np.arange(len(words)), targets], rtol=1e-4
-        )
+        words = np.log(oracle_word_probabilities(model, batch, b, k))
+        expected = of_targets(words, batch, b)
+        np.testing.assert_allclose(log_probs[b, : LENGTHS[b]], expected, rtol=1e-4)
 
 
 @every_way
@@ -181,7 +159,7 @@ def test_a_saved_model_infers_and_scores_as_the_model(rng, tmp_path):
     batch = {"inputs": [[1, 5]], "targets": [[5, 2]], "context": [[0, 2]]}
     batch = {name: tf.constant(ids) for name, ids in batch.items()}
     found = loaded["score"](
-        sentences=tf.constant(["w1"]), contexts=tf.constant(["w0 w2"])
+        sentences=tf.constant(["w5"]), contexts=tf.constant(["w4 w6"])
     )
     expected = model.log_probs(batch["inputs"], batch["targets"], model.context(batch))
     np.testing.assert_allclose(

@@ -1,113 +1,42 @@
 """The whole TCNLM, sample by sample, against the paper's objective J (eq. 17, 18)."""
 
+import loops
 import numpy as np
 import oracle
 import pytest
 import tensorflow as tf
-from helpers import fix_draws, randomise
+from helpers import fix_draws
+from loops import (
+    LENGTHS,
+    B,
+    K,
+    M,
+    array,
+    assert_is_the_oracle_s,
+    draw_batch,
+    embedded,
+    of_targets,
+    oracle_terms,
+    word_log_probs,
+)
 
-from preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.layers.optimization import GroupedAdam
-from tcnlm.models.tcnlm import TCNLM, Config
+from tcnlm.models.tcnlm import TCNLM
 
-B, M, C, V, D, K = 3, 5, 8, 13, 6, 4
-LENGTHS = (5, 2, 4)  # targets of each sequence; the rest is padding
 WEIGHTS = ("Wa", "Wb", "Wc", "Ua", "Ub", "Uc", "bias")
-PRIOR = (0.0, 1.7)
 
 
 def make_model(rng, **settings):
-    words = [f"w{i}" for i in range(V - len(SPECIALS))]
-    vocabulary = Vocabulary([*SPECIALS, *words], [0] * 4 + [9] * len(words), words[:D])
-    config = Config(
-        units=7, layers=2, embedding_size=5, num_factors=6, num_topics=K,
-        encoder_units=(8, 8), prior_variance=PRIOR[1],
-        diversity_weight=0.3, dropout=0.0, encoder_dropout=0.0, cutoffs=(6, 9),
-        **settings,
-    )  # fmt: skip
-    model = TCNLM(config, vocabulary)
-    model.build_weights()
-    for part in (model.encoder, model.proportions, model.decoder, model.embedding):
-        randomise(part, rng)
-    for part in (*model.recurrent, model.softmax):
-        randomise(part, rng)
-    return model
-
-
-def draw_batch(rng):
-    """Three sequences padded at the right; the second document has no content word."""
-    inputs, targets = rng.integers(2, V, size=[2, B, M])
-    padding = np.arange(M) >= np.array(LENGTHS)[:, None]
-    inputs[:, 0], inputs[padding], targets[padding] = 1, 0, 0
-    context = rng.integers(-1, D, size=[B, C])
-    context[1] = -1
-    batch = {"inputs": inputs, "targets": targets, "context": context}
-    return {name: ids.astype("int32") for name, ids in batch.items()}
-
-
-def array(weight):
-    return weight.numpy().astype(float)
-
-
-def dense(layer):
-    return array(layer.kernel), array(layer.bias)
-
-
-def oracle_terms(model, batch, epsilon, sentence):
-    """What eq. 17 and 18 need of every sequence, given the draws epsilon [B, K].
-
-    sentence(model, batch, b, t): log p of every target of sequence b.
-    """
-    encoder, W_hat = model.encoder, dense(model.proportions.linear)
-    beta = [oracle.softmax(row) for row in array(model.decoder.logits)]
-    log_p_d, kl, log_p_y = [], [], []
-    for b in range(B):
-        d = oracle.bag_of_words(batch["context"][b], D)
-        seen = np.log1p(d) if model.config.encoder_input == "log" else d
-        hidden = [dense(layer) for layer in encoder.hidden]
-        mu, log_var = oracle.encoder(
-            seen, hidden, dense(encoder.mean), dense(encoder.log_variance)
-        )
-        theta = oracle.reparameterise(mu, log_var, epsilon[b])
-        t = oracle.topic_proportions(theta, W_hat[0].T, W_hat[1])
-        log_p_d.append(oracle.log_likelihood(d, beta, t))
-        kl.append(oracle.gaussian_kl(mu, log_var, *PRIOR))
-        log_p_y.append(sentence(model, batch, b, t))
-    return log_p_d, kl, log_p_y, oracle.diversity(beta)
+    return loops.make_model(TCNLM, rng, layers=2, num_factors=6, **settings)
 
 
 def oracle_sentence(model, batch, b, t):
     """log p(y_m | y_<m, t) of every target of sequence b."""
-    length = LENGTHS[b]
-    h = array(model.embedding.embeddings)[batch["inputs"][b, :length]][None]
+    h = embedded(model, batch, b)[None]
     for layer in model.recurrent:
         weights = {name: array(getattr(layer.cell, name)) for name in WEIGHTS}
         h, _ = oracle.topic_compositional_lstm(weights, h, t[None])
-    softmax = model.softmax
-    rows = [
-        oracle.adaptive_log_probs(
-            h[0, m],
-            array(softmax.head),
-            [array(projection) for projection in softmax.projections],
-            [array(tail) for tail in softmax.tails],
-        )
-        for m in range(length)
-    ]
-    return [row[batch["targets"][b, m]] for m, row in enumerate(rows)]
-
-
-def assert_is_the_oracle_s(terms, expected):
-    log_p_d, kl, log_p_y, R = expected
-    nll = np.log(oracle.perplexity(log_p_y))
-    J = oracle.objective(*expected, lambda_=0.3)
-    for name, value in {
-        "reconstruction": -np.mean(log_p_d),
-        "kl": np.mean(kl),
-        "diversity": R,
-        "nll": nll,
-        "loss": -J,
-    }.items():
-        np.testing.assert_allclose(terms[name], value, rtol=2e-5, err_msg=name)
+    return of_targets(word_log_probs(model.softmax, h[0]), batch, b)
 
 
 @pytest.fixture

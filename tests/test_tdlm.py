@@ -1,57 +1,43 @@
 """TDLM against its equations in loops; order, padding, sizes."""
 
-import dataclasses
-
+import loops
 import numpy as np
 import oracle
 import pytest
 import tensorflow as tf
-from helpers import assert_close, randomise
+from helpers import assert_close
+from loops import (
+    LENGTHS,
+    B,
+    K,
+    array,
+    arrays,
+    lstm,
+    of_targets,
+    vocabulary_of,
+    word_log_probs,
+)
 
-from preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.models.tdlm import TDLM, Config, words_of
 
-B, M, V, K = 3, 5, 13, 4
-LENGTHS = (5, 2, 4)  # targets of each sequence; the rest is padding
 TOPIC_IDS = (5, 6, 8, 11)  # word ids of the topic words
-D = len(TOPIC_IDS)
 CONTEXTS = ([0, 3, 3, 1, 2], [], [2])
-NO_DROPOUT = {"dropout": 0.0, "topic_dropout": 0.0}
-TINY = Config(
-    units=7, layers=2, embedding_size=5, num_topics=K, topic_size=6, filters=3,
-    filter_width=2, cutoffs=(6, 9), **NO_DROPOUT,
-)  # fmt: skip
+SIZES = {"layers": 2, "topic_size": 6, "filters": 3, "filter_width": 2}
 
 
 def make_model(rng, **settings):
-    words = [*SPECIALS, *(f"w{i}" for i in range(4, V))]
-    vocabulary = Vocabulary(words, [9] * V, [words[i] for i in TOPIC_IDS])
-    model = TDLM(dataclasses.replace(TINY, **settings), vocabulary)
-    model.build_weights()
-    for part in model.layers:
-        randomise(part, rng)
-    return model
+    chosen = {**SIZES, "topic_dropout": 0.0, **settings}
+    return loops.make_model(TDLM, rng, vocabulary_of(TOPIC_IDS), **chosen)
 
 
 def draw_batch(rng):
-    inputs, targets = rng.integers(2, V, size=[2, B, M])
-    padding = np.arange(M) >= np.array(LENGTHS)[:, None]
-    inputs[:, 0], inputs[padding], targets[padding] = 1, 0, 0
-    targets[:, 0] = TOPIC_IDS[1]
-    batch = {"inputs": inputs, "targets": targets, "context": padded(CONTEXTS, 8)}
-    return {name: ids.astype("int32") for name, ids in batch.items()}
+    batch = {**loops.draw_batch(rng), "context": padded(CONTEXTS, 8)}
+    batch["targets"][:, 0] = TOPIC_IDS[1]
+    return batch
 
 
 def padded(contexts, width):
     return np.array([[*words, *[-1] * (width - len(words))] for words in contexts])
-
-
-def array(weight):
-    return weight.numpy().astype(float)
-
-
-def weights(layer):
-    return [array(weight) for weight in layer.weights]
 
 
 # --- The oracle ---------------------------------------------------------------------
@@ -61,7 +47,7 @@ def document_vector(model, words):
     """Each filter over the windows of words, zeros after the last; the largest."""
     width = model.config.filter_width
     table = array(model.encoder.embedding.embeddings)
-    filters, bias = weights(model.encoder.convolution)  # [h, E, a], [a]
+    filters, bias = arrays(model.encoder.convolution)  # [h, E, a], [a]
     if not words:
         return np.zeros(len(bias))
     x = [table[w] for w in words] + [np.zeros(table.shape[1])] * (width - 1)
@@ -89,16 +75,16 @@ def topic_vector(model, p):
 
 
 def topic_word_probabilities(model, s):
-    W, bias = weights(model.words)
+    W, bias = arrays(model.words)
     return oracle.softmax(W.T @ s + bias)
 
 
 def gate(model, h, s):
     """The GRU-like unit; the candidate's W and U are the rows of one kernel."""
-    kernel, bias = weights(model.gate.gates)
+    kernel, bias = arrays(model.gate.gates)
     n_h, n_s = len(h), len(s)
     z, r = np.split(oracle.sigmoid(kernel.T @ np.concatenate([s, h]) + bias), 2)
-    kernel, bias = weights(model.gate.candidate)
+    kernel, bias = arrays(model.gate.candidate)
     W, U = kernel[:n_s], kernel[n_s:]
     new = np.zeros(n_h)
     candidate = np.tanh(W.T @ s + U.T @ (r * h) + bias)
@@ -107,24 +93,12 @@ def gate(model, h, s):
     return new
 
 
-def lstm(layer, x):
-    W, U, bias = (np.split(w, 4, axis=-1) for w in weights(layer))  # i, f, c, o
-    order = (0, 1, 3, 2)
-    W, U = (np.stack([matrices[g].T for g in order]) for matrices in (W, U))
-    return oracle.lstm(W, U, np.stack([bias[g] for g in order]), x[None])[0][0]
-
-
 def log_word_probabilities(model, words, s):
     """log p of all words after each of `words`."""
     h = array(model.embedding.embeddings)[words]
     for layer in model.recurrent:
         h = lstm(layer, h)
-    softmax = model.softmax
-    tails = [[array(w) for w in part] for part in (softmax.projections, softmax.tails)]
-    head = array(softmax.head)
-    return [
-        oracle.adaptive_log_probs(gate(model, state, s), head, *tails) for state in h
-    ]
+    return word_log_probs(model.softmax, [gate(model, state, s) for state in h])
 
 
 def oracle_terms(model, batch):
@@ -134,7 +108,7 @@ def oracle_terms(model, batch):
         inputs = batch["inputs"][b, : LENGTHS[b]]
         targets = batch["targets"][b, : LENGTHS[b]]
         rows = log_word_probabilities(model, inputs, s)
-        language.append([row[y] for row, y in zip(rows, targets)])
+        language.append(of_targets(rows, batch, b))
         p_words = topic_word_probabilities(model, s)
         topic.append(sum(np.log(p_words[y]) for y in targets if y in TOPIC_IDS))
     topic_model, words = -np.mean(topic), sum(map(sum, language))
@@ -228,9 +202,7 @@ def matrices(layers):
 )
 def test_sizes_are_those_that_guo_et_al_print(units, layers, lstm_size, size):
     """rGBN-RNN's Table 1: 2.16M and 3.33M, 10.80M and 13.36M; topic model 0.019M."""
-    words = [*SPECIALS, "word"]
-    vocabulary = Vocabulary(words, [1] * 5, ["word"])
-    model = TDLM(Config(units=units, layers=layers), vocabulary)
+    model = TDLM(Config(units=units, layers=layers), vocabulary_of([4], size=5))
     model.build_weights()
     assert matrices(model.recurrent) == lstm_size
     assert matrices([*model.recurrent, model.gate]) == size

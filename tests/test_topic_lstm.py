@@ -1,43 +1,27 @@
 """topic_lstm: the topics of TCNLM's topic model beside the LSTM's output."""
 
+import loops
 import numpy as np
 import tensorflow as tf
-from helpers import assert_close, fix_draws, randomise
-from test_lda_lstm import oracle_sentence
-from test_objective import (
-    PRIOR,
+from helpers import assert_close, fix_draws
+from loops import (
+    SIZES,
+    VOCABULARY,
     B,
-    D,
     K,
-    V,
     assert_is_the_oracle_s,
+    beside_topics,
     draw_batch,
     oracle_terms,
 )
 
-from preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.data.dataset import Dataset
 from tcnlm.models.lstm import LSTM
-from tcnlm.models.topic_lstm import Config, TopicLSTM
-
-H, E = 7, 5
+from tcnlm.models.topic_lstm import TopicLSTM
 
 
-def make_model(rng, vocabulary=None, **settings):
-    words = [f"w{i}" for i in range(V - len(SPECIALS))]
-    counts = [0] * len(SPECIALS) + [9] * len(words)
-    config = Config(
-        units=H, embedding_size=E, num_topics=K, encoder_units=(8, 8),
-        encoder_dropout=0.0, prior_variance=PRIOR[1], diversity_weight=0.3,
-        cutoffs=(6, 9), dropout=0.0, **settings,
-    )  # fmt: skip
-    vocabulary = vocabulary or Vocabulary([*SPECIALS, *words], counts, words[:D])
-    model = TopicLSTM(config, vocabulary)
-    model.build_weights()
-    parts = (model.encoder, model.proportions, model.decoder, model.embedding)
-    for part in (*parts, *model.recurrent, model.softmax):
-        randomise(part, rng)
-    return model
+def make_model(rng, vocabulary=VOCABULARY, **settings):
+    return loops.make_model(TopicLSTM, rng, vocabulary, **settings)
 
 
 def test_loss_is_minus_J_for_the_sampled_topics(rng, monkeypatch):
@@ -45,19 +29,19 @@ def test_loss_is_minus_J_for_the_sampled_topics(rng, monkeypatch):
     epsilon = rng.normal(size=[B, K])
     fix_draws(monkeypatch, epsilon)
     terms = model.objective(batch, training=True)
-    assert_is_the_oracle_s(terms, oracle_terms(model, batch, epsilon, oracle_sentence))
+    assert_is_the_oracle_s(terms, oracle_terms(model, batch, epsilon, beside_topics))
 
 
 def test_outside_training_the_topics_are_those_of_the_posterior_s_mean(rng):
     model, batch = make_model(rng), draw_batch(rng)
     terms = tf.function(model.objective)(batch, training=False)
-    expected = oracle_terms(model, batch, np.zeros([B, K]), oracle_sentence)
+    expected = oracle_terms(model, batch, np.zeros([B, K]), beside_topics)
     assert_is_the_oracle_s(terms, expected)
 
 
 def test_the_output_layer_alone_sees_the_topics(rng):
     model, batch = make_model(rng), draw_batch(rng)
-    assert model.softmax.head.shape[0] == H + K
+    assert model.softmax.head.shape[0] == SIZES["units"] + K
     inputs, targets = batch["inputs"], batch["targets"]
     hidden, log_probs = [], []
     for topics in (tf.one_hot([2, 0, 3], K), tf.one_hot([1, 1, 0], K)):
@@ -83,7 +67,7 @@ def test_its_three_groups_learn_at_their_own_rates(rng):
 def test_its_lstm_starts_as_the_lstm_does_that_starts_like_tcnlm(rng, toy_data):
     data, starts = Dataset(toy_data), []
     ours = make_model(rng, data.vocabulary, recurrent_start="product", head_start=0)
-    sizes = {"units": H, "embedding_size": E, "cutoffs": (6, 9)}
+    sizes = {name: SIZES[name] for name in ("units", "embedding_size", "cutoffs")}
     plain = LSTM(LSTM.Config(**sizes, recurrent_start="product"), data.vocabulary)
     plain.build_weights()
     for model in (ours, plain):

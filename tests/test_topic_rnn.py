@@ -1,67 +1,40 @@
 """TopicRNN against its equations in loops; what the switch may and may not know."""
 
+import loops
 import numpy as np
 import oracle
 import pytest
 import tensorflow as tf
 from helpers import assert_close, fix_draws, randomise
+from loops import LENGTHS, B, K, V, array, arrays, lstm, vocabulary_of
 
-from preprocessing.vocabulary import EOS, GO, SPECIALS, Vocabulary
+from preprocessing.vocabulary import EOS, GO
 from tcnlm.data.dataset import Dataset
 from tcnlm.measures.scores import score
 from tcnlm.models.lstm import CELLS
 from tcnlm.models.topic_rnn import Config, TopicRNN
 
-B, M, C, V, K = 3, 5, 8, 13, 4
-LENGTHS = (5, 2, 4)  # targets of each sequence; the rest is padding
 TOPIC_IDS = (5, 6, 8, 11)  # word ids of the topic words
 D = len(TOPIC_IDS)
 
 
 def make_model(rng, cell="lstm"):
-    words = [*SPECIALS, *(f"w{i}" for i in range(4, V))]
-    vocabulary = Vocabulary(words, [9] * V, [words[i] for i in TOPIC_IDS])
-    config = Config(
-        cell=cell, units=7, layers=2, embedding_size=5, num_topics=K, dropout=0.0,
-        encoder_units=(8, 6), document_sequences=3.0,
-    )  # fmt: skip
-    model = TopicRNN(config, vocabulary)
-    model.build_weights()
-    for part in (model.encoder, model.embedding, model.softmax, *model.recurrent):
-        randomise(part, rng)
-    return model
+    sizes = {"cell": cell, "layers": 2, "document_sequences": 3.0}
+    return loops.make_model(TopicRNN, rng, vocabulary_of(TOPIC_IDS), **sizes)
 
 
 def draw_batch(rng):
-    """Three sequences padded at the right; the second has no context."""
-    inputs, targets = rng.integers(2, V, size=[2, B, M])
-    padding = np.arange(M) >= np.array(LENGTHS)[:, None]
-    inputs[:, 0], inputs[padding], targets[padding] = 1, 0, 0
-    targets[0, 0], targets[0, 1] = EOS, TOPIC_IDS[0]
-    context = rng.integers(-1, D, size=[B, C])
-    context[1] = -1
-    batch = {"inputs": inputs, "targets": targets, "context": context}
-    return {name: ids.astype("int32") for name, ids in batch.items()}
-
-
-def arrays(layer):
-    return [weight.numpy().astype(float) for weight in layer.weights]
+    batch = loops.draw_batch(rng, D)
+    batch["targets"][0, :2] = EOS, TOPIC_IDS[0]
+    return batch
 
 
 # --- The oracle ---------------------------------------------------------------------
 
 
-def lstm(weights, x):
-    W, U, bias = (np.split(w, 4, axis=-1) for w in weights)  # Keras: i, f, c, o
-    i, f, c, o = range(4)
-    order = [i, f, o, c]
-    W, U = (np.stack([matrices[g].T for g in order]) for matrices in (W, U))
-    return oracle.lstm(W, U, np.stack([bias[g] for g in order]), x[None])[0][0]
-
-
-def gru(weights, x):
+def gru(layer, x):
     """Cho et al. 2014, the reset gate after the recurrent product."""
-    W, U, bias = (np.split(w, 3, axis=-1) for w in weights)
+    W, U, bias = (np.split(w, 3, axis=-1) for w in arrays(layer))
     h, states = np.zeros(len(U[0])), []
     for x_t in x:
         from_x = [W[g].T @ x_t + bias[g][0] for g in range(3)]
@@ -73,8 +46,8 @@ def gru(weights, x):
     return np.stack(states)
 
 
-def rnn(weights, x):
-    W, U, bias = weights
+def rnn(layer, x):
+    W, U, bias = arrays(layer)
     h, states = np.zeros(len(U)), []
     for x_t in x:
         h = np.tanh(W.T @ x_t + U.T @ h + bias)
@@ -82,16 +55,19 @@ def rnn(weights, x):
     return np.stack(states)
 
 
+ORACLES = {"lstm": lstm, "gru": gru, "rnn": rnn}
+
+
 def states(model, words):
-    h = model.embedding.embeddings.numpy().astype(float)[words]
+    h = array(model.embedding.embeddings)[words]
     for layer in model.recurrent:
-        h = globals()[model.config.cell](arrays(layer), h)
+        h = ORACLES[model.config.cell](layer, h)
     return h
 
 
 def word_probabilities(model, h, theta, stop):
     """p(y | h, l, theta) of all words; `stop` is l."""
-    v, B_rows, _ = (w.numpy().astype(float) for w in model.softmax.weights)
+    v, B_rows, _ = arrays(model.softmax)
     scores = []
     for w in range(V):
         score = v[:, w] @ h
@@ -103,7 +79,7 @@ def word_probabilities(model, h, theta, stop):
 
 def joint(model, h, theta):
     """p(y, l | h, theta): l = 0 and l = 1, each for all words."""
-    gamma = model.softmax.switch.numpy().astype(float)[:, 0]
+    gamma = array(model.softmax.switch)[:, 0]
     p_stop = oracle.sigmoid(gamma @ h)
     content, stop = (word_probabilities(model, h, theta, s) for s in (0, 1))
     return (1 - p_stop) * content, p_stop * stop
@@ -261,8 +237,7 @@ def test_its_state_goes_through_windows_as_through_one_long_pass(toy_data, rng, 
     config = Config(cell=cell, carry=True, window=4, dropout=0.0, **sizes)
     model = TopicRNN(config, data.vocabulary)
     model.build_weights()
-    for weight in model.trainable_variables:
-        weight.assign(rng.normal(scale=0.5, size=weight.shape))
+    randomise(model, rng, 0.5)
     for part in (model.encoder.mean, model.encoder.log_variance):
         part.kernel.assign(tf.zeros_like(part.kernel))  # theta is the bias, always
     split, expected = data.split("test"), 0.0

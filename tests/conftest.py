@@ -1,6 +1,7 @@
 """Every test starts from the same seed, with deterministic kernels and quiet logs."""
 
 import os
+import subprocess
 import sys
 
 import numpy as np
@@ -44,9 +45,18 @@ def toy_data(tmp_path_factory):
 @pytest.fixture(scope="session")
 def whole_run(toy_data, tmp_path_factory):
     """A run of two epochs, never interrupted."""
-    from trained import run_train  # imports TensorFlow
+    from trained import train_toy  # imports TensorFlow
 
     run = tmp_path_factory.mktemp("whole") / "RUN"
-    result = run_train(toy_data, run, settings=["checkpoint_steps=3"])
+    result = train_toy(toy_data, run, settings=["checkpoint_steps=3"])
     assert result.returncode == 0, result.stderr
+    return run
+
+
+@pytest.fixture(scope="session")
+def whole_run_apart(toy_data, tmp_path_factory):
+    """The same of a process of its own, with its own threads, for those killed."""
+    run = tmp_path_factory.mktemp("apart") / "RUN"
+    command = toy.train_command(toy_data, run, settings=["checkpoint_steps=3"])
+    subprocess.run(command, check=True, capture_output=True)
     return run

@@ -1,6 +1,8 @@
-"""Ways to damage a file, each as a function of its bytes."""
+"""Ways to damage a file, disks that are all but full, and what a folder then has."""
 
 import random
+import resource
+from contextlib import contextmanager
 
 DAMAGES = {
     "truncated": lambda content: content[: len(content) // 2],
@@ -30,3 +32,20 @@ def flip(path, seed):
     content[place] ^= 1 << draw.randrange(8)
     path.write_bytes(bytes(content))
     return place
+
+
+@contextmanager
+def room_for(size):
+    """Let no file be larger than so many bytes, as on a disk that is all but full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def contents(folder):
+    files = (path for path in folder.rglob("*") if path.is_file())
+    written = {path.relative_to(folder): path.read_bytes() for path in files}
+    return {k: v for k, v in written.items() if "tensorboard" not in k.parts}

@@ -26,7 +26,7 @@ SIZES = {
 def vocabulary_of(topic_ids, size=V):
     """Return words w4, w5 and so on, called by their ids, and topic words of these."""
     words = [*SPECIALS, *(f"w{i}" for i in range(len(SPECIALS), size))]
-    return Vocabulary(words, [9] * size, [words[i] for i in topic_ids])
+    return Vocabulary(words, range(size, 0, -1), [words[i] for i in topic_ids])
 
 
 VOCABULARY = vocabulary_of(range(len(SPECIALS), len(SPECIALS) + D))

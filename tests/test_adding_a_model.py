@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import toy
-from trained import train_here
+from trained import call
 
 import tcnlm
 from preprocessing.vocabulary import PAD
@@ -119,7 +119,8 @@ def data(tmp_path_factory):
 
 def trained(name, data, tmp_path):
     line = [str(data), "--model", name, "--out", str(tmp_path / name), "--threads", "1"]
-    train_here(*line, "--set", "epochs=2", "batch_size=16")
+    done = call("train", *line, "--set", "epochs=2", "batch_size=16")
+    assert done.returncode == 0, done.stderr
     return tmp_path / name
 
 

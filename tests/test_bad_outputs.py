@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import tiny
-from test_full_disk import contents, room_for
+from damage import contents, room_for
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.files import write_json

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
-from test_dataset import DOCUMENTS, VOCABULARY, documents_of_words, make_split
+from splits import DOCUMENTS, VOCABULARY, documents_of_words, make_split
 
 from preprocessing.vocabulary import EOS, GO, PAD
 from tcnlm.data.documents import Documents

@@ -9,17 +9,9 @@ from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.drawing.markup import filled
 from tcnlm.measures import bleu
-from tcnlm.models import model_class
 from tcnlm.programs import evaluate
 
 WEIGHTS = {"2": (1 / 2,) * 2, "3": (1 / 3,) * 3, "4": (1 / 4,) * 4}
-
-
-def make_model(name, data):
-    kind = model_class(name)
-    model = kind(kind.Config(**kind.TINY), data.vocabulary, seed=1)
-    model.build_weights()
-    return model
 
 
 def random_sentences(rng, number):
@@ -64,7 +56,7 @@ def test_copies_have_a_bleu_of_one_and_strangers_of_nothing():
 @pytest.mark.parametrize("name", ["lstm", "rgbn_rnn"])
 def test_any_model_that_writes_is_measured_beside_real_sentences(name, toy_data):
     data = Dataset(toy_data)
-    model, split = make_model(name, data), data.split("test")
+    model, split = tiny.untrained(name, data.vocabulary), data.split("test")
     found = bleu.measure_bleu(model, data, split)
     assert (found["sentences"], found["temperature"]) == (30, 1.0)  # of 60
     for scores in (found["test"], found["self"], *found["real"].values()):
@@ -79,7 +71,7 @@ def test_no_real_sentence_is_its_own_reference(toy_data, monkeypatch):
     monkeypatch.setattr(bleu, "write", lambda *_: [["the"]] * 30)
     monkeypatch.setattr(bleu, "bleu", lambda *pair: seen.append(pair))
     split = data.split("test")
-    bleu.measure_bleu(make_model("lstm", data), data, split)
+    bleu.measure_bleu(tiny.untrained("lstm", data.vocabulary), data, split)
     (_, references), (others, same) = seen
     assert references == same
     names = data.vocabulary.words

@@ -5,33 +5,13 @@ from dataclasses import astuple
 
 import numpy as np
 import pytest
+from measured import made
 
-from tcnlm.measures.scores import DocumentNats
 from tcnlm.measures.table import figure
 from tcnlm.report.groups import Group, best, bootstrap, groups_of, ratios
-from tcnlm.report.measured import Measured
 
 PERPLEXITY, NPMI = figure("perplexity"), figure("npmi")
 DOCUMENTS = 400
-
-
-def made(
-    model="lstm", seed=1, nats=None, data="A", name="", units=6, targets=None, **figures
-):
-    """Return a measured run: nats and targets of documents, and figures."""
-    config = {
-        "settings": {"units": units},
-        "training": {"epochs": 2},
-        "seed": seed,
-        "data": {"path": f"data/{data}", "fingerprint": data},
-    }
-    evaluation = {"run": name or f"runs/{model}-{seed}", "model": model, **figures}
-    if nats is not None:
-        if targets is None:
-            targets = np.full(len(nats), 10)
-        nats = DocumentNats(np.asarray(nats, float), np.asarray(targets))
-        evaluation.setdefault("targets", int(nats.targets.sum()))
-    return Measured(evaluation, config, {}, {}, nats=nats)
 
 
 def test_runs_that_differ_by_their_seed_alone_are_a_group():

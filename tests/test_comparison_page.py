@@ -1,25 +1,15 @@
 """The comparison of a page: a row a group of seeds, its ratio, the best in bold."""
 
-import dataclasses
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from test_comparison import made
-from test_evaluate import fake_run
+from measured import shown
 
 from tcnlm.report import page
 from tcnlm.report.comparison import compared, curves
 
 NATS = np.full(20, 20.0)
-HISTORY = {"epoch": np.array([1, 2]), "valid_perplexity": np.array([20.0, 10.0])}
-
-
-def shown(model, seed=1, **changes):
-    """Return a run that can be shown, with what `made` takes."""
-    run, base = made(model, seed, **changes), fake_run(["a", "b"])
-    evaluation = {**base.evaluation, **run.evaluation}
-    return dataclasses.replace(run, evaluation=evaluation, history=HISTORY)
 
 
 def table(runs):

@@ -6,33 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from splits import DOCUMENTS, VOCABULARY, documents_of_words, make_split
 
-from preprocessing.collect import Arrays
-from preprocessing.vocabulary import EOS, GO, PAD, Vocabulary
+from preprocessing.vocabulary import EOS, GO, PAD
 from tcnlm.common.errors import InputError
-from tcnlm.data.dataset import Dataset, Split
+from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import Sequences
-
-WORDS = ["<pad>", "<go>", "<eos>", "<unk>", "a", "b", "c", "the", "of"]
-TOPIC_WORDS = ["a", "b", "c"]
-VOCABULARY = Vocabulary(WORDS, [0, 0, 1, 1, 9, 8, 7, 6, 5], TOPIC_WORDS)
-DOCUMENTS = [
-    [[4, 7, 5], [6, 8], [4, 4]],
-    [],
-    [[7, 8]],
-    [[4, 5, 6, 4, 5, 6, 4], [6]],
-]
-
-
-def make_split(documents, length=3, context="others", words=300):
-    sentences = [sentence for document in documents for sentence in document]
-    arrays = Arrays(
-        tokens=np.array([w for s in sentences for w in s], np.int32),
-        sentences=np.cumsum([0, *map(len, sentences)]),
-        documents=np.cumsum([0, *map(len, documents)]),
-    )
-    settings = {"sequence_length": length, "context": context, "context_words": words}
-    return Split(arrays, VOCABULARY, settings)
 
 
 def make_sequences(*arguments, preceding=0, **options):
@@ -44,13 +23,6 @@ def contexts(split):
     rows = Sequences().rows(split)
     batch = rows.batch(np.arange(len(rows)))
     return [row[row >= 0].tolist() for row in batch["context"]]
-
-
-documents_of_words = st.lists(
-    st.lists(st.lists(st.integers(3, len(WORDS) - 1), max_size=9), max_size=4),
-    min_size=1,
-    max_size=5,
-)
 
 
 @given(documents=documents_of_words, length=st.integers(1, 7), size=st.integers(1, 9))

@@ -1,13 +1,13 @@
 """Documents measured through evaluate.py: perplexity, retrieval, classes, vectors."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import tensorflow as tf
+import tiny
 import toy
+from trained import call
 
 from preprocessing.__main__ import main as preprocess
 from preprocessing.vocabulary import GO
@@ -18,7 +18,7 @@ from tcnlm.measures import classification
 from tcnlm.measures.classifiers import Classification
 from tcnlm.measures.features import document_vectors
 from tcnlm.measures.retrieval import retrieval
-from tcnlm.models import MODELS, model_class
+from tcnlm.models import MODELS
 
 
 @pytest.fixture(scope="module")
@@ -38,18 +38,11 @@ def labelled(tmp_path_factory):
     return folder / "DATA"
 
 
-def make_model(name, data):
-    kind = model_class(name)
-    model = kind(kind.Config(**kind.TINY), data.vocabulary, seed=1)
-    model.build_weights()
-    return model
-
-
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_every_model_has_a_vector_of_every_document(name, labelled):
     data = Dataset(labelled)
     split = data.split("test")
-    vectors = document_vectors(make_model(name, data), split)
+    vectors = document_vectors(tiny.untrained(name, data.vocabulary), split)
     assert len(vectors) == split.num_documents
     assert np.isfinite(vectors).all()
     assert len(np.unique(vectors.round(6), axis=0)) > 1
@@ -57,7 +50,7 @@ def test_every_model_has_a_vector_of_every_document(name, labelled):
 
 def test_a_language_models_vector_is_its_state_after_the_last_word(labelled):
     data = Dataset(labelled)
-    model, split = make_model("lstm", data), data.split("test")
+    model, split = tiny.untrained("lstm", data.vocabulary), data.split("test")
     vectors = document_vectors(model, split)
     for row in range(3):
         words = [w for sentence in split.document(row) for w in (GO, *sentence)]
@@ -67,7 +60,7 @@ def test_a_language_models_vector_is_its_state_after_the_last_word(labelled):
 
 def test_a_topic_models_vector_is_its_proportions(labelled):
     data = Dataset(labelled)
-    model, split = make_model("tcnlm", data), data.split("test")
+    model, split = tiny.untrained("tcnlm", data.vocabulary), data.split("test")
     vectors = document_vectors(model, split)
     for row in range(3):
         expected = model.infer_context(split.content(row)[None])
@@ -77,7 +70,7 @@ def test_a_topic_models_vector_is_its_proportions(labelled):
 @pytest.mark.parametrize("name", ["tcnlm", "lda", "docnade"])
 def test_documents_without_a_word_of_the_model_have_vectors_of_zeros(name, labelled):
     data = Dataset(labelled)
-    model = make_model(name, data)
+    model = tiny.untrained(name, data.vocabulary)
     topicless = int(np.flatnonzero(model.vocabulary.topic_ids < 0)[-1])
     documents = [[[model.vocabulary.words[topicless]]]] * 2
     split = split_of(documents, model.vocabulary, data.meta["settings"])
@@ -91,13 +84,10 @@ def test_documents_are_measured_by_the_command_and_shown_on_the_page(
 ):
     run, file = tmp_path / "RUN", tmp_path / "vectors.npz"
     settings = "units=6 epochs=20 batch_size=8".split()
-    program = [sys.executable, str(toy.ROOT / "train.py"), str(labelled)]
-    trained = [*program, "--model", "docnade", "--out", str(run), "--set", *settings]
-    assert subprocess.run(trained, capture_output=True).returncode == 0
-    command = [sys.executable, str(toy.ROOT / "evaluate.py"), str(run)]
-    command += ["--retrieval", "--classify", "--features", str(file)]
-    command += ["--record", str(tmp_path / "record.json")]
-    done = subprocess.run(command, capture_output=True, text=True)
+    trained = [labelled, "--model", "docnade", "--out", run, "--set", *settings]
+    assert call("train", *trained).returncode == 0
+    asked = ["--retrieval", "--classify", "--features", file]
+    done = call("evaluate", run, *asked, "--record", tmp_path / "record.json")
     assert done.returncode == 0, done.stderr
     found = json.loads((run / "evaluation.json").read_text())
     words = found["document_perplexity"]
@@ -166,7 +156,7 @@ def test_classifiers_learn_from_every_other_split_by_parts(labelled, monkeypatch
 
 def test_topic_rnns_vector_is_its_mean_and_the_state_after_the_last_word(labelled):
     data = Dataset(labelled)
-    model, split = make_model("topic_rnn", data), data.split("test")
+    model, split = tiny.untrained("topic_rnn", data.vocabulary), data.split("test")
     vectors = document_vectors(model, split)
     assert sum(model.feature_parts().values()) == vectors.shape[1]
     for row in range(3):

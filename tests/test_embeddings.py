@@ -1,10 +1,11 @@
 """Word embeddings to start from."""
 
+import re
+
 import numpy as np
 import pytest
 import tensorflow as tf
-import toy
-from trained import train_here
+from trained import train_toy
 
 from tcnlm.common.errors import InputError
 from tcnlm.data import word_vectors
@@ -94,7 +95,8 @@ def test_vectors_that_cannot_be_started_from_are_refused_before_anything_is_writ
     *lines, said = BAD[name]
     path = tmp_path / "v.txt"
     path.write_text("\n".join(lines) + "\n")
-    line = toy.train_command(toy_data, tmp_path / "RUN", model="lstm")[2:]
-    with pytest.raises(InputError, match=f"--embeddings .*{said}"):
-        train_here(*line, "embedding_size=3", f"embeddings={path}")
+    chosen = ["embedding_size=3", f"embeddings={path}"]
+    done = train_toy(toy_data, tmp_path / "RUN", model="lstm", settings=chosen)
+    assert done.returncode == 2
+    assert re.search(f"--embeddings .*{said}", done.stderr)
     assert not (tmp_path / "RUN").exists()

@@ -6,33 +6,29 @@ import lzma
 import math
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
+import tiny
 import toy
+from measured import fake_run, on_imdb
+from trained import call
 
 from tcnlm.coherence import count_windows, topic_coherence
 from tcnlm.coherence.reference import Reference
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
-from tcnlm.layers.optimization import Training
 from tcnlm.measures import bleu
 from tcnlm.measures.evaluate import evaluate
 from tcnlm.measures.subject import Subject
-from tcnlm.models import model_class
 from tcnlm.programs import evaluate as evaluate_command
 from tcnlm.report import page as report
 from tcnlm.report.evaluate_run import evaluate_run
-from tcnlm.report.measured import Measured
 from tcnlm.training import runs
 from tcnlm.training.runs import open_data
 
 ROOT = Path(__file__).parents[1]
-SIZES = {"units": 6, "embedding_size": 5, "cutoffs": (15,)}
 KEYS = {
     "model",
     "split",
@@ -45,10 +41,6 @@ KEYS = {
     "topics_in_use",
     "topics",
 }
-HISTORY = """epoch,step,train_perplexity,valid_perplexity,valid_kl,topics_in_use
-1,10,30.5,28.1,0.2,2
-2,20,25.5,26.1,0.4,3
-"""
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +52,8 @@ def data(tmp_path_factory):
 def finished(data):
     """Make a TCNLM and an LSTM run as train.py leaves them, but untrained."""
     return {
-        name: make_run(data, data.parent / name, name) for name in ("tcnlm", "lstm")
+        name: tiny.make_run_on(data, data.parent / name, name)
+        for name in ("tcnlm", "lstm")
     }
 
 
@@ -70,26 +63,10 @@ def run(finished, tmp_path):
     return Path(shutil.copytree(finished["tcnlm"], tmp_path / "run"))
 
 
-def make_run(data, folder, name):
-    dataset, kind = Dataset(data), model_class(name)
-    topics = {"num_topics": 3} if name == "tcnlm" else {}
-    settings = kind.Config(**SIZES, **topics)
-    config = runs.new_config(name, settings, Training(), dataset, 1, "train.py")
-    runs.open_run(folder, config, dataset.vocabulary)
-    runs.make_model(config, dataset.vocabulary).save_weights(folder / runs.WEIGHTS)
-    (folder / "history.csv").write_text(HISTORY)
-    return folder
-
-
-def command(*arguments):
-    line = [sys.executable, str(ROOT / "evaluate.py"), *map(str, arguments)]
-    return subprocess.run(line, capture_output=True, text=True, cwd=ROOT)
-
-
 @pytest.fixture(scope="module")
 def evaluated(finished):
     """Return what evaluate.py prints and writes for the TCNLM run."""
-    done = command(finished["tcnlm"], "--batch-size", 7, "--samples", 2)
+    done = call("evaluate", finished["tcnlm"], "--batch-size", 7, "--samples", 2)
     assert done.returncode == 0, done.stderr
     result = json.loads((finished["tcnlm"] / "evaluation.json").read_text())
     return done.stdout, result
@@ -148,9 +125,9 @@ def test_figures_of_a_plain_lstm_that_do_not_apply_are_null(finished):
 
 def test_parameters_are_those_of_the_weights(finished, data):
     result = evaluate_run(finished["lstm"]).evaluation
-    words, units, size, head = len(Dataset(data).vocabulary.words), 6, 5, 15 + 1
-    recurrent = 4 * units * (size + units + 1)
-    tail = units * (units // 4) + (units // 4) * (words - 15)
+    words, units, size, head = len(Dataset(data).vocabulary.words), 6, 5, 12 + 1
+    recurrent = 4 * units * (size + units + 1) + 4 * units * (2 * units + 1)
+    tail = units * (units // 4) + (units // 4) * (words - 12)
     assert result["parameters"] == words * size + recurrent + units * head + tail
 
 
@@ -190,7 +167,7 @@ def test_a_missing_reference_is_refused_before_any_work(tmp_path):
 def test_several_runs_make_one_report(finished, tmp_path):
     report, export = tmp_path / "both.html", tmp_path / "paper"
     asked = ("--report", report, "--export", export)
-    done = command(finished["tcnlm"], finished["lstm"], *asked)
+    done = call("evaluate", finished["tcnlm"], finished["lstm"], *asked)
     assert done.returncode == 0, done.stderr
     for run in (finished["tcnlm"], finished["lstm"]):
         assert f"{run}: {run.name}, test split; weights of epoch" in done.stdout
@@ -225,7 +202,7 @@ def test_what_runs_cannot_have_is_refused_before_their_reference_is_counted(
 
 def test_a_run_is_recorded_with_what_repeats_it(finished, tmp_path):
     file = tmp_path / "lstm.json"
-    done = command(finished["lstm"], "--record", file)
+    done = call("evaluate", finished["lstm"], "--record", file)
     assert done.returncode == 0, done.stderr
     kept = json.loads(file.read_text())
     assert kept["run"]["model"] == "lstm"
@@ -236,13 +213,13 @@ def test_a_run_is_recorded_with_what_repeats_it(finished, tmp_path):
 
 def test_a_record_of_several_runs_is_refused_before_any_work(finished, tmp_path):
     both = finished["tcnlm"], finished["lstm"]
-    done = command(*both, "--record", tmp_path / "x.json")
+    done = call("evaluate", *both, "--record", tmp_path / "x.json")
     assert done.returncode == 2
     assert done.stderr == "error: --record takes one RUN, a file each\n"
 
 
 def test_draws_of_topics_are_refused_before_any_work_where_a_run_has_none(finished):
-    done = command(finished["tcnlm"], finished["lstm"], "--samples", 2)
+    done = call("evaluate", finished["tcnlm"], finished["lstm"], "--samples", 2)
     assert done.returncode == 2
     assert done.stderr.startswith(f"error: --samples: {finished['lstm']} is a lstm, ")
 
@@ -300,61 +277,10 @@ def point_to(run, place):
 
 
 def test_the_command_refuses_what_is_no_run_with_one_line(tmp_path):
-    done = command(tmp_path)
+    done = call("evaluate", tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith(f"error: {tmp_path}: not a RUN")
     assert "Traceback" not in done.stderr
-
-
-def fake_evaluation(words):
-    topic = {
-        "topic": 0,
-        "words": words,
-        "npmi": 0.1,
-        "documents": 1,
-        "proportion": 1.0,
-        "sentence": "a < b & <unk>",
-    }
-    protocol = {
-        "reference": "<b>.txt",
-        "documents": 1,
-        "tokens": 2,
-        "windows": 21,
-        "window": 20,
-        "tops": [5],
-        "zero": "0",
-        "absent_words": [],
-    }
-    return {
-        "run": "RUN",
-        "model": "tcnlm",
-        "split": "test",
-        "perplexity": 12.345,
-        "nll": 2.5,
-        "targets": 1000,
-        "samples": None,
-        "elbo": {"kl": 1.0},
-        "parameters": 7,
-        "npmi": 0.1,
-        "diversity": 1.0,
-        "topics_in_use": 1,
-        "corpus": None,
-        "continuations": None,
-        "largest_proportion": 1.0,
-        "coherence": protocol,
-        "topics": [topic],
-        "documents": [{"document": 3, "text": "</p><script>", "proportions": [1.0]}],
-        "command": "evaluate.py 'a&b'",
-        "seconds": 1.0,
-        "versions": {"numpy": "1"},
-    }
-
-
-def fake_run(words, **changes):
-    config = {"data": {"path": "x/<data>"}, "settings": {"units": "<i>", "layers": 1}}
-    history = {"epoch": np.array([1, 2]), "valid_perplexity": np.array([20.0, 10.0])}
-    evaluation = {**fake_evaluation(words), **changes}
-    return Measured(evaluation, config, history, {"document_0": b"png"})
 
 
 def test_the_page_shows_text_as_text_and_needs_no_network():
@@ -395,13 +321,6 @@ def test_a_run_of_the_papers_size_shows_the_published_figures():
     page = report.render([run])
     assert "perplexity 63.98 (Wang et al. 2018, Table 2)" in page
     assert "npmi 0.106 (Wang et al. 2018, Table 4)" in page
-
-
-def on_imdb(**data):
-    sizes = {"layers": 1, "units": 600, "num_topics": 50}
-    run = fake_run(["a", "b"], corpus="imdb")
-    config = {**run.config, "settings": sizes, "data": {"path": "imdb", **data}}
-    return dataclasses.replace(run, config=config)
 
 
 @pytest.mark.parametrize(

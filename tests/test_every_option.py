@@ -7,9 +7,9 @@ import argparse
 
 import pytest
 import tiny
+from damage import contents
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_full_disk import contents
 
 import preprocessing.__main__ as preprocess
 from preprocessing import arguments

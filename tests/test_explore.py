@@ -10,8 +10,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+import tiny
+from measured import fake_run
 from scipy.spatial.distance import jensenshannon
-from test_evaluate import fake_run, make_run
 
 from tcnlm.data.dataset import Dataset
 from tcnlm.drawing.markup import local
@@ -25,7 +26,7 @@ BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 
 @pytest.fixture(scope="module")
 def measured(toy_data, tmp_path_factory):
-    run = make_run(toy_data, tmp_path_factory.mktemp("runs") / "tcnlm", "tcnlm")
+    run = tiny.make_run_on(toy_data, tmp_path_factory.mktemp("runs") / "tcnlm", "tcnlm")
     return evaluate_run(run, beginning="the Ship")
 
 

@@ -7,8 +7,7 @@ import re
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from test_comparison_page import shown
-from test_evaluate import fake_run, on_imdb
+from measured import fake_run, on_imdb, shown
 
 from tcnlm.measures.topics import Topics
 from tcnlm.models import MODELS

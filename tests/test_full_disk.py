@@ -1,11 +1,9 @@
 """What cannot be written: one clear line that names it, and nothing half-written."""
 
-import resource
-from contextlib import contextmanager
-
 import pytest
 import tiny
-from trained import make_trainer, run_train
+from damage import contents, room_for
+from trained import make_trainer, train_toy
 
 from tcnlm.common.errors import InputError
 from tcnlm.generation.saved_model import export
@@ -14,28 +12,11 @@ from tcnlm.training.weights import WEIGHTS, save_weights
 pytestmark = pytest.mark.slow
 
 
-@contextmanager
-def room_for(size):
-    """Let no file be larger than so many bytes, as on a disk that is all but full."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
 @pytest.fixture
 def trainer(toy_data, tmp_path):
     trainer = make_trainer(toy_data, tmp_path / "RUN", "lstm", epochs=1)
     trainer.train()
     return trainer
-
-
-def contents(folder):
-    files = (path for path in folder.rglob("*") if path.is_file())
-    written = {path.relative_to(folder): path.read_bytes() for path in files}
-    return {k: v for k, v in written.items() if "tensorboard" not in k.parts}
 
 
 @pytest.mark.parametrize("size", [0, 100, 5000])
@@ -77,7 +58,7 @@ def test_a_saved_model_without_room_is_named_and_leaves_nothing(size, tmp_path):
 
 def test_a_run_below_a_file_is_refused_before_training(toy_data, tmp_path):
     (tmp_path / "file").write_text("")
-    result = run_train(toy_data, tmp_path / "file" / "RUN", model="lstm")
+    result = train_toy(toy_data, tmp_path / "file" / "RUN", model="lstm")
     assert result.returncode == 2
     [line] = result.stderr.splitlines()
     assert "file/RUN: cannot be written: " in line

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
-from test_evaluate import make_run
+from helpers import randomise
 
 from preprocessing.vocabulary import EOS, GO, UNK
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.measures.gains import _gain, gains, target_nats
 from tcnlm.measures.scores import score
-from tcnlm.models import model_class
 from tcnlm.programs import gains as command
 
 
@@ -25,13 +24,8 @@ def data(toy_data):
 
 
 def made(data, name, **settings):
-    kind = model_class(name)
-    model = kind(kind.Config(**{**kind.TINY, **settings}), data.vocabulary, seed=1)
-    model.build_weights()
-    rng = np.random.default_rng(5)
-    for weight in model.trainable_variables:
-        weight.assign(rng.normal(scale=0.5, size=weight.shape))
-    return model
+    model = tiny.untrained(name, data.vocabulary, **settings)
+    return randomise(model, np.random.default_rng(5), 0.5)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +123,9 @@ def test_the_error_is_that_of_means_over_documents(data):
 
 
 def test_the_command_prints_and_writes_the_table(toy_data, tmp_path, capsys):
-    runs = [make_run(toy_data, tmp_path / name, name) for name in ("lstm", "tcnlm")]
+    runs = [
+        tiny.make_run_on(toy_data, tmp_path / name, name) for name in ("lstm", "tcnlm")
+    ]
     out = tmp_path / "gains.csv"
     command.main(command.parser().parse_args([*map(str, runs), "--out", str(out)]))
     printed = capsys.readouterr().out
@@ -141,7 +137,10 @@ def test_the_command_prints_and_writes_the_table(toy_data, tmp_path, capsys):
 
 
 def test_runs_that_cannot_be_compared_are_refused(toy_data, tmp_path, monkeypatch):
-    runs = [make_run(toy_data, tmp_path / name, "lstm") for name in ("lstm", "other")]
+    runs = [
+        tiny.make_run_on(toy_data, tmp_path / name, "lstm")
+        for name in ("lstm", "other")
+    ]
     options = command.parser().parse_args(list(map(str, runs)))
     monkeypatch.setattr(command.runs, "load", lambda *_: object())
     with pytest.raises(InputError, match="lstm: predicts no sentences"):

@@ -22,7 +22,6 @@ from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.programs import generate
 
 ROOT = Path(__file__).parents[1]
-REVIEW = "A ship, a SEA<br /><br />The court of the oven doesn't sail. Naïve sea!"
 
 
 @pytest.fixture(scope="module")
@@ -91,8 +90,8 @@ def test_a_model_without_topics_refuses_them(request_):
 
 def test_a_documents_topics_are_those_of_its_content_words(model, tmp_path):
     path = tmp_path / "review.txt"
-    path.write_text(REVIEW, encoding="utf-8")
-    words = [word for sentence in sentences(REVIEW) for word in sentence]
+    path.write_text(tiny.REVIEW, encoding="utf-8")
+    words = [word for sentence in sentences(tiny.REVIEW) for word in sentence]
     content = [tiny.TOPIC_WORDS.index(w) for w in words if w in tiny.TOPIC_WORDS]
     assert len(content) == 7
     for size in (300, 3):
@@ -217,7 +216,7 @@ def test_nothing_but_ours_is_printed(run):
 
 
 def test_a_document_may_come_from_standard_input(run, capsys, monkeypatch):
-    stdin = io.TextIOWrapper(io.BytesIO(REVIEW.encode()))
+    stdin = io.TextIOWrapper(io.BytesIO(tiny.REVIEW.encode()))
     monkeypatch.setattr("sys.stdin", stdin)
     call(run, "--document", "-", "--method", "beam", "--number", 2)
     *topics, first, second = capsys.readouterr().out.splitlines()

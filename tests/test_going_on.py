@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from trained import assert_same_weights, run_train, train
+from trained import assert_same_weights, call, train_toy
 
 from tcnlm.common.errors import InputError
 from tcnlm.programs.train import options_of, resumed
@@ -25,8 +25,8 @@ def run(whole_run, tmp_path):
 
 def test_two_epochs_and_two_more_end_with_the_weights_of_four(toy_data, tmp_path, run):
     at_once = tmp_path / "RUN"
-    assert run_train(toy_data, at_once, settings=["epochs=4"]).returncode == 0
-    result = train("--resume", run, "--set", "epochs=4")
+    assert train_toy(toy_data, at_once, settings=["epochs=4"]).returncode == 0
+    result = call("train", "--resume", run, "--set", "epochs=4")
     assert result.returncode == 0, result.stderr
     assert "going on from step 24" in result.stdout
     assert_same_weights(run, at_once)

@@ -4,6 +4,7 @@ import gbn_oracle
 import numpy as np
 import pytest
 import tensorflow as tf
+import tiny
 
 from tcnlm.data.dataset import Dataset
 from tcnlm.drawing.markup import filled
@@ -14,17 +15,9 @@ from tcnlm.measures.hierarchy import (
     sentence_topics,
     state_norms,
 )
-from tcnlm.models import model_class
 from tcnlm.models.topics import theta_of_sentences
 
 WORDS = ["ship", "sea", "<sail>", "of", "storm", "wave"]
-
-
-def make_model(name, data, **settings):
-    kind = model_class(name)
-    model = kind(kind.Config(**{**kind.TINY, **settings}), data.vocabulary, seed=1)
-    model.build_weights()
-    return model
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +31,7 @@ def settings_of(data):
 
 @pytest.mark.parametrize("name", ["rgbn_rnn", "gbn_rnn"])
 def test_topics_of_layers_are_linked_by_phi_and_pi(name, data):
-    model = make_model(name, data, units=(6, 5), num_topics=(4, 6))
+    model = tiny.untrained(name, data.vocabulary, units=(6, 5), num_topics=(4, 6))
     layers = hierarchy(model, data, data.split("test"))["layers"]
     Phi = [each.numpy() for each in model.network.Phi]
     beta = [Phi[0], Phi[0] @ Phi[1]]
@@ -63,7 +56,7 @@ def test_topics_of_layers_are_linked_by_phi_and_pi(name, data):
 
 
 def test_what_follows_is_the_largest_of_pis_column(data):
-    model = make_model("rgbn_rnn", data)  # of 3 and 2 topics
+    model = tiny.untrained("rgbn_rnn", data.vocabulary)  # of 3 and 2 topics
     model.network.Pi[0].assign([[0.2, 0.1, 0.3], [0.5, 0.9, 0.3], [0.3, 0.0, 0.4]])
     low, _ = hierarchy(model, data, data.split("test"))["layers"]
     assert [k for k, _ in low[0]["next"]] == [1, 2]
@@ -72,7 +65,7 @@ def test_what_follows_is_the_largest_of_pis_column(data):
 
 
 def test_a_sample_document_has_the_proportions_of_its_sentences(data):
-    model, split = make_model("rgbn_rnn", data), data.split("test")
+    model, split = tiny.untrained("rgbn_rnn", data.vocabulary), data.split("test")
     found = hierarchy(model, data, split)["document"]
     names = data.vocabulary.words
     sentences = [[names[i] for i in s] for s in split.document(found["document"])]
@@ -97,7 +90,7 @@ def norms_by_loops(outputs, layer):
 
 
 def test_norms_are_those_of_each_layers_own_state_after_each_word(data):
-    model, split = make_model("gbn_rnn", data), data.split("test")
+    model, split = tiny.untrained("gbn_rnn", data.vocabulary), data.split("test")
     found = hierarchy(model, data, split)
     sentences = [s.split() for s in found["document"]["sentences"]]
     chosen = sentences.index(found["norms"]["words"])

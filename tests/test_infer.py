@@ -12,7 +12,6 @@ import pytest
 import tensorflow as tf
 import tiny
 import toy
-from test_generate import REVIEW
 
 import tcnlm
 from preprocessing.sources import Document
@@ -27,7 +26,13 @@ from tcnlm.measures.scores import score
 from tcnlm.programs import infer
 from tcnlm.programs.infer import Table
 
-TEXTS = [REVIEW, "", "The of xylophone.", "A judge. A trial, a court! Bread.", "Sea."]
+TEXTS = [
+    tiny.REVIEW,
+    "",
+    "The of xylophone.",
+    "A judge. A trial, a court! Bread.",
+    "Sea.",
+]
 
 
 @pytest.fixture(scope="module")
@@ -207,7 +212,7 @@ def test_docnade_has_units_and_a_perplexity(corpus, tmp_path):
     model, out = tiny.make_run(tmp_path / "RUN", "docnade"), tmp_path / "units.csv"
     call(tmp_path / "RUN", "--input", corpus, "--out", out)
     row = read_csv(out)[0]
-    split = [word for sentence in sentences(REVIEW) for word in sentence]
+    split = [word for sentence in sentences(tiny.REVIEW) for word in sentence]
     words = [tiny.TOPIC_WORDS.index(word) for word in split if word in tiny.TOPIC_WORDS]
     batch = {"words": tf.constant([words])}
     units = [float(row[f"unit_{k}"]) for k in range(model.config.units)]
@@ -232,7 +237,8 @@ def test_from_python_texts_have_topics_perplexities_and_sentences(run):
     perplexity = opened.perplexity(TEXTS)
     assert np.isnan(perplexity).tolist() == [False, True, False, False, False]
     assert opened.proportions([]).shape == (0, 4)
-    for source in ({"topic": 3}, {"topic": {3: 0.7, 1: 0.3}}, {"document": REVIEW}):
+    mixture = {"topic": {3: 0.7, 1: 0.3}}
+    for source in ({"topic": 3}, mixture, {"document": tiny.REVIEW}):
         written = opened.generate(**source, number=5, prompt="The sea")
         assert len(written) == 5
         assert all(sentence.startswith("the sea") for sentence in written)
@@ -243,7 +249,7 @@ def test_from_python_texts_have_topics_perplexities_and_sentences(run):
     with pytest.raises(InputError, match="give a topic or a document"):
         opened.generate()
     with pytest.raises(InputError, match="a topic or a document, not both"):
-        opened.generate(topic=3, document=REVIEW)
+        opened.generate(topic=3, document=tiny.REVIEW)
     for wrong in ({"method": "greedy", "seed": 1}, {"beam_width": 3}):
         with pytest.raises(InputError, match="has no effect with method"):
             opened.generate(topic=3, **wrong)
@@ -291,7 +297,7 @@ def test_labels_of_a_model_without_topics_have_a_perplexity_alone(
 
 
 def test_perplexity_in_contexts_is_the_saved_models(run):
-    texts, contexts = ["The sea of a ship.", "A judge."], [REVIEW, "The court."]
+    texts, contexts = ["The sea of a ship.", "A judge."], [tiny.REVIEW, "The court."]
     opened = tcnlm.open(run)
     found = opened.perplexity(texts, contexts)
     expected = Program(opened.model, 30, 300).score(

@@ -17,7 +17,7 @@ from trained import (
     assert_same_weights,
     last_checkpoint,
     make_trainer,
-    run_train,
+    train_toy,
 )
 
 from tcnlm.common.interrupts import Interrupted, Interrupts, interrupts
@@ -83,7 +83,7 @@ def command_in(line):
 
 @pytest.mark.parametrize("number", STATUS)
 def test_what_was_interrupted_goes_on_to_the_very_same_weights(
-    number, toy_data, tmp_path, whole_run
+    number, toy_data, tmp_path, whole_run_apart
 ):
     run = tmp_path / "RUN"
     command = toy.train_command(toy_data, run, settings=["checkpoint_steps=3"])
@@ -95,7 +95,7 @@ def test_what_was_interrupted_goes_on_to_the_very_same_weights(
         command_in(line), capture_output=True, text=True, env=ENVIRONMENT
     )
     assert f"going on from step {step}" in again.stdout
-    assert_same_weights(run, whole_run)
+    assert_same_weights(run, whole_run_apart)
 
 
 def test_what_is_interrupted_before_its_first_checkpoint_says_that_it_begins_again(
@@ -133,14 +133,14 @@ def test_a_run_has_one_training_and_after_a_kill_any_other(toy_data, tmp_path):
     assert second.returncode == 2
     [line] = second.stderr.splitlines()
     assert f"RUN: process {process.pid} is writing it" in line
-    other = run_train(toy_data, run, model="lstm", settings=["epochs=1"])
+    other = train_toy(toy_data, run, model="lstm", settings=["epochs=1"])
     assert other.returncode == 0, other.stderr
     assert (run / "saved_model").exists()
     assert list(tmp_path.iterdir()) == [run]
 
 
 def test_kills_in_the_first_write_the_validation_and_the_export_change_no_weight(
-    toy_data, tmp_path, whole_run
+    toy_data, tmp_path, whole_run_apart
 ):
     run = tmp_path / "RUN"
     command = toy.train_command(toy_data, run, settings=["checkpoint_steps=3"])
@@ -148,10 +148,10 @@ def test_kills_in_the_first_write_the_validation_and_the_export_change_no_weight
         killed = [command[0], "-c", KILLED, place, *command[2:]]
         ended = subprocess.run(killed, capture_output=True, env=ENVIRONMENT)
         assert ended.returncode == (0 if place == "going on" else -signal.SIGKILL)
-    assert_same_weights(run, whole_run)
+    assert_same_weights(run, whole_run_apart)
     assert list(tmp_path.iterdir()) == [run]
     assert {path.name for path in run.iterdir()} == {
-        p.name for p in whole_run.iterdir()
+        p.name for p in whole_run_apart.iterdir()
     }
 
 

@@ -7,22 +7,22 @@ import numpy as np
 import oracle
 import pytest
 import tensorflow as tf
+import tiny
 import toy
 from gensim.models import LdaModel
 from helpers import assert_close, eager_and_graph, read_history
+from trained import make_trainer
 
 from tcnlm.coherence.reference import Reference
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.generation.requests import requested_topics
 from tcnlm.generation.saved_model import export
-from tcnlm.layers.optimization import Training
 from tcnlm.measures.evaluate import evaluate
 from tcnlm.models import lda_fits
-from tcnlm.models.lda import LDA, Config, LatentDirichletAllocation
+from tcnlm.models.lda import LatentDirichletAllocation
 from tcnlm.models.lda_fits import TOMOTOPY
 from tcnlm.models.topics import top_words
-from tcnlm.training.trainer import Trainer
 
 B, K, D, ALPHA = 4, 3, 11, 0.3
 
@@ -83,16 +83,7 @@ def test_topics_are_the_means_of_their_dirichlets(rng):
 
 def make_model(data, **settings):
     dataset = Dataset(data)
-    model = LDA(Config(num_topics=3, **settings), dataset.vocabulary, seed=1)
-    model.build_weights()
-    return model, dataset
-
-
-def make_trainer(data, run, **settings):
-    model, dataset = make_model(data, **settings)
-    run.mkdir(exist_ok=True)
-    loop = Training(batch_size=16)
-    return Trainer(model, dataset, run, loop, seed=1)
+    return tiny.untrained("lda", dataset.vocabulary, **settings), dataset
 
 
 def test_the_fit_finds_the_themes_of_the_toy_corpus(toy_data):
@@ -149,7 +140,7 @@ def test_without_tomotopy_the_gibbs_fit_is_refused_before_anything_is_written(
 
 
 def test_a_run_is_a_fit_a_validation_and_the_weights(toy_data, tmp_path):
-    trainer = make_trainer(toy_data, tmp_path / "RUN", passes=2)
+    trainer = make_trainer(toy_data, tmp_path / "RUN", "lda", {"passes": 2})
     state = trainer.train()
     assert (state.epoch, int(trainer.model.steps)) == (1, 0)
     history = read_history(tmp_path / "RUN")
@@ -164,7 +155,7 @@ def test_a_run_is_a_fit_a_validation_and_the_weights(toy_data, tmp_path):
     other, dataset = make_model(toy_data)
     other.load_weights(tmp_path / "RUN" / "model.weights.h5")
     assert_close(other.topics(), trainer.model.topics().numpy())
-    again = make_trainer(toy_data, tmp_path / "RUN", passes=2)
+    again = make_trainer(toy_data, tmp_path / "RUN", "lda", {"passes": 2})
     again.model.prepare = None  # not to be called
     assert again.train() == state
     result = evaluate(other, dataset, Reference())

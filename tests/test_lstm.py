@@ -1,13 +1,13 @@
 """The plain LSTM and the start and steps of TCNLM's cell that it can be given."""
 
 import shutil
-import subprocess
 
 import numpy as np
 import pytest
 import tensorflow as tf
-import toy
+import tiny
 from helpers import read_history
+from trained import train_toy
 
 from preprocessing.__main__ import main as preprocess
 from preprocessing.vocabulary import EOS, GO
@@ -18,20 +18,17 @@ from tcnlm.generation.requests import write_sentences
 from tcnlm.generation.saved_model import export
 from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTM
 from tcnlm.measures.scores import score
-from tcnlm.models.bag_lstm import BagLSTM
-from tcnlm.models.lda_lstm import LDALSTM
-from tcnlm.models.lstm import LSTM, multiply_out
+from tcnlm.models.lstm import multiply_out
 
 SIZES = {"units": 6, "embedding_size": 5, "cutoffs": (9,)}
-STARTED = pytest.mark.parametrize("kind", [LSTM, LDALSTM, BagLSTM])
+STARTED = pytest.mark.parametrize("name", ["lstm", "lda_lstm", "bag_lstm"])
 
 SLOW = pytest.mark.slow
 
 
-def make_model(data, kind=LSTM, **settings):
-    model = kind(kind.Config(**SIZES, **settings), data.vocabulary, seed=1)
-    model.build_weights()
-    return model
+def make_model(data, name="lstm", **settings):
+    chosen = {"layers": 1, "cutoffs": (9,), **settings}
+    return tiny.untrained(name, data.vocabulary, **chosen)
 
 
 @pytest.fixture
@@ -54,8 +51,8 @@ def test_a_product_multiplied_out_is_the_same_lstm():
 
 
 @STARTED
-def test_it_starts_at_a_cells_product_if_asked(data, kind):
-    model = make_model(data, kind, recurrent_start="product")
+def test_it_starts_at_a_cells_product_if_asked(data, name):
+    model = make_model(data, name, recurrent_start="product")
     tf.keras.utils.set_random_seed(4)
     model.prepare(data)
     tf.keras.utils.set_random_seed(4)
@@ -72,13 +69,13 @@ def test_it_starts_at_a_cells_product_if_asked(data, kind):
 
 
 @STARTED
-def test_its_recurrent_weights_learn_at_their_share_of_the_rate(data, kind):
-    model = make_model(data, kind, recurrent_rate=0.25)
+def test_its_recurrent_weights_learn_at_their_share_of_the_rate(data, name):
+    model = make_model(data, name, recurrent_rate=0.25)
     (rest, rate), (layer, own) = model.parameter_groups()
     assert own == 0.25 * rate == 0.25 * model.config.learning_rate
     assert {id(w) for w in layer} == {id(w) for w in model.recurrent[0].weights}
     assert len(rest) + len(layer) == len(model.trainable_variables)
-    assert len(make_model(data, kind).parameter_groups()) == 1
+    assert len(make_model(data, name).parameter_groups()) == 1
 
 
 # --- The state carried through a document ---------------------------------------------
@@ -181,14 +178,14 @@ def test_scoring_leaves_the_state_that_training_carries(data, rng):
 @pytest.mark.slow
 def test_training_goes_on_in_the_middle_of_a_document_bit_for_bit(toy_data, tmp_path):
     settings = ["carry=true", "window=4", "reset=never", "checkpoint_steps=3"]
+    asked = {"model": "lstm", "settings": settings}
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     for run in (whole, cut):
-        command = toy.train_command(toy_data, run, model="lstm", settings=settings)
-        assert subprocess.run(command, capture_output=True).returncode == 0
+        assert train_toy(toy_data, run, **asked).returncode == 0
     last = sorted((cut / "checkpoints").iterdir())[-1]
     shutil.rmtree(last)  # the one before is in the middle of the last epoch
     (cut / "model.weights.h5").unlink()
-    assert subprocess.run(command, capture_output=True).returncode == 0
+    assert train_toy(toy_data, cut, **asked).returncode == 0
     ours, theirs = read_history(whole), read_history(cut)
     assert ours.drop(columns="seconds").equals(theirs.drop(columns="seconds"))
 

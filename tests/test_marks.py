@@ -1,4 +1,4 @@
-"""Labels and ids: from a corpus to DATA and its splits, beside the same text."""
+"""Labels, ids and held-out documents as they came: from a corpus to DATA's splits."""
 
 import json
 
@@ -8,6 +8,8 @@ import pytest
 from preprocessing.__main__ import main
 from preprocessing.marks import Marks, save_marks
 from preprocessing.splits import SPLITS
+from preprocessing.texts import FILE, KEPT, read_texts
+from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 
 RULES = "--min-count 1 --topic-min-count 1 --topic-top-fraction 0 --processes 1".split()
@@ -110,3 +112,44 @@ def test_the_folders_of_aclimdb_are_labels_but_unsup(tmp_path):
         ("train/unsup/1_3.txt", -1),
     ]
     assert dataset.split("test").labels.tolist() == [0]
+
+
+# --- Texts ----------------------------------------------------------------------------
+
+
+def test_held_out_documents_keep_their_own_text_through_the_shuffle(corpus, tmp_path):
+    lines = corpus.read_text().splitlines()
+    records = [json.loads(line) for line in lines]
+    for record in records:
+        record["text"] = f"  <b>{record['text'].title()}</b>\ncaf\xe9\u2028 "
+    records[7]["text"] += "x" * 3 * KEPT
+    corpus.write_text("".join(json.dumps(record) + "\n" for record in records))
+    data = make(corpus, tmp_path / "DATA", *"--split .2 .4 .4".split())
+    texts = {record["text"][:KEPT] for record in records}
+    for name in ("valid", "test"):
+        split = data.split(name)
+        found = read_texts(data.path / name, range(split.num_documents))
+        for i, text in enumerate(found):
+            word = data.vocabulary.words[split.document(i)[0][0]]
+            assert text.startswith(f"  <b>{word.title()}</b>") or word == "<unk>"
+        assert set(found) <= texts
+        assert read_texts(data.path / name, [3, 1]) == [found[3], found[1]]
+    assert not (data.path / "train" / FILE).exists()
+
+
+def test_a_folder_of_before_has_no_texts(tmp_path):
+    assert read_texts(tmp_path, [0, 1]) is None
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('"a"\n', "texts.jsonl: cut short"),
+        ('"a"\n3\n', "texts.jsonl:2: no JSON string"),
+        ('"a"\n"b\n', "texts.jsonl:2: no JSON string"),
+    ],
+)
+def test_texts_that_are_damaged_are_named(tmp_path, content, message):
+    (tmp_path / FILE).write_text(content)
+    with pytest.raises(InputError, match=message):
+        read_texts(tmp_path, [0, 1])

@@ -9,8 +9,8 @@ import pytest
 import tensorflow as tf
 import tiny
 import toy
-from test_evaluate import fake_run, make_run
-from test_training import make_trainer
+from measured import fake_run
+from trained import make_trainer
 
 from tcnlm.coherence import TOPS, count_windows, topic_coherence
 from tcnlm.common.errors import InputError
@@ -31,7 +31,9 @@ from tcnlm.training.trainer import State
 
 @pytest.fixture(scope="module")
 def run(toy_data, tmp_path_factory):
-    return make_run(toy_data, tmp_path_factory.mktemp("measures") / "tcnlm", "tcnlm")
+    return tiny.make_run_on(
+        toy_data, tmp_path_factory.mktemp("measures") / "tcnlm", "tcnlm"
+    )
 
 
 def subject_of(run, split="test"):

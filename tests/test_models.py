@@ -5,17 +5,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
+import tiny
 from helpers import assert_close
+from loops import vocabulary_of
 
 import tcnlm.models
-from preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.common.settings import names
 from tcnlm.layers.optimization import GroupedAdam
 from tcnlm.models import MODELS, model_class
 from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel
 
-WORDS = [*SPECIALS, *(f"w{i}" for i in range(26))]
-VOCABULARY = Vocabulary(WORDS, np.arange(30, 0, -1), WORDS[8:20])
+VOCABULARY = vocabulary_of(range(8, 20), size=30)
 every_model = pytest.mark.parametrize("name", sorted(MODELS))
 language_models = pytest.mark.parametrize(
     "name", [n for n in sorted(MODELS) if issubclass(model_class(n), LanguageModel)]
@@ -28,9 +28,7 @@ topic_models = pytest.mark.parametrize(
 def make(name, **settings):
     kind = model_class(name)
     chosen = {k: value for k, value in settings.items() if k in names(kind.Config)}
-    model = kind(kind.Config(**{**kind.TINY, **chosen}), VOCABULARY, seed=3)
-    model.build_weights()
-    return model
+    return tiny.untrained(name, VOCABULARY, **chosen)
 
 
 def make_batch(rng, rows=4, steps=7):

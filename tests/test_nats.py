@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from test_evaluate import make_run
+import tiny
 
 from tcnlm.report.evaluate_run import evaluate_run, nats_file
 
 
 @pytest.mark.parametrize("name", ["lstm", "tcnlm"])
 def test_documents_nats_are_kept_and_sum_to_the_perplexity(name, toy_data, tmp_path):
-    run = make_run(toy_data, tmp_path / name, name)
+    run = tiny.make_run_on(toy_data, tmp_path / name, name)
     measured = evaluate_run(run, batch_size=7)
     with np.load(nats_file(run, "test"), allow_pickle=False) as file:
         nats, targets = file["nats"], file["targets"]

@@ -1,34 +1,29 @@
 """A RUN may be called as other programs write patterns of names."""
 
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
-import toy
-from trained import train_here
+from trained import call, train_toy
 
 from tcnlm.programs import evaluate, export, generate, infer
 from tcnlm.serving.model import Served, find
 from tcnlm.training import runs
 
 
-def trained(data, run, *settings):
-    line = toy.train_command(data, run, settings=settings)[2:]
-    train_here(*line)
-    return runs.read_history(runs.Path(run))
-
-
-@pytest.mark.parametrize("absolute", [False, True], ids=["relative", "absolute"])
-@pytest.mark.parametrize("name", ["k[1]", r"a\b*c?{d}"])
+@pytest.mark.parametrize(("name", "absolute"), [("k[1]", False), (r"a\b*c?{d}", True)])
 def test_every_program_takes_a_folder_named_like_a_pattern(
-    name, absolute, toy_data, tmp_path, monkeypatch, capsys
+    name, absolute, toy_data, whole_run, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
     run = str(tmp_path / name) if absolute else name
-    trained(toy_data, "k1", "epochs=1")  # what the pattern would find
-    trained(toy_data, run, "epochs=1")
-    train_here("--resume", run, "--set", "epochs=2")
-    assert "going on from step 12" in capsys.readouterr().out
-    whole = trained(toy_data, "whole", "epochs=2")
-    history = runs.read_history(runs.Path(run))
+    shutil.copytree(whole_run, "k1")  # what the pattern would find
+    done = train_toy(toy_data, run, settings=["epochs=1"])
+    assert done.returncode == 0, done.stderr
+    again = call("train", "--resume", run, "--set", "epochs=2")
+    assert "going on from step 12" in again.stdout
+    history, whole = (runs.read_history(Path(each)) for each in (run, whole_run))
     np.testing.assert_array_equal(history["valid_nll"], whole["valid_nll"])
     evaluate.main(evaluate.parser().parse_args([run, "--export", "[out]"]), "")
     assert (tmp_path / "[out]" / "comparison.csv").exists()
@@ -38,5 +33,5 @@ def test_every_program_takes_a_folder_named_like_a_pattern(
     infer.main(infer.parser().parse_args(line))
     export.main([run, "--out", "[saved]/1"])
     for place in (run, "[saved]/1"):
-        served = Served(find(runs.Path(place)))
+        served = Served(find(Path(place)))
         assert "score" in served.definitions

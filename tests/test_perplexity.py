@@ -6,20 +6,20 @@ import math
 import numpy as np
 import pytest
 import tensorflow as tf
+import tiny
+from helpers import randomise
 
 from preprocessing.vocabulary import EOS, GO, Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.data import sequences
 from tcnlm.measures.scores import sampled_score, score
 from tcnlm.models.lstm import LSTM
-from tcnlm.models.tcnlm import TCNLM
 
 TOPIC_WORDS = list("abcdef")
 VOCABULARY = Vocabulary(
     ["<pad>", "<go>", "<eos>", "<unk>", *TOPIC_WORDS, "the"], [1] * 11, TOPIC_WORDS
 )
 SENTENCES = [[4, 5, 3], [10], [6, 10, 7, 8, 9], [], [4] * 6, [5, 5]]
-SIZES = {"units": 5, "embedding_size": 4, "cutoffs": (6,)}
 
 
 class Sequences:
@@ -58,13 +58,7 @@ def model(request, rng):
 
 
 def make_model(name, rng):
-    topics = {"num_topics": 3, "encoder_units": (7, 7)}
-    kind, topics = {"lstm": (LSTM, {}), "tcnlm": (TCNLM, topics)}[name]
-    made = kind(kind.Config(**SIZES, **topics), VOCABULARY)
-    made.build_weights()
-    for weight in made.trainable_variables:
-        weight.assign(rng.normal(scale=0.5, size=weight.shape))
-    return made
+    return randomise(tiny.untrained(name, VOCABULARY, cutoffs=(6,)), rng, 0.5)
 
 
 def nll_by_steps(model, sentence):

@@ -1,18 +1,18 @@
 """GBN-RNN and rGBN-RNN: their bound against loops, leakage, padding, the whole way."""
 
 import json
-import subprocess
-import sys
 
 import gbn_oracle as oracle
 import numpy as np
 import pytest
 import tensorflow as tf
+import tiny
 import toy
-from helpers import assert_close
-from test_dataset import VOCABULARY as THREE_WORDS
-from test_dataset import make_split
-from test_models import VOCABULARY
+from helpers import assert_close, randomise
+from loops import vocabulary_of
+from splits import VOCABULARY as THREE_WORDS
+from splits import make_split
+from trained import call
 
 import tcnlm
 from preprocessing.vocabulary import EOS, GO, PAD
@@ -20,22 +20,17 @@ from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import GroupedAdam
 from tcnlm.measures.scores import sampled_score, score
-from tcnlm.models import model_class
 
 LENGTHS = [[5, 3, 2], [4, 0, 0], [1, 6, 0]]  # targets of each group's sentences
+VOCABULARY = vocabulary_of(range(8, 20), size=30)
 both = pytest.mark.parametrize("name", ["gbn_rnn", "rgbn_rnn"])
 
 
 def make_model(name="rgbn_rnn", vocabulary=VOCABULARY, rng=None, **settings):
     """Return a model; with a generator its weights are random, large enough to tell."""
-    kind = model_class(name)
     sentences = {"sentences": 3} if name == "rgbn_rnn" else {}
-    config = kind.Config(**{**kind.TINY, **sentences, **settings})
-    model = kind(config, vocabulary, seed=3)
-    model.build_weights()
-    for weight in model.trainable_variables if rng is not None else ():
-        weight.assign(rng.normal(scale=0.5, size=weight.shape))
-    return model
+    model = tiny.untrained(name, vocabulary, **sentences, **settings)
+    return model if rng is None else randomise(model, rng, 0.5)
 
 
 def make_groups(rng, lengths=LENGTHS):
@@ -296,13 +291,13 @@ def test_the_whole_way_from_training_to_a_report_and_sentences(
 ):
     run = tmp_path / "RUN"
     layers = ["units=8,6", "num_topics=4,3", "context=preceding", "epochs=1"]
-    trained = toy.train_command(toy_data, run, model=name, settings=layers)
+    trained = toy.train_arguments(toy_data, run, model=name, settings=layers)
     features = tmp_path / "features.npz"
-    evaluated = ["evaluate.py", run, "--samples", "2", "--features", features]
-    written = ["generate.py", run, "--topic", "2:1", "--number", "2"]
-    for line in (trained, evaluated, written):
-        program = line if line is trained else [sys.executable, *map(str, line)]
-        done = subprocess.run(program, capture_output=True, text=True, cwd=toy.ROOT)
+    evaluated = [run, "--samples", 2, "--features", features]
+    written = [run, "--topic", "2:1", "--number", 2]
+    lines = {"train": trained, "evaluate": evaluated, "generate": written}
+    for program, line in lines.items():
+        done = call(program, *line)
         assert done.returncode == 0, done.stderr
     assert "topic 2:1 (1.00)" in done.stdout
     found = json.loads((run / "evaluation.json").read_text())

@@ -2,11 +2,9 @@
 
 import dataclasses
 import re
-import subprocess
-import sys
 
 import pytest
-import toy
+from trained import call, train_toy
 
 from tcnlm.common.settings import SettingError, describe, from_json, override
 from tcnlm.layers.optimization import Training
@@ -160,8 +158,7 @@ def test_embeddings_that_are_not_there_are_refused_before_anything_is_written(
     toy_data, tmp_path
 ):
     settings = ["embeddings=/nope.txt"]
-    command = toy.train_command(toy_data, tmp_path / "RUN", settings=settings)
-    result = subprocess.run(command, capture_output=True, text=True)
+    result = train_toy(toy_data, tmp_path / "RUN", settings=settings)
     assert result.returncode == 2
     assert "--embeddings /nope.txt" in result.stderr
     assert not (tmp_path / "RUN").exists()
@@ -204,8 +201,7 @@ def test_no_setting_of_any_model_can_be_out_of_its_bounds(kind, field):
 
 
 def test_train_refuses_bad_settings_without_a_traceback(toy_data, tmp_path):
-    command = toy.train_command(toy_data, tmp_path / "RUN", settings=["unit=1"])
-    result = subprocess.run(command, capture_output=True, text=True)
+    result = train_toy(toy_data, tmp_path / "RUN", settings=["unit=1"])
     assert result.returncode == 2
     assert result.stderr.splitlines()[-1].startswith("error: --set unit=1")
     assert "Traceback" not in result.stderr
@@ -213,7 +209,6 @@ def test_train_refuses_bad_settings_without_a_traceback(toy_data, tmp_path):
 
 
 def test_train_refuses_a_folder_that_is_no_data(tmp_path):
-    command = [sys.executable, str(toy.ROOT / "train.py"), str(tmp_path), "--out", "x"]
-    result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    result = call("train", tmp_path, "--out", tmp_path / "x")
     assert result.returncode == 2
     assert "not a DATA directory" in result.stderr

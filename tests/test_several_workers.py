@@ -26,7 +26,7 @@ from trained import ENVIRONMENT, last_checkpoint, weights_of
 from tcnlm.common.errors import InputError
 from tcnlm.common.interrupts import Interrupted, interrupts
 from tcnlm.data.dataset import Dataset
-from tcnlm.models import MODELS, model_class
+from tcnlm.models import MODELS
 from tcnlm.training import rendezvous, scratch
 from tcnlm.training.cluster import CLUSTER, RIGHT, Cluster, parse_cluster
 from tcnlm.training.workers import (
@@ -49,13 +49,6 @@ def worker(index, number=2):
     return made
 
 
-def make(name, data, **chosen):
-    kind = model_class(name)
-    model = kind(kind.Config(**{**kind.TINY, **chosen}), data.vocabulary, seed=3)
-    model.build_weights()
-    return model
-
-
 def gradients(model, batch, part=None):
     """Return the loss's gradients in training, from the same random state each time."""
     model.noise.reset_from_seed(5)
@@ -76,7 +69,8 @@ def test_parts_of_a_batch_sum_to_the_whole_with_all_its_random_draws(
     name, rows, toy_data
 ):
     data = Dataset(toy_data)
-    model = make(name, data, **{"dropout": 0.4} if name != "neural_topics" else {})
+    dropout = {} if name == "neural_topics" else {"dropout": 0.4}
+    model = tiny.untrained(name, data.vocabulary, **dropout)
     batch = next(iter(model.batching.rows(data.split("train")).batches(rows, 1)))
     whole, summed = gradients(model, batch), 0
     for index in range(3):
@@ -91,7 +85,7 @@ def test_parts_of_a_batch_sum_to_the_whole_with_all_its_random_draws(
 @pytest.mark.parametrize("name", ["lstm", "tcnlm", "neural_topics"])
 def test_the_terms_of_parts_by_their_shares_are_those_of_the_whole(name, toy_data):
     data = Dataset(toy_data)
-    model = make(name, data)
+    model = tiny.untrained(name, data.vocabulary)
     batch = next(iter(model.batching.rows(data.split("train")).batches(7, 1)))
     whole, summed = model.objective(batch, training=False), Counter()
     for index in range(3):
@@ -114,7 +108,7 @@ def test_parts_of_windows_sum_to_the_whole_and_carry_its_state(
 ):
     data = Dataset(toy_data)
     chosen = {"carry": True, "window": 3, "cell": cell, "dropout": 0.4}
-    model = make(name, data, **chosen)
+    model = tiny.untrained(name, data.vocabulary, **chosen)
     batches = model.batching.rows(data.split("train")).batches(rows, 1)
     first, batch = next(batches), next(batches)
     batch["fresh"][:] = np.arange(rows) == 1
@@ -135,7 +129,7 @@ def test_parts_of_windows_sum_to_the_whole_and_carry_its_state(
 
 def test_the_parts_of_a_batch_are_all_its_rows_once(toy_data):
     data = Dataset(toy_data)
-    model = make("lstm", data)
+    model = tiny.untrained("lstm", data.vocabulary)
     batch = next(iter(model.batching.rows(data.split("train")).batches(7, 1)))
     parts = [worker(index, 3).own(batch, model) for index in range(3)]
     for name, array in batch.items():
@@ -162,7 +156,7 @@ def test_the_parts_of_a_batch_are_all_its_rows_once(toy_data):
     ],
 )
 def test_what_several_workers_cannot_train_is_refused(name, chosen, toy_data):
-    model = make(name, Dataset(toy_data), **chosen)
+    model = tiny.untrained(name, Dataset(toy_data).vocabulary, **chosen)
     with pytest.raises(InputError, match="2 workers, but one alone can train this"):
         worker(0).check(model, {})
 

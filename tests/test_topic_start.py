@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+import tiny
 from gensim.models import KeyedVectors
-from tiny import TOPIC_WORDS, WORDS
 
-from preprocessing.vocabulary import Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.word_clusters import similarities
-from tcnlm.models import model_class
 
 
 @pytest.fixture
@@ -37,21 +35,14 @@ def test_similarities_are_cosines_less_mean_over_deviation(directions):
 
 @pytest.mark.parametrize("name", ["neural_topics", "tcnlm"])
 def test_more_topics_than_words_are_refused_before_clusters_are_made(name):
-    vocabulary = Vocabulary(WORDS, range(len(WORDS), 0, -1), TOPIC_WORDS)
     chosen = {"num_topics": 11, "topic_start": "vectors"}
     with pytest.raises(InputError, match="num_topics=11: .* 10 topic words; lower it"):
-        untrained(name, vocabulary, **chosen).check()
-
-
-def untrained(name, vocabulary, **chosen):
-    kind = model_class(name)
-    return kind(kind.Config(**{**kind.TINY, **chosen}), vocabulary, seed=1)
+        tiny.untrained(name, **chosen).check()
 
 
 def started(toy_data, name, **chosen):
     data = Dataset(toy_data)
-    model = untrained(name, data.vocabulary, num_topics=3, **chosen)
-    model.build_weights()
+    model = tiny.untrained(name, data.vocabulary, **chosen)
     model.prepare(data)
     return model
 

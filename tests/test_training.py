@@ -17,7 +17,7 @@ from trained import (
     assert_same_weights,
     last_checkpoint,
     make_trainer,
-    run_train,
+    train_toy,
     weights_of,
 )
 
@@ -29,7 +29,9 @@ from tcnlm.training.validation import collapse
 
 
 @pytest.mark.slow
-def test_a_killed_run_ends_with_the_very_same_weights(toy_data, tmp_path, whole_run):
+def test_a_killed_run_ends_with_the_very_same_weights(
+    toy_data, tmp_path, whole_run_apart
+):
     run = tmp_path / "RUN"
     command = toy.train_command(toy_data, run, settings=["checkpoint_steps=3"])
     process = subprocess.Popen(
@@ -42,8 +44,8 @@ def test_a_killed_run_ends_with_the_very_same_weights(toy_data, tmp_path, whole_
     assert not (run / "saved_model").exists()
     result = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT)
     assert "going on from step" in result.stdout
-    assert_same_weights(run, whole_run)
-    ours, theirs = (read_history(r) for r in (run, whole_run))
+    assert_same_weights(run, whole_run_apart)
+    ours, theirs = (read_history(r) for r in (run, whole_run_apart))
     pd.testing.assert_frame_equal(
         ours.drop(columns="seconds"), theirs.drop(columns="seconds")
     )
@@ -72,7 +74,7 @@ def test_every_model_goes_on_from_a_checkpoint_to_the_very_same_end(
 
 def test_another_seed_ends_elsewhere(toy_data, tmp_path, whole_run):
     run = tmp_path / "RUN"
-    assert run_train(toy_data, run, "--seed", "2").returncode == 0
+    assert train_toy(toy_data, run, "--seed", "2").returncode == 0
     ours, theirs = weights_of(run), weights_of(whole_run)
     assert ours.keys() == theirs.keys()
     assert all((ours[k] != theirs[k]).any() for k in ours if ours[k].size > 100)
@@ -85,7 +87,7 @@ def test_a_finished_run_is_not_trained_or_exported_again(toy_data, whole_run):
         return {k: t for k, t in times.items() if "tensorboard" not in k.parts}
 
     before = written()
-    result = run_train(toy_data, whole_run, settings=["checkpoint_steps=3"])
+    result = train_toy(toy_data, whole_run, settings=["checkpoint_steps=3"])
     assert result.returncode == 0
     assert "after 2 epochs" in result.stdout
     assert written() == before
@@ -97,14 +99,14 @@ def test_a_finished_run_without_weights_or_saved_model_gets_them_back(
     run = shutil.copytree(whole_run, tmp_path / "RUN")
     (run / "model.weights.h5").unlink()
     (run / "saved_model/saved_model.pb").unlink()
-    result = run_train(toy_data, run, settings=["checkpoint_steps=3"])
+    result = train_toy(toy_data, run, settings=["checkpoint_steps=3"])
     assert result.returncode == 0, result.stderr
     assert_same_weights(run, whole_run)
     assert (run / "saved_model/saved_model.pb").exists()
 
 
 def test_a_run_with_other_settings_is_refused(toy_data, whole_run):
-    result = run_train(toy_data, whole_run, settings=["dropout=0.1"])
+    result = train_toy(toy_data, whole_run, settings=["dropout=0.1"])
     assert result.returncode == 2
     [line] = result.stderr.splitlines()
     assert "(dropout 0.4 -> 0.1);" in line
@@ -131,7 +133,7 @@ def test_a_run_that_diverges_ends_in_one_line_however_often_it_is_tried(
     toy_data, tmp_path
 ):
     for _ in range(2):
-        result = run_train(
+        result = train_toy(
             toy_data, tmp_path / "RUN", model="lstm", settings=["learning_rate=1e3"]
         )
         assert result.returncode == 2

@@ -7,16 +7,14 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
-from test_evaluate import command, make_run
+from helpers import randomise
+from trained import call
 
 from tcnlm.data.dataset import Dataset
 from tcnlm.measures import topic_recovery as recovery
 from tcnlm.measures import topic_worth as ablation
 from tcnlm.measures.scores import score
 from tcnlm.measures.subject import Subject
-from tcnlm.models import model_class
-
-SIZES = {"units": 6, "embedding_size": 5, "cutoffs": (9,), "num_topics": 3}
 
 
 @pytest.fixture
@@ -25,12 +23,7 @@ def data(toy_data):
 
 
 def make_model(data, rng):
-    kind = model_class("tcnlm")
-    model = kind(kind.Config(**SIZES, encoder_units=(4, 4)), data.vocabulary, seed=1)
-    model.build_weights()
-    for weight in model.trainable_variables:
-        weight.assign(rng.normal(scale=0.8, size=weight.shape))
-    return model
+    return randomise(tiny.untrained("tcnlm", data.vocabulary), rng, 0.8)
 
 
 def rows_of(model, split):
@@ -38,15 +31,10 @@ def rows_of(model, split):
 
 
 def nats(model, batch, contexts):
-    """Nats and targets of a batch, sentence by sentence, each with its context."""
-    total, targets = 0.0, 0
-    for row, context in enumerate(contexts):
-        words = batch["targets"][row : row + 1]
-        inputs = batch["inputs"][row : row + 1]
-        own = model.context_from_topics(tf.constant(context, tf.float32)[None])
-        total -= float(tf.reduce_sum(model.log_probs(inputs, words, own)))
-        targets += np.count_nonzero(words)
-    return total, targets
+    """Nats and targets of a batch, each sentence with its context."""
+    own = model.context_from_topics(tf.constant(np.array(contexts), tf.float32))
+    log_probs = model.log_probs(batch["inputs"], batch["targets"], own)
+    return -float(tf.reduce_sum(log_probs)), np.count_nonzero(batch["targets"])
 
 
 def test_the_three_perplexities_are_of_own_other_and_mean_topics(data, rng):
@@ -80,11 +68,8 @@ def test_the_three_perplexities_are_of_own_other_and_mean_topics(data, rng):
     ],
 )
 def test_every_system_with_topics_and_sentences_has_a_worth(name, settings, data):
-    kind = model_class(name)
-    known = kind.Config.__dataclass_fields__.keys() & SIZES.keys()
-    config = kind.Config(**{key: SIZES[key] for key in known}, **settings)
-    model = kind(config, data.vocabulary, seed=1)
-    model.build_weights()
+    sizes = {"layers": 1, **settings}
+    model = tiny.untrained(name, data.vocabulary, **sizes)
     split = data.split("valid")
     rows = rows_of(model, split)
     found = ablation.topic_worth(model, rows, np.full(3, 1 / 3))
@@ -126,9 +111,10 @@ def test_what_topics_wrote_is_read_as_a_document_of_the_training_s_size():
 @pytest.mark.slow
 def test_the_command_measures_worth_and_recovery_where_they_apply(toy_data, tmp_path):
     made = {
-        name: make_run(toy_data, tmp_path / name, name) for name in ("tcnlm", "lstm")
+        name: tiny.make_run_on(toy_data, tmp_path / name, name)
+        for name in ("tcnlm", "lstm")
     }
-    done = command(*made.values(), "--topic-worth", "--topic-recovery")
+    done = call("evaluate", *made.values(), "--topic-worth", "--topic-recovery")
     assert done.returncode == 0, done.stderr
     kept = json.loads((made["tcnlm"] / "evaluation.json").read_text())
     assert kept["topic_worth"]["own"] == pytest.approx(kept["perplexity"], rel=1e-4)
@@ -142,8 +128,8 @@ def test_the_command_measures_worth_and_recovery_where_they_apply(toy_data, tmp_
 
 @pytest.mark.slow
 def test_the_worth_of_topics_of_a_model_without_is_refused(toy_data, tmp_path):
-    run = make_run(toy_data, tmp_path / "lstm", "lstm")
-    done = command(run, "--topic-worth")
+    run = tiny.make_run_on(toy_data, tmp_path / "lstm", "lstm")
+    done = call("evaluate", run, "--topic-worth")
     assert done.returncode == 2
     assert done.stderr == (
         "error: --topic-worth is of models that write sentences from topics; lstm does "

@@ -2,6 +2,7 @@
 
 import numpy as np
 import tensorflow as tf
+from helpers import randomise
 
 from preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.common.settings import names
@@ -15,12 +16,25 @@ from tcnlm.training.runs import (
     open_run,
     write_config,
 )
-from tcnlm.training.runs import make_model as model_of
 from tcnlm.training.weights import save_weights
 
 TOPIC_WORDS = "ship sea sail bread oven cook judge court trial naïve".split()
 WORDS = [*SPECIALS, *"the of a , . 's n't does u.s. mr.".split(), *TOPIC_WORDS]
-SETTINGS = {"layers": 1, "cutoffs": [8, 14], "num_topics": 4, "context_units": 3}
+VOCABULARY = Vocabulary(WORDS, range(len(WORDS), 0, -1), TOPIC_WORDS)
+REVIEW = "A ship, a SEA<br /><br />The court of the oven doesn't sail. Naïve sea!"
+SETTINGS = {"layers": 1, "cutoffs": (8, 14), "num_topics": 4, "context_units": 3}
+HISTORY = """epoch,step,train_perplexity,valid_perplexity,valid_kl,topics_in_use
+1,10,30.5,28.1,0.2,2
+2,20,25.5,26.1,0.4,3
+"""
+
+
+def untrained(name, vocabulary=VOCABULARY, **settings):
+    """Return a model as it starts, of the sizes its class has for tests."""
+    kind = model_class(name)
+    model = kind(kind.Config(**{**kind.TINY, **settings}), vocabulary, seed=1)
+    model.build_weights()
+    return model
 
 
 def settings(name):
@@ -31,17 +45,9 @@ def settings(name):
     return {**kind.TINY, **chosen}
 
 
-def make_model(name="tcnlm", seed=3):
+def make_model(name="tcnlm"):
     """Return a model whose every weight is random and large enough to matter."""
-    kind, values = model_class(name), settings(name)
-    values = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
-    counts = range(len(WORDS), 0, -1)
-    model = kind(kind.Config(**values), Vocabulary(WORDS, counts, TOPIC_WORDS), seed=1)
-    model.build_weights()
-    rng = np.random.default_rng(seed)
-    for weight in model.trainable_variables:
-        weight.assign(rng.normal(scale=0.8, size=weight.shape))
-    return model
+    return randomise(untrained(name, **settings(name)), np.random.default_rng(3), 0.8)
 
 
 def make_run(folder, name="tcnlm"):
@@ -58,14 +64,15 @@ def make_run(folder, name="tcnlm"):
     return model
 
 
-def make_run_on(data, folder, name="tcnlm"):
+def make_run_on(data, folder, name="tcnlm", **settings):
     """Write a RUN on a DATA folder as train.py leaves it, but untrained."""
-    dataset, kind = Dataset(data), model_class(name)
-    values = {k: tuple(v) if isinstance(v, list) else v for k, v in kind.TINY.items()}
+    dataset = Dataset(data)
+    model = untrained(name, dataset.vocabulary, **settings)
     command = "python train.py"
-    config = new_config(name, kind.Config(**values), Training(), dataset, 1, command)
+    config = new_config(name, model.config, Training(), dataset, 1, command)
     open_run(folder, config, dataset.vocabulary)
-    save_weights(model_of(config, dataset.vocabulary), folder)
+    save_weights(model, folder)
+    (folder / "history.csv").write_text(HISTORY)
     return folder
 
 

@@ -43,9 +43,14 @@ def make_data(folder):
     return data
 
 
-def train_command(data, run, *options, model="tcnlm", settings=()):
-    """Return the command that trains a tiny model on the toy corpus."""
+def train_arguments(data, run, *options, model="tcnlm", settings=()):
+    """Return what trains a tiny model on the toy corpus."""
     topics = ["num_topics=4", "head_start=9"] if model == "tcnlm" else []
-    command = [sys.executable, str(ROOT / "train.py"), str(data), "--out", str(run)]
-    command += ["--model", model, "--threads", "1", *options]
-    return [*command, "--set", *SMALL, *topics, *settings]
+    arguments = [str(data), "--out", str(run), "--model", model, "--threads", "1"]
+    return [*arguments, *options, "--set", *SMALL, *topics, *settings]
+
+
+def train_command(*arguments, **options):
+    """Return the command that does so in a process of its own."""
+    train = [sys.executable, str(ROOT / "train.py")]
+    return [*train, *train_arguments(*arguments, **options)]

@@ -1,44 +1,50 @@
-"""Runs that tests train, by train.py or in this process, and what became of them."""
+"""Programs called in this process, and runs that tests train with them."""
 
+import io
 import os
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from importlib import import_module
 from unittest import mock
 
 import h5py
 import numpy as np
 import tensorflow as tf
+import tiny
 import toy
 
 from tcnlm.common.settings import names
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
 from tcnlm.models import model_class
-from tcnlm.programs import train as program
+from tcnlm.programs import train
 from tcnlm.training.trainer import Trainer
 
 ENVIRONMENT = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
 
 
-def run_train(*arguments, **options):
-    command = toy.train_command(*arguments, **options)
-    return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT)
+def seeded(seed, *_):
+    """Stand in for what sets a process's threads, which here are as they are."""
+    tf.keras.utils.set_random_seed(seed)
 
 
-def train(*arguments):
-    command = [sys.executable, str(toy.ROOT / "train.py"), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT)
+def call(name, *arguments):
+    """Run a program here; return its status, output and errors, as subprocess does."""
+    line, out, err = [f"{name}.py", *map(str, arguments)], io.StringIO(), io.StringIO()
+    here = mock.patch.object(sys, "argv", line)
+    as_they_are, status = mock.patch.object(train, "make_reproducible", seeded), 0
+    with here, as_they_are, redirect_stdout(out), redirect_stderr(err):
+        try:
+            import_module(f"tcnlm.programs.{name}").run()
+        except SystemExit as ended:
+            status = ended.code
+    return subprocess.CompletedProcess(line, status, out.getvalue(), err.getvalue())
 
 
-def train_here(*arguments):
-    """Run train.py in this process, whose threads are as they are."""
-
-    def seeded(seed, *_):
-        tf.keras.utils.set_random_seed(seed)
-
-    options = program.options_of(list(map(str, arguments)))
-    with mock.patch.object(program, "make_reproducible", seeded):
-        program.main(options, "train.py")
+def train_toy(*arguments, **options):
+    """Train a tiny model on the toy corpus, by train.py."""
+    return call("train", *toy.train_arguments(*arguments, **options))
 
 
 def weights_of(run):
@@ -66,12 +72,9 @@ def assert_same_weights(run, other):
 
 def make_trainer(data, run, model="tcnlm", chosen=None, **settings):
     """Return a trainer in this process; chosen: settings of the model."""
-    dataset = Dataset(data)
-    kind = model_class(model)
+    dataset, kind = Dataset(data), model_class(model)
     held = {"mean_deviation": 1.0} if "mean_deviation" in names(kind.Config) else {}
-    config = kind.Config(**{**kind.TINY, **held, **(chosen or {})})
-    made = kind(config, dataset.vocabulary, seed=1)
-    made.build_weights()
+    made = tiny.untrained(model, dataset.vocabulary, **{**held, **(chosen or {})})
     run.mkdir(parents=True, exist_ok=True)
     loop = Training(batch_size=16, **settings)
     return Trainer(made, dataset, run, loop, seed=1)

@@ -92,6 +92,10 @@ def test_a_record_that_was_changed_is_checked_and_refused(place, value, tmp_path
         check_record(path)
 
 
+def test_every_title_is_of_a_record():
+    assert all(map(tables.recorded, tables.TITLES.index))
+
+
 @pytest.mark.parametrize("page", results.PAGES, ids=lambda path: str(path.parent.name))
 def test_tables_are_those_that_make_results_writes(page):
     text = page.read_text()

@@ -18,7 +18,7 @@ INPUT_TRANSFORMS = {
     ),
 }
 
-TINY = 1e-10  # floor of a word's probability, keeps the logarithm finite
+EPSILON = 1e-10  # floor of a word's probability, keeps the logarithm finite
 
 
 def bag_of_words(context: tf.Tensor, size: int) -> tf.Tensor:
@@ -159,7 +159,7 @@ def log_likelihood(bow: tf.Tensor, word_probabilities: tf.Tensor) -> tf.Tensor:
 
     bow [B, D] counts, word_probabilities [B, D] = beta t.
     """
-    return tf.reduce_sum(bow * tf.math.log(word_probabilities + TINY), axis=-1)
+    return tf.reduce_sum(bow * tf.math.log(word_probabilities + EPSILON), axis=-1)
 
 
 def topic_angles(topics: tf.Tensor) -> tf.Tensor:

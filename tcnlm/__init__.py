@@ -29,10 +29,10 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 
 def load(run: str) -> Any:
-    """Return the trained model of a RUN folder; see `tcnlm.training.runs.load`."""
-    from tcnlm.training.runs import load as load_run
+    """Return the trained model of a RUN folder; see `RunFolder.load`."""
+    from tcnlm.training.run_folder import RunFolder
 
-    return load_run(run)
+    return RunFolder(run).load()
 
 
 def open(run: str) -> Any:

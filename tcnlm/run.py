@@ -16,7 +16,7 @@ from tcnlm.common.parallel import chunks
 from tcnlm.generation.saved_model import Program
 from tcnlm.measures.reading import Reader, Reading
 from tcnlm.models.base import LanguageModel, TopicModel
-from tcnlm.training.runs import load, preprocessing_of, read_config
+from tcnlm.training.run_folder import RunFolder
 
 BATCH = 256  # documents in memory at a time
 
@@ -29,15 +29,11 @@ class Run:
     """
 
     def __init__(self, path: str | Path):
-        self.path = Path(path)
-        self.config = read_config(path)
-        self.model: Any = load(path)
+        folder = RunFolder(path)
+        self.path, self.config = folder.path, folder.config
+        self.preprocessing = folder.preprocessing  # how the training made its rows
+        self.model: Any = folder.load()
         self._decoders: dict[Any, Any] = {}  # each keeps its graph
-
-    @cached_property
-    def preprocessing(self) -> dict[str, Any]:
-        """How the training made sequences and contexts of its data."""
-        return preprocessing_of(self.config)
 
     @cached_property
     def reader(self) -> Reader:

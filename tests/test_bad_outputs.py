@@ -15,6 +15,7 @@ from tcnlm.common.files import write_json
 from tcnlm.drawing import figures
 from tcnlm.programs import coherence, embeddings, evaluate, export, gains, infer
 from tcnlm.report import evaluate_run as evaluation
+from tcnlm.training.run_folder import RunFolder
 
 
 @pytest.fixture
@@ -165,7 +166,7 @@ def test_figures_without_room_are_named_and_leave_nothing(run, monkeypatch):
     monkeypatch.setattr(evaluation, "write_json", write)
     before = contents(run)
     with pytest.raises(InputError, match="evaluation.json: cannot be written"):
-        evaluation.evaluate_run(run)
+        evaluation.evaluate_run(RunFolder(run))
     assert contents(run) == before
 
 
@@ -175,7 +176,7 @@ def test_figures_are_written_before_pictures_are_drawn(run, monkeypatch):
 
     monkeypatch.setattr(figures, "save", fail)
     with pytest.raises(InputError, match="no room"):
-        evaluation.evaluate_run(run)
+        evaluation.evaluate_run(RunFolder(run))
     assert json.loads((run / "evaluation.json").read_text())["perplexity"] > 1
 
 

@@ -31,6 +31,7 @@ from tcnlm.models import model_class
 from tcnlm.models.topics import top_words
 from tcnlm.programs import coherence as command
 from tcnlm.training import runs
+from tcnlm.training.run_folder import RunFolder, make_model, write_config
 
 DOCUMENTS = ["the ship and the sea", "bread in the oven", "sea and ship", "oven ship"]
 TOKENS = [document.split() for document in DOCUMENTS]
@@ -202,7 +203,7 @@ def make_run(run, data):
     settings = kind.Config(units=6, embedding_size=5, cutoffs=(15,), num_topics=3)
     config = runs.new_config("tcnlm", settings, Training(), dataset, 1, "train.py")
     runs.open_run(run, config, dataset.vocabulary)
-    model = runs.make_model(config, dataset.vocabulary)
+    model = make_model(config, dataset.vocabulary)
     model.save_weights(run / runs.WEIGHTS)
     return model
 
@@ -213,9 +214,9 @@ def test_the_topics_of_a_run_are_scored_and_those_in_use_counted(place, toy_data
     assert [t["words"][:20] for t in figures["topics"]] == top_words(model)
     split = Dataset(toy_data).split("test")
     assert figures["topics_in_use"] == infer_documents(model, split).in_use
-    config = runs.read_config(place / "RUN")
+    config = RunFolder(place / "RUN").config
     config["data"]["path"] = "/nowhere"
-    runs.write_config(place / "RUN", config)
+    write_config(place / "RUN", config)
     figures = run("RUN --reference reference.txt")["results"][0]
     assert figures["topics_in_use"] is None
 

@@ -14,7 +14,7 @@ from preprocessing.vocabulary import Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.common.files import digest_of
 from tcnlm.programs import evaluate, generate
-from tcnlm.training import runs
+from tcnlm.training.run_folder import RunFolder, write_config
 from tcnlm.training.weights import DIGEST, WEIGHTS
 
 VOCABULARIES = ["vocabulary.txt", "topic_vocabulary.txt"]
@@ -26,7 +26,7 @@ def with_hashes(run):
     (run / DIGEST).write_text(f"{digest_of(run / WEIGHTS)}  {WEIGHTS}\n")
     config = json.loads((run / "config.json").read_text())
     config["data"]["vocabulary_sha256"] = Vocabulary.load(run).digest
-    runs.write_config(run, config)
+    write_config(run, config)
     return run
 
 
@@ -51,7 +51,7 @@ def same(weights, others):
 def test_a_damaged_file_is_named(run, file, name):
     damage(run / file, name)
     with pytest.raises(InputError) as refused:
-        runs.load(run)
+        RunFolder(run).load()
     assert str(run) in str(refused.value)
     assert "\n" not in str(refused.value)
     assert any(known in str(refused.value) for known in (file, "vocabulary.txt"))
@@ -63,33 +63,33 @@ def test_weights_without_a_hash_are_refused_if_they_cannot_be_read(run, name):
     (run / DIGEST).unlink()
     damage(run / WEIGHTS, name)
     with pytest.raises(InputError, match=WEIGHTS):
-        runs.load(run)
+        RunFolder(run).load()
 
 
 def test_the_weights_of_another_model_are_refused(run, tmp_path):
     tiny.make_run(tmp_path / "other", "lstm")
     shutil.copy(tmp_path / "other" / WEIGHTS, run)
     with pytest.raises(InputError, match=f"{WEIGHTS}: damaged .*{DIGEST}"):
-        runs.load(run)
+        RunFolder(run).load()
     (run / DIGEST).unlink()
     with pytest.raises(InputError, match=f"{WEIGHTS}: damaged, or another model's"):
-        runs.load(run)
+        RunFolder(run).load()
 
 
 def test_weights_that_are_no_numbers_are_refused(run):
-    model = runs.load(run)
+    model = RunFolder(run).load()
     model.trainable_variables[0].assign(model.trainable_variables[0] * np.inf)
     model.save_weights(run / WEIGHTS)
     (run / DIGEST).unlink()
     with pytest.raises(InputError, match=f"{WEIGHTS}: .*not all weights are numbers"):
-        runs.load(run)
+        RunFolder(run).load()
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_flipped_bit_in_the_weights_is_refused(run, seed):
     flip(run / WEIGHTS, seed)
     with pytest.raises(InputError, match=f"{WEIGHTS}: damaged"):
-        runs.load(run)
+        RunFolder(run).load()
 
 
 def test_a_vocabulary_with_two_words_exchanged_is_refused(run):
@@ -99,7 +99,7 @@ def test_a_vocabulary_with_two_words_exchanged_is_refused(run):
         text.replace("\nthe\t", "\n?\t").replace("\nof\t", "\nthe\t").replace("?", "of")
     )
     with pytest.raises(InputError, match=r"vocabulary.*not of the data"):
-        runs.load(run)
+        RunFolder(run).load()
 
 
 CHANGES = {
@@ -137,9 +137,9 @@ def test_an_entry_of_config_that_cannot_be_is_named(run, name):
     for group in groups:
         inner = inner[group]
     inner[last] = CHANGES[name]
-    runs.write_config(run, config)
+    write_config(run, config)
     with pytest.raises(InputError) as refused:
-        runs.load(run)
+        RunFolder(run).load()
     assert last in str(refused.value) or "no model 'nothing'" in str(refused.value)
 
 
@@ -166,7 +166,7 @@ def test_any_entry_of_config_that_was_changed_is_refused(
     inner[last] = value
     (run / "config.json").write_text(json.dumps(config))
     with pytest.raises(InputError, match=r"config\.json"):
-        runs.read_config(run)
+        RunFolder(run)
 
 
 def test_a_config_that_was_changed_says_how_to_change_what_may_be(run):
@@ -174,9 +174,9 @@ def test_a_config_that_was_changed_says_how_to_change_what_may_be(run):
     config["settings"]["candidate_activation"] = "sigmoid"
     (run / "config.json").write_text(json.dumps(config, indent=1))
     with pytest.raises(InputError, match="changed by hand.*--resume .* --set"):
-        runs.load(run)
+        RunFolder(run).load()
     (run / "config.sha256").unlink()  # a RUN of before there was one
-    runs.load(run)
+    RunFolder(run).load()
 
 
 @settings(max_examples=40)
@@ -187,10 +187,10 @@ def test_a_flipped_bit_in_a_text_file_is_refused_or_of_no_account(
     run = shutil.copytree(sound, tmp_path_factory.mktemp("flipped") / "RUN")
     flip(run / file, seed)
     try:
-        model = runs.load(run)
+        model = RunFolder(run).load()
     except InputError:
         return
-    whole = runs.load(sound)
+    whole = RunFolder(sound).load()
     assert model.vocabulary.words == whole.vocabulary.words
     assert same(model.get_weights(), whole.get_weights())
 
@@ -203,7 +203,7 @@ HISTORIES += ["epoch,step,seconds\n1,2,x\n", "epoch,step,seconds\n1,2,3,4\n", "\
 def test_a_damaged_history_is_named(tmp_path, content):
     (tmp_path / "history.csv").write_bytes(content.encode("latin-1"))
     with pytest.raises(InputError, match=r"history\.csv"):
-        runs.read_history(tmp_path)
+        RunFolder(tmp_path).history()
 
 
 def test_every_program_refuses_the_damaged_run(run):

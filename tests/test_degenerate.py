@@ -9,6 +9,7 @@ from preprocessing.__main__ import main as preprocess
 from tcnlm.common.errors import InputError
 from tcnlm.programs import train
 from tcnlm.report.evaluate_run import evaluate_run, summary
+from tcnlm.training.run_folder import RunFolder
 
 SENTENCES = "the ship of the sea .\tthe captain of the wave .\tthe harbour ."
 NO_TOPIC = "the of the .\tof the of ."
@@ -48,7 +49,7 @@ def test_a_test_split_without_topic_words_has_a_perplexity_and_no_use_of_topics(
     make_data, tmp_path
 ):
     run = tiny.make_run_on(make_data(test=NO_TOPIC), tmp_path / "RUN")
-    printed = summary(evaluate_run(run).evaluation)
+    printed = summary(evaluate_run(RunFolder(run)).evaluation)
     found = figures(run)
     assert found["perplexity"] > 1
     assert found["npmi"] is not None
@@ -66,7 +67,7 @@ def test_a_model_of_one_topic_word_is_measured_but_for_its_coherence(
     (tmp_path / "words").write_text("sea\n")
     options = "--vocabulary", str(tmp_path / "words")
     run = tiny.make_run_on(make_data(SENTENCES, SENTENCES, *options), tmp_path / "RUN")
-    printed = summary(evaluate_run(run).evaluation)
+    printed = summary(evaluate_run(RunFolder(run)).evaluation)
     found = figures(run)
     assert found["perplexity"] > 1
     assert {topic["npmi"] for topic in found["topics"]} == {None}
@@ -110,4 +111,4 @@ def test_a_test_split_with_nothing_to_measure_is_named(
 ):
     run = tiny.make_run_on(make_data(test=test), tmp_path / "RUN", name)
     with pytest.raises(InputError, match=f"DATA/test: {complaint}"):
-        evaluate_run(run)
+        evaluate_run(RunFolder(run))

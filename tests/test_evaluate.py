@@ -25,8 +25,7 @@ from tcnlm.measures.subject import Subject
 from tcnlm.programs import evaluate as evaluate_command
 from tcnlm.report import page as report
 from tcnlm.report.evaluate_run import evaluate_run
-from tcnlm.training import runs
-from tcnlm.training.runs import open_data
+from tcnlm.training.run_folder import RunFolder, write_config
 
 ROOT = Path(__file__).parents[1]
 KEYS = {
@@ -234,7 +233,7 @@ def test_what_the_data_cannot_tell_is_refused_before_any_work(
     monkeypatch.setattr(bleu, "LEAST", 10_000)
     monkeypatch.setattr(Subject, "__init__", lambda *each: pytest.fail("measured"))
     dataset = Dataset(data)
-    model = runs.load(finished["tcnlm"])
+    model = RunFolder(finished["tcnlm"]).load()
     with pytest.raises(InputError, match=said.replace("4", "10000")):
         evaluate(model, dataset, Reference(), ask=[asked])
 
@@ -249,16 +248,16 @@ def test_bad_input_leaves_the_last_evaluation_alone(run, tmp_path):
     (run / "evaluation.json").write_text("earlier")
     (tmp_path / "bad.jsonl").write_text("{")
     with pytest.raises(InputError, match="bad.jsonl:1"):
-        evaluate_run(run, reference=Reference((tmp_path / "bad.jsonl",)))
+        evaluate_run(RunFolder(run), reference=Reference((tmp_path / "bad.jsonl",)))
     assert (run / "evaluation.json").read_text() == "earlier"
 
 
 def test_data_that_moved_is_found_in_its_new_place(run, data):
-    assert open_data(runs.read_config(run)).path == data
+    assert RunFolder(run).data().path == data
     point_to(run, "/nowhere")
     with pytest.raises(InputError, match="nowhere: not a DATA.*--data"):
-        open_data(runs.read_config(run))
-    assert open_data(runs.read_config(run), data).path == data
+        RunFolder(run).data()
+    assert RunFolder(run).data(data).path == data
 
 
 def test_other_data_is_refused(run, tmp_path):
@@ -267,13 +266,13 @@ def test_other_data_is_refused(run, tmp_path):
     arguments += f"--topic-min-count 1 --out {tmp_path / 'OTHER'}"
     assert toy.preprocess(arguments.split()) == 0
     with pytest.raises(InputError, match="not the data that this run was trained on"):
-        open_data(runs.read_config(run), tmp_path / "OTHER")
+        RunFolder(run).data(tmp_path / "OTHER")
 
 
 def point_to(run, place):
-    config = runs.read_config(run)
+    config = RunFolder(run).config
     config["data"]["path"] = str(place)
-    runs.write_config(run, config)
+    write_config(run, config)
 
 
 def test_the_command_refuses_what_is_no_run_with_one_line(tmp_path):
@@ -346,7 +345,7 @@ def test_the_command_says_at_once_that_published_figures_are_of_other_data(
     run = finished["tcnlm"]
     asked = evaluate_command.parser().parse_args([str(run), "--corpus", "imdb"])
     evaluate_command._check_corpus(asked)
-    words = runs.read_config(run)["data"]["vocabulary_size"]
+    words = RunFolder(run).config["data"]["vocabulary_size"]
     assert capsys.readouterr().err.startswith(
         f"warning: {run}: the published figures of imdb are of other data ({words} "
         "words here, 34,256 there; "
@@ -375,9 +374,9 @@ def test_published_figures_are_explained_only_where_there_are_any():
 
 
 def test_history_with_gaps_and_without_a_file(tmp_path):
-    assert runs.read_history(tmp_path) == {}
+    assert RunFolder(tmp_path).history() == {}
     (tmp_path / "history.csv").write_text("epoch,step,valid_kl\n1,1,\n2,2,0.5\n")
-    history = runs.read_history(tmp_path)
+    history = RunFolder(tmp_path).history()
     assert list(history["step"]) == [1.0, 2.0]
     assert history["valid_kl"][1] == 0.5
     assert history["valid_kl"][0] != history["valid_kl"][0]  # not a number

@@ -20,6 +20,7 @@ from tcnlm.measures import exploration
 from tcnlm.measures.proportions import DocumentTopics
 from tcnlm.report import page
 from tcnlm.report.evaluate_run import evaluate_run
+from tcnlm.training.run_folder import RunFolder
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 
@@ -27,7 +28,7 @@ BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 @pytest.fixture(scope="module")
 def measured(toy_data, tmp_path_factory):
     run = tiny.make_run_on(toy_data, tmp_path_factory.mktemp("runs") / "tcnlm", "tcnlm")
-    return evaluate_run(run, beginning="the Ship")
+    return evaluate_run(RunFolder(run), beginning="the Ship")
 
 
 def test_the_page_has_the_typical_documents_as_they_came(measured, toy_data):

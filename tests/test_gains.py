@@ -16,6 +16,7 @@ from tcnlm.data.dataset import Dataset
 from tcnlm.measures.gains import _gain, gains, target_nats
 from tcnlm.measures.scores import score
 from tcnlm.programs import gains as command
+from tcnlm.training.run_folder import RunFolder
 
 
 @pytest.fixture(scope="module")
@@ -142,13 +143,13 @@ def test_runs_that_cannot_be_compared_are_refused(toy_data, tmp_path, monkeypatc
         for name in ("lstm", "other")
     ]
     options = command.parser().parse_args(list(map(str, runs)))
-    monkeypatch.setattr(command.runs, "load", lambda *_: object())
+    monkeypatch.setattr(RunFolder, "load", lambda _: object())
     with pytest.raises(InputError, match="lstm: predicts no sentences"):
         command.main(options)
     other = Dataset(toy_data)
     other.meta = {**other.meta, "fingerprint": "another"}
     data = iter([Dataset(toy_data), other])
-    monkeypatch.setattr(command.runs, "open_data", lambda *_: next(data))
+    monkeypatch.setattr(RunFolder, "data", lambda *_: next(data))
     with pytest.raises(InputError, match="trained on different DATA"):
         command.main(options)
 

@@ -10,6 +10,7 @@ from tcnlm.programs.train import options_of, resumed
 from tcnlm.report.records import record
 from tcnlm.training import runs
 from tcnlm.training.differences import FREE, check_same
+from tcnlm.training.run_folder import RunFolder, write_config
 
 pytestmark = pytest.mark.slow
 
@@ -30,30 +31,33 @@ def test_two_epochs_and_two_more_end_with_the_weights_of_four(toy_data, tmp_path
     assert result.returncode == 0, result.stderr
     assert "going on from step 24" in result.stdout
     assert_same_weights(run, at_once)
-    config = runs.read_config(run)
+    config = RunFolder(run).config
     assert config["training"]["epochs"] == 4
     assert [c.split(" --set ")[1] for c in config["continued_by"]] == ["epochs=4"]
 
 
 def test_a_run_tells_what_it_went_on_with_where_that_was_another(run):
-    config = runs.read_config(run)
+    config = RunFolder(run).config
     for commit, told in (("b1", 1), ("b1", 1), ("b2", 2)):
         options = options_of(["--resume", str(run)])
         again, dataset = resumed(options, "python train.py")
         runs.open_run(run, {**again, "git_commit": commit}, dataset.vocabulary)
-        since = runs.read_config(run)["continued_with"]
+        since = RunFolder(run).config["continued_with"]
         assert len(since) == told
         assert since[-1]["git_commit"] == commit
         assert since[-1]["versions"] == config["versions"]
-    kept = runs.read_config(run)
+    kept = RunFolder(run).config
     assert {**config, "continued_with": since} == kept
-    assert record(run, {"data": config["data"]})["run"]["continued_with"] == since
+    assert (
+        record(RunFolder(run), {"data": config["data"]})["run"]["continued_with"]
+        == since
+    )
 
 
 def test_to_go_on_needs_nothing_but_the_run(run):
     options = options_of(["--resume", str(run), "--set", "patience=5"])
     config, dataset = resumed(options, "python train.py")
-    old = runs.read_config(run)
+    old = RunFolder(run).config
     assert old["threads"] == 1
     for name in ("model", "seed", "threads", "settings", "data"):
         assert config[name] == old[name]
@@ -62,15 +66,15 @@ def test_to_go_on_needs_nothing_but_the_run(run):
 
 
 def test_data_that_was_moved_is_named_and_then_known(run, toy_data, tmp_path):
-    config = runs.read_config(run)
+    config = RunFolder(run).config
     config["data"]["path"] = "/nowhere"
-    runs.write_config(run, config)
+    write_config(run, config)
     with pytest.raises(InputError, match="/nowhere.*python train.py DATA --resume"):
         resumed(options_of(["--resume", str(run)]), "")
     moved = shutil.copytree(toy_data, tmp_path / "moved")
     config, dataset = resumed(options_of([str(moved), "--resume", str(run)]), "now")
     runs.open_run(run, config, dataset.vocabulary)
-    assert runs.read_config(run)["data"]["path"] == str(moved)
+    assert RunFolder(run).config["data"]["path"] == str(moved)
 
 
 @pytest.mark.parametrize(

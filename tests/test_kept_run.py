@@ -19,7 +19,7 @@ from tcnlm.common.settings import from_json
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
 from tcnlm.measures.evaluate import Reference, evaluate
-from tcnlm.training import runs
+from tcnlm.training.run_folder import RunFolder, make_model
 from tcnlm.training.trainer import Trainer
 
 
@@ -30,9 +30,9 @@ def run(tmp_path):
 
 def test_the_kept_run_has_the_figures_that_it_had(toy_data):
     dataset = Dataset(toy_data)
-    fingerprint = runs.read_config(toy.KEPT_RUN)["data"]["fingerprint"]
+    fingerprint = RunFolder(toy.KEPT_RUN).config["data"]["fingerprint"]
     assert dataset.meta["fingerprint"] == fingerprint
-    found = evaluate(runs.load(toy.KEPT_RUN), dataset, Reference())
+    found = evaluate(RunFolder(toy.KEPT_RUN).load(), dataset, Reference())
     then = json.loads((toy.KEPT_RUN / "evaluation.json").read_text())
     # NPMI hangs on which of two words as good as equal comes first.
     for key in ("perplexity", "targets", "parameters", "largest_proportion"):
@@ -40,9 +40,9 @@ def test_the_kept_run_has_the_figures_that_it_had(toy_data):
 
 
 def test_the_kept_run_goes_on_to_the_end_that_its_twin_had(run, toy_data):
-    dataset, config = Dataset(toy_data), runs.read_config(run)
+    dataset, config = Dataset(toy_data), RunFolder(run).config
     loop = from_json(Training, config["training"])
-    model = runs.make_model(config, dataset.vocabulary)
+    model = make_model(config, dataset.vocabulary)
     Trainer(model, dataset, run, loop, config["seed"]).train()
     ours, then = read_history(run), read_history(toy.KEPT_RUN)
     assert ours.step.tolist() == then.step.tolist() == [12, 24]
@@ -54,7 +54,7 @@ def test_the_kept_run_goes_on_to_the_end_that_its_twin_had(run, toy_data):
 
 @pytest.mark.slow
 def test_the_command_of_the_kept_run_goes_on_with_it(run, toy_data):
-    command = shlex.split(runs.read_config(run)["command"])
+    command = shlex.split(RunFolder(run).config["command"])
     here = {"python": sys.executable, "DATA": str(toy_data), "RUN": str(run)}
     command = [here.get(word, word) for word in command]
     result = subprocess.run(command, capture_output=True, text=True, cwd=toy.ROOT)

@@ -25,7 +25,7 @@ from tcnlm.models import MODELS, model_class
 from tcnlm.report import evaluate_run as evaluation
 from tcnlm.report import page
 from tcnlm.report.progress import progress, stated
-from tcnlm.training import runs
+from tcnlm.training.run_folder import RunFolder, make_model
 from tcnlm.training.trainer import State
 
 
@@ -37,9 +37,8 @@ def run(toy_data, tmp_path_factory):
 
 
 def subject_of(run, split="test"):
-    config = runs.read_config(run)
-    dataset = runs.open_data(config)
-    model = runs.load(run)
+    folder = RunFolder(run)
+    dataset, model = folder.data(), folder.load()
     return Subject(model, dataset, model.batching.rows(dataset.split(split)))
 
 
@@ -69,9 +68,7 @@ def test_a_judge_that_does_not_apply_is_refused_naming_those_that_do():
 
 def test_a_judge_that_goes_by_labels_is_refused_for_data_without(toy_data):
     dataset = Dataset(toy_data)
-    model = runs.make_model(
-        {"model": "lstm", "settings": {}, "seed": 1}, dataset.vocabulary
-    )
+    model = make_model({"model": "lstm", "settings": {}, "seed": 1}, dataset.vocabulary)
     for key in ("retrieval.precision", "classification.accuracy"):
         with pytest.raises(InputError, match="has no labels"):
             check_words(model, dataset, "valid", judge(type(model), key))
@@ -155,14 +152,14 @@ def test_figures_are_kept_before_anything_is_drawn(run, tmp_path, monkeypatch):
 
     monkeypatch.setattr(evaluation, "draw_run", fail)
     with pytest.raises(RuntimeError, match="no font"):
-        evaluation.evaluate_run(run)
+        evaluation.evaluate_run(RunFolder(run))
     assert json.loads((run / "evaluation.json").read_text())["perplexity"] > 1
 
 
 def test_each_split_has_files_of_its_own(run, tmp_path):
     run = shutil.copytree(run, tmp_path / "run")
-    test = evaluation.evaluate_run(run).evaluation
-    valid = evaluation.evaluate_run(run, split="valid").evaluation
+    test = evaluation.evaluate_run(RunFolder(run)).evaluation
+    valid = evaluation.evaluate_run(RunFolder(run), split="valid").evaluation
     assert valid["targets"] != test["targets"]
     for split, kept in (("", test), (".valid", valid)):
         file = json.loads((run / f"evaluation{split}.json").read_text())
@@ -174,7 +171,7 @@ def test_each_split_has_files_of_its_own(run, tmp_path):
 
 def test_a_run_stopped_before_its_end_is_said_so(run, tmp_path):
     run = shutil.copytree(run, tmp_path / "run")
-    measured = evaluation.evaluate_run(run)
+    measured = evaluation.evaluate_run(RunFolder(run))
     assert measured.evaluation["epoch"] == 2
     assert measured.evaluation["stopped"] == {"epoch": 2, "of": 20}
     said = "weights of epoch 2, stopped at epoch 2 of 20"
@@ -276,7 +273,7 @@ def test_evaluations_come_within_an_epoch_and_at_its_end(toy_data, tmp_path):
 
 
 def history_of(run):
-    return runs.read_history(run)["step"].tolist()
+    return RunFolder(run).history()["step"].tolist()
 
 
 def test_evaluating_within_an_epoch_changes_no_weight(toy_data, tmp_path):

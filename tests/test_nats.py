@@ -5,12 +5,13 @@ import pytest
 import tiny
 
 from tcnlm.report.evaluate_run import evaluate_run, nats_file
+from tcnlm.training.run_folder import RunFolder
 
 
 @pytest.mark.parametrize("name", ["lstm", "tcnlm"])
 def test_documents_nats_are_kept_and_sum_to_the_perplexity(name, toy_data, tmp_path):
     run = tiny.make_run_on(toy_data, tmp_path / name, name)
-    measured = evaluate_run(run, batch_size=7)
+    measured = evaluate_run(RunFolder(run), batch_size=7)
     with np.load(nats_file(run, "test"), allow_pickle=False) as file:
         nats, targets = file["nats"], file["targets"]
     np.testing.assert_array_equal(nats, measured.nats.nats)

@@ -9,7 +9,7 @@ from trained import call, train_toy
 
 from tcnlm.programs import evaluate, export, generate, infer
 from tcnlm.serving.model import Served, find
-from tcnlm.training import runs
+from tcnlm.training.run_folder import RunFolder
 
 
 @pytest.mark.parametrize(("name", "absolute"), [("k[1]", False), (r"a\b*c?{d}", True)])
@@ -23,7 +23,7 @@ def test_every_program_takes_a_folder_named_like_a_pattern(
     assert done.returncode == 0, done.stderr
     again = call("train", "--resume", run, "--set", "epochs=2")
     assert "going on from step 12" in again.stdout
-    history, whole = (runs.read_history(Path(each)) for each in (run, whole_run))
+    history, whole = (RunFolder(Path(each)).history() for each in (run, whole_run))
     np.testing.assert_array_equal(history["valid_nll"], whole["valid_nll"])
     evaluate.main(evaluate.parser().parse_args([run, "--export", "[out]"]), "")
     assert (tmp_path / "[out]" / "comparison.csv").exists()

@@ -12,7 +12,7 @@ from tcnlm.common.files import json_text
 from tcnlm.measures.table import MEASURES
 from tcnlm.report import published
 from tcnlm.report.records import record
-from tcnlm.training.runs import write_config
+from tcnlm.training.run_folder import RunFolder, write_config
 from tools import results, tables
 
 FILES = sorted(tables.RESULTS.rglob("*.json"))
@@ -331,7 +331,7 @@ def test_a_record_keeps_the_history_and_drops_texts(tmp_path):
     write_config(run, config)
     (run / "history.csv").write_text("epoch,valid_perplexity\n1,20\n2,10.5\n")
     measured = {"perplexity": 10.4, "data": {"path": "/a/imdb-tenth"}}
-    kept = record(run, {**measured, "documents": ["a text"]})
+    kept = record(RunFolder(run), {**measured, "documents": ["a text"]})
     assert kept["data"]["name"] == "imdb-tenth"
     assert kept["evaluation"] == measured
     assert kept["history"] == [

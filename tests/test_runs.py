@@ -19,6 +19,7 @@ from tcnlm.models import model_class
 from tcnlm.programs import export
 from tcnlm.training import runs
 from tcnlm.training.ownership import owned, owned_file
+from tcnlm.training.run_folder import RunFolder, make_model
 
 
 @pytest.fixture
@@ -42,9 +43,9 @@ def test_config_has_all_that_repeats_the_run(config, toy_data):
 def test_a_run_is_loaded_with_its_weights(config, toy_data, tmp_path):
     vocabulary = Dataset(toy_data).vocabulary
     runs.open_run(tmp_path / "RUN", config, vocabulary)
-    model = runs.make_model(config, vocabulary)
+    model = make_model(config, vocabulary)
     model.save_weights(tmp_path / "RUN" / runs.WEIGHTS)
-    loaded = runs.load(tmp_path / "RUN")
+    loaded = RunFolder(tmp_path / "RUN").load()
     assert loaded.config == model.config
     assert loaded.vocabulary.words == vocabulary.words
     for ours, theirs in zip(loaded.weights, model.weights):
@@ -54,31 +55,31 @@ def test_a_run_is_loaded_with_its_weights(config, toy_data, tmp_path):
 def test_a_run_without_weights_says_what_to_do(config, toy_data, tmp_path):
     runs.open_run(tmp_path / "RUN", config, Dataset(toy_data).vocabulary)
     with pytest.raises(InputError, match="let train.py finish an epoch"):
-        runs.load(tmp_path / "RUN")
+        RunFolder(tmp_path / "RUN").load()
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path):
     with pytest.raises(InputError, match="not a RUN .*train one with train.py"):
-        runs.load(tmp_path)
+        RunFolder(tmp_path).load()
 
 
 def test_a_folder_of_several_seeds_is_refused_with_the_runs_in_it(tmp_path):
     for seed in (2, 10):
         (tmp_path / f"seed-{seed}").mkdir()
     with pytest.raises(InputError, match="give .*seed-2, .*seed-10$"):
-        runs.load(tmp_path)
+        RunFolder(tmp_path).load()
 
 
 def test_a_run_of_another_version_is_refused(tmp_path):
     (tmp_path / "config.json").write_text('{"format_version": 0}')
     with pytest.raises(InputError, match="format version 0"):
-        runs.load(tmp_path)
+        RunFolder(tmp_path).load()
 
 
 def test_a_damaged_config_is_refused_by_name(tmp_path):
     (tmp_path / "config.json").write_text("{")
     with pytest.raises(InputError, match="config.json: damaged"):
-        runs.read_config(tmp_path)
+        RunFolder(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ def test_a_setting_that_cannot_be_is_refused_by_file_and_name(
     config[part][name] = value
     runs.open_run(tmp_path / "RUN", config, Dataset(toy_data).vocabulary)
     with pytest.raises(InputError, match=rf"RUN/config.json: .*{name}"):
-        runs.load(tmp_path / "RUN")
+        RunFolder(tmp_path / "RUN").load()
 
 
 def test_a_folder_with_other_things_is_not_written_into(config, toy_data, tmp_path):
@@ -135,7 +136,7 @@ def test_what_a_kill_at_the_beginning_leaves_is_taken(left, config, toy_data, tm
         else:
             (run / name).write_text(json.dumps(old) if text == "old" else text)
     runs.open_run(run, config, Dataset(toy_data).vocabulary)
-    assert runs.read_config(run) == config
+    assert RunFolder(run).config == config
     assert Vocabulary.load(run).words == Dataset(toy_data).vocabulary.words
 
 
@@ -238,7 +239,7 @@ def test_another_number_of_threads_is_said(
     runs.open_run(run, {**config, "threads": now}, vocabulary)
     out = capsys.readouterr().out
     assert out.startswith(f"{tmp_path}/{said}") if said else out == ""
-    kept = runs.read_config(run)
+    kept = RunFolder(run).config
     since = [each["threads"] for each in kept.pop("continued_with", [])]
     assert since == ([now] if said else [])
     assert kept == old

@@ -15,6 +15,7 @@ from tcnlm.coherence.counts_file import load_counts
 from tcnlm.common.errors import UnreadableError
 from tcnlm.data.dataset import Dataset
 from tcnlm.training import runs
+from tcnlm.training.run_folder import CONFIG, RunFolder
 
 
 @pytest.fixture
@@ -56,16 +57,16 @@ def test_a_file_of_data_is_named(name, toy_data, assert_refused):
         assert_refused(toy_data / name, lambda: read_data(toy_data))
 
 
-@pytest.mark.parametrize(
-    "name", [*runs.FILES, runs.CONFIG, runs.WEIGHTS, "history.csv"]
-)
+@pytest.mark.parametrize("name", [*runs.FILES, CONFIG, runs.WEIGHTS, "history.csv"])
 @pytest.mark.parametrize("has_digest", [True, False])
 def test_a_file_of_a_run_is_named(name, has_digest, toy_data, tmp_path, assert_refused):
     run = tiny.make_run_on(toy_data, tmp_path / "RUN", "lstm")
     (run / "history.csv").write_text("epoch,step\n1,2\n")
     if not has_digest:  # as in an old RUN
         (run / "model.weights.sha256").unlink()
-    assert_refused(run / name, lambda: (runs.load(run), runs.read_history(run)))
+    assert_refused(
+        run / name, lambda: (RunFolder(run).load(), RunFolder(run).history())
+    )
 
 
 def test_a_checkpoint_is_named_and_not_passed_over(toy_data, tmp_path, assert_refused):

@@ -9,13 +9,8 @@ from tcnlm.common.settings import names
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
 from tcnlm.models import model_class
-from tcnlm.training.runs import (
-    FORMAT_VERSION,
-    WEIGHTS,
-    new_config,
-    open_run,
-    write_config,
-)
+from tcnlm.training.run_folder import FORMAT_VERSION, write_config
+from tcnlm.training.runs import WEIGHTS, new_config, open_run
 from tcnlm.training.weights import save_weights
 
 TOPIC_WORDS = "ship sea sail bread oven cook judge court trial naïve".split()
@@ -56,6 +51,7 @@ def make_run(folder, name="tcnlm"):
     model = make_model(name)
     made = {"sequence_length": 30, "context": "others", "context_words": 300}
     data = {"path": "gone", "command": "", "fingerprint": "", "settings": made}
+    data["vocabulary_sha256"] = model.vocabulary.digest
     config = {"format_version": FORMAT_VERSION, "model": name, "seed": 1, "data": data}
     config |= {"settings": settings(name), "training": {}, "command": ""}
     write_config(folder, config)

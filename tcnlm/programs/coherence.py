@@ -9,6 +9,7 @@ from typing import Any
 
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.coherence import NEVER, TOPS, WINDOW, measure, protocol, save_counts
+from tcnlm.coherence.diversity import DIVERSITY_WORDS
 from tcnlm.coherence.reference import Reference
 from tcnlm.coherence.summary import scored_words
 from tcnlm.coherence.table import describe, table
@@ -50,10 +51,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _topics(path: Path, number: int) -> TopicList:
     if not path.is_dir():
         return read_topics(path)
-    # Here, since topics in a text file need no TensorFlow.
-    from tcnlm.programs.run_topics import topics_of_run
+    return _topics_of_run(path, max(number, DIVERSITY_WORDS))
 
-    return topics_of_run(path, number)
+
+def _topics_of_run(path: Path, number: int) -> TopicList:
+    """Return a RUN's topics; how many are in use too, where its DATA is still there."""
+    # Here, since topics in a text file need no TensorFlow.
+    from tcnlm.measures.proportions import infer_documents
+    from tcnlm.models.base import TopicModel
+    from tcnlm.models.topics import top_words
+    from tcnlm.training.run_folder import RunFolder
+
+    run = RunFolder(path)
+    model = run.load()
+    if not isinstance(model, TopicModel):
+        raise InputError(f"{path}: a {run.model_name} has no topics")
+    topics = top_words(model, number)
+    try:
+        split = run.data().split("test")
+    except InputError:
+        return TopicList(str(path), topics)
+    return TopicList(str(path), topics, infer_documents(model, split).in_use)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -23,6 +23,7 @@ from tcnlm.training.seeds import runs_of
 if TYPE_CHECKING:
     from tcnlm.coherence.reference import Reference
     from tcnlm.report.measured import Measured
+    from tcnlm.training.run_folder import RunFolder
 
 CHOSEN = ("corpus", "context", "features", "split", "samples", "batch_size")
 CHOSEN += ("beginning",)
@@ -32,6 +33,7 @@ def main(options: argparse.Namespace, command: str) -> None:
     """Evaluate as the options say, write into every RUN and print a summary."""
     # Here, or each process that tokenizes the reference would load TensorFlow too.
     from tcnlm.report.evaluate_run import evaluate_run, kept_as, summary
+    from tcnlm.training.run_folder import RunFolder
 
     keep_memory()
     options.run = [run for path in options.run for run in runs_of(path)]
@@ -41,34 +43,35 @@ def main(options: argparse.Namespace, command: str) -> None:
         raise InputError("--features takes one RUN, a file each")
     if options.baseline:
         options.run = _first(options.baseline, options.run)
+    runs = [RunFolder(path) for path in options.run]
     _check_outputs(options)
-    _check_asked(options)
-    _check_corpus(options)
-    reference = _reference(options)
+    _check_asked(options, runs)
+    _check_corpus(options.corpus, runs)
+    reference = _reference(options, runs)
     chosen = {name: getattr(options, name) for name in CHOSEN}
     chosen["ask"] = [measure.key for measure in _asked(options)]
     measured = []
-    for run in options.run:
+    for run in runs:
         measured.append(
             evaluate_run(run, options.data, command, reference=reference, **chosen)
         )
         print(summary(measured[-1].evaluation))
-        file, page, _ = kept_as(run, options.split)
+        file, page, _ = kept_as(run.path, options.split)
         print(f"written to {file} and {page}")
-    _write_asked(options, measured)
+    _write_asked(options, runs, measured)
 
 
-def _reference(options: argparse.Namespace) -> Reference:
+def _reference(options: argparse.Namespace, runs: Sequence[RunFolder]) -> Reference:
     """Return what coherence is counted on; for several RUNs it is counted at once."""
     from tcnlm.measures.evaluate import Reference
     from tcnlm.report.evaluate_run import scored_words
 
     files = tuple(options.reference)
     reference = Reference(files, options.field, cores(), options.counts)
-    if len(options.run) == 1:
+    if len(runs) == 1:
         return reference
-    _check_data(options)
-    return reference.counted_for(scored_words(options.run))
+    _check_data(options, runs)
+    return reference.counted_for(scored_words(runs))
 
 
 def _first(baseline: Path, paths: Sequence[Path]) -> list[Path]:
@@ -81,12 +84,10 @@ def _first(baseline: Path, paths: Sequence[Path]) -> list[Path]:
 
 
 def _check_outputs(options: argparse.Namespace) -> None:
-    """Refuse, before hours of measuring, what is no RUN or cannot be written."""
+    """Refuse, before hours of measuring, what cannot be written."""
     from tcnlm.report.evaluate_run import kept_as, nats_file
-    from tcnlm.training.runs import read_config
 
     for run in options.run:
-        read_config(run)
         *files, figures = kept_as(run, options.split)
         for path in (*files, nats_file(run, options.split)):
             check_writable(path)
@@ -100,7 +101,9 @@ def _check_outputs(options: argparse.Namespace) -> None:
     check_outputs(options, "features", "record", "report", "export")
 
 
-def _write_asked(options: argparse.Namespace, measured: Sequence[Measured]) -> None:
+def _write_asked(
+    options: argparse.Namespace, runs: Sequence[RunFolder], measured: Sequence[Measured]
+) -> None:
     """Print and write what is about all RUNs, and write the record of the one."""
     from tcnlm.report.comparison import compared
     from tcnlm.report.exported import export
@@ -110,7 +113,7 @@ def _write_asked(options: argparse.Namespace, measured: Sequence[Measured]) -> N
     if len(measured) > 1:
         print(compared(measured))
     if options.record:
-        write_record(options.run[0], measured[0].evaluation, options.record)
+        write_record(runs[0], measured[0].evaluation, options.record)
     if options.report:
         write_report(measured, options.report)
     if options.export:
@@ -124,59 +127,54 @@ def _asked(options: argparse.Namespace) -> list[Measure]:
     return [measure for measure in asked() if getattr(options, measure.key)]
 
 
-def _check_asked(options: argparse.Namespace) -> None:
+def _check_asked(options: argparse.Namespace, runs: Sequence[RunFolder]) -> None:
     """Refuse what none of the RUNs has, and --samples where one has none."""
     for measure in _asked(options):
-        _check_some(options.run, measure)
+        _check_some(runs, measure)
     if options.samples:
-        _check_drawn(options.run)
+        _check_drawn(runs)
 
 
-def _check_corpus(options: argparse.Namespace) -> None:
+def _check_corpus(corpus: str | None, runs: Sequence[RunFolder]) -> None:
     """Warn of RUNs whose data is not what the published figures rest on."""
-    from tcnlm.training.runs import read_config
-
-    for run in options.run:
-        said = other_data(options.corpus, read_config(run)["data"])
+    for run in runs:
+        said = other_data(corpus, run.config["data"])
         if said:
-            text = f"the published figures of {options.corpus} are of other data"
-            print(f"warning: {run}: {text} ({said})", file=sys.stderr)
+            text = f"the published figures of {corpus} are of other data"
+            print(f"warning: {run.path}: {text} ({said})", file=sys.stderr)
 
 
-def _check_data(options: argparse.Namespace) -> None:
+def _check_data(options: argparse.Namespace, runs: Sequence[RunFolder]) -> None:
     """Refuse, before anything is counted for all RUNs, data that one of them lacks."""
-    from tcnlm.training.runs import open_data, read_config
-
-    for run in options.run:
-        dataset = open_data(read_config(run), options.data, options.context)
+    for run in runs:
+        dataset = run.data(options.data, options.context)
         for measure in _asked(options):
             measure.check(dataset, options.split)
 
 
-def _check_drawn(paths: Sequence[Path]) -> None:
+def _check_drawn(runs: Sequence[RunFolder]) -> None:
     """Refuse --samples where a RUN has no topics to draw, or one state for all."""
     from tcnlm.models import model_class
-    from tcnlm.training.runs import read_config
 
-    for run in paths:
-        config = read_config(run)
-        if not hasattr(model_class(config["model"]), "sample_context"):
+    for run in runs:
+        name = run.model_name
+        if not hasattr(model_class(name), "sample_context"):
             raise InputError(
-                f"--samples: {run} is a {config['model']}, which has no topics to draw "
-                "for a sentence; leave it out"
+                f"--samples: {run.path} is a {name}, which has no topics to draw for a "
+                "sentence; leave it out"
             )
-        if config["settings"].get("carry"):
+        if getattr(run.settings, "carry", False):
             raise InputError(
-                f"--samples: {run} carries its state, one for all draws; leave it out"
+                f"--samples: {run.path} carries its state, one for all draws; leave it "
+                "out"
             )
 
 
-def _check_some(paths: Sequence[Path], measure: Measure) -> None:
+def _check_some(runs: Sequence[RunFolder], measure: Measure) -> None:
     """Refuse a measure that none of the RUNs' models has."""
     from tcnlm.models import model_class
-    from tcnlm.training.runs import read_config
 
-    names = [read_config(run)["model"] for run in paths]
+    names = [run.model_name for run in runs]
     if not any(measure.applies(model_class(name)) for name in names):
         of = (measure.applies.__doc__ or "").rstrip(".").lower()
         said = f"--{measure.option} is of {of}"

@@ -12,14 +12,16 @@ from tcnlm.common.files import digest_of
 from tcnlm.generation.saved_model import check_free, export
 from tcnlm.generation.warm_up import check_package
 from tcnlm.training.ownership import owned
-from tcnlm.training.runs import TRAINED, load, read_config
+from tcnlm.training.run_folder import RunFolder
+from tcnlm.training.runs import TRAINED
 from tcnlm.training.weights import WEIGHTS
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Export the model of a RUN."""
     options = parser().parse_args(arguments)
-    preprocessing = read_config(options.run)["data"]["settings"]
+    run = RunFolder(options.run)
+    preprocessing = run.config["data"]["settings"]
     own = options.run / "saved_model"
     folder = options.out or own
     check_free(folder)
@@ -27,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         check_package()
     inside = folder.resolve() == own.resolve()
     with owned(options.run, TRAINED) if inside else nullcontext():
-        model = load(options.run)
+        model = run.load()
         sizes = preprocessing["sequence_length"], preprocessing["context_words"]
         source = digest_of(options.run / WEIGHTS)
         export(model, folder, *sizes, source, options.warm_up)

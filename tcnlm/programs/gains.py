@@ -22,7 +22,7 @@ from tcnlm.common.rows import check_writable, row_writer
 from tcnlm.data.dataset import Dataset
 from tcnlm.measures.gains import Gain, gains, target_nats
 from tcnlm.models.base import LanguageModel
-from tcnlm.training import runs
+from tcnlm.training.run_folder import RunFolder
 
 
 def main(options: argparse.Namespace) -> None:
@@ -33,16 +33,15 @@ def main(options: argparse.Namespace) -> None:
         check_outputs(options, "out")
     if options.baseline.resolve() == options.run.resolve():
         raise InputError(f"{options.run}: is the baseline too; give two runs")
-    configs = [runs.read_config(run) for run in (options.baseline, options.run)]
-    datasets = [runs.open_data(config, options.data) for config in configs]
+    runs = [RunFolder(run) for run in (options.baseline, options.run)]
+    datasets = [run.data(options.data) for run in runs]
     if len({dataset.meta["fingerprint"] for dataset in datasets}) > 1:
         raise InputError(
             f"{options.baseline}, {options.run}: were trained on different DATA; "
             "their targets differ"
         )
     split = datasets[0].split(options.split)
-    paths = zip((options.baseline, options.run), datasets)
-    nats = [_nats(run, dataset, options.split) for run, dataset in paths]
+    nats = [_nats(*each, options.split) for each in zip(runs, datasets)]
     found = gains(*nats, split, datasets[0].vocabulary)
     print(table(found))
     if options.out:
@@ -52,10 +51,12 @@ def main(options: argparse.Namespace) -> None:
         print(f"written to {options.out}")
 
 
-def _nats(run: Path, dataset: Dataset, split: str) -> np.ndarray:
-    model = runs.load(run, dataset)
+def _nats(run: RunFolder, dataset: Dataset, split: str) -> np.ndarray:
+    model = run.load()
     if not isinstance(model, LanguageModel):
-        raise InputError(f"{run}: predicts no sentences; give a language model's run")
+        raise InputError(
+            f"{run.path}: predicts no sentences; give a language model's run"
+        )
     return target_nats(model, dataset.split(split))
 
 

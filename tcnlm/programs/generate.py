@@ -12,7 +12,7 @@ from tcnlm.common.settings import LARGEST, whole_number
 from tcnlm.generation import paragraphs
 from tcnlm.generation import requests as generation
 from tcnlm.generation.decoding import METHODS, SentenceDecoder
-from tcnlm.training.runs import load, preprocessing_of, read_config
+from tcnlm.training.run_folder import RunFolder
 
 MOST_SENTENCES, MOST_WORDS, MOST_BEAMS = 10**6, 10**5, 1000  # all fit into memory
 
@@ -21,9 +21,9 @@ def main(options: argparse.Namespace) -> None:
     """Write sentences as the options say and print them."""
     keep_memory()
     decoding = generation.decoding_options(vars(options))
-    preprocessing = preprocessing_of(read_config(options.run))
-    size = preprocessing["context_words"]
-    model = load(options.run)
+    run = RunFolder(options.run)
+    size = run.preprocessing["context_words"]
+    model = run.load()
     document = options.document and generation.read_document(options.document)
     if options.paragraph is not None:
         asked = options.paragraph, options.number, options.method, document
@@ -36,7 +36,7 @@ def main(options: argparse.Namespace) -> None:
         before = generation.document_before(model, document, size)
         written = generation.write_sentences(write, topics, *asked, before)
     else:
-        start = paragraphs.starts(model, topics, document, preprocessing)
+        start = paragraphs.starts(model, topics, document, run.preprocessing)
         written = paragraphs.write_paragraphs(write, start, options.paragraph, *asked)
     _say_how(options, model, seed)
     for row in zip(generation.largest_topics(model, topics), written):

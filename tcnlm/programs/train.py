@@ -25,15 +25,8 @@ from tcnlm.training.differences import FREE, resume_command
 from tcnlm.training.divergence import NotFiniteError
 from tcnlm.training.one_by_one import one_by_one
 from tcnlm.training.ownership import owned
-from tcnlm.training.runs import (
-    TRAINED,
-    make_model,
-    new_config,
-    open_data,
-    open_run,
-    read_config,
-    settings_of,
-)
+from tcnlm.training.run_folder import RunFolder, make_model, settings_of
+from tcnlm.training.runs import TRAINED, new_config, open_run
 from tcnlm.training.seeds import seed_folder
 from tcnlm.training.trainer import Trainer
 from tcnlm.training.weights import WEIGHTS, load_weights
@@ -103,11 +96,12 @@ def begun(options: argparse.Namespace, command: str) -> tuple[dict, Dataset]:
 
 def resumed(options: argparse.Namespace, command: str) -> tuple[dict, Dataset]:
     """Return those of the run that is in a folder, with the settings that are new."""
-    old = read_config(options.resume)
+    run = RunFolder(options.resume)
+    old = run.config
     kinds = {name: model_class(name).Config for name in MODELS}
-    settings, loop = override(settings_of(old), options.set, kinds)
+    settings, loop = override((run.settings, run.training), options.set, kinds)
     try:
-        dataset = open_data(old, options.data or old["data"]["path"])
+        dataset = run.data(options.data or old["data"]["path"])
     except InputError as error:
         again = f"{program('train')} DATA --resume {options.resume}"
         hint = f"`{again}` says where DATA is now"

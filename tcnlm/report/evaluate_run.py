@@ -22,12 +22,13 @@ from tcnlm.models.topics import top_words
 from tcnlm.report.measured import Measured
 from tcnlm.report.page import draw_run, write_report
 from tcnlm.report.progress import progress, stated
-from tcnlm.training import runs
 from tcnlm.training.ownership import owned_file
+from tcnlm.training.run_folder import RunFolder
+from tcnlm.training.runs import versions
 
 
 def evaluate_run(
-    run: Path,
+    run: RunFolder,
     data: Path | None = None,
     command: str = "",
     corpus: str | None = None,
@@ -46,22 +47,20 @@ def evaluate_run(
     ask, options: see `evaluate`.
     """
     started = time.monotonic()
-    config = runs.read_config(run)
-    dataset = runs.open_data(config, data, context)
-    model = runs.load(run, dataset)
+    dataset, model = run.data(data, context), run.load()
     subject = subject_of(model, dataset, reference, split, ask, **options)
     result = {
-        "run": str(run),
-        "model": config["model"],
+        "run": str(run.path),
+        "model": run.model_name,
         "data": {"path": str(dataset.path), "fingerprint": dataset.meta["fingerprint"]},
         "corpus": corpus,
-        **progress(config, runs.read_history(run)),
+        **progress(run.config, run.history()),
         **measured(subject, ask),
         "command": command,
-        "versions": runs.versions(),
+        "versions": versions(),
         "seconds": round(time.monotonic() - started, 1),
     }
-    file, page, folder = kept_as(run, split)
+    file, page, folder = kept_as(run.path, split)
     with owned_file(file), writing(file):
         write_json(file, result)
     nats = None
@@ -71,10 +70,10 @@ def evaluate_run(
     if predicting(type(model)):
         nats = DocumentScorer(model, subject.batch_size)(subject.split)
     unsaved = {m.key: m.unsaved(subject) for m in chosen(type(model), ask)}
-    with owned_file(file, page, folder, nats_file(run, split)):
+    with owned_file(file, page, folder, nats_file(run.path, split)):
         if nats:
-            write_arrays(nats_file(run, split), nats._asdict())
-        shown = draw_run(folder, run, result, config, nats, unsaved)
+            write_arrays(nats_file(run.path, split), nats._asdict())
+        shown = draw_run(folder, run, result, nats, unsaved)
         write_report([shown], page)
     return shown
 
@@ -100,11 +99,13 @@ def nats_file(run: Path, split: str) -> Path:
     return kept_as(run, split)[0].with_suffix(".nats.npz")
 
 
-def scored_words(paths: Iterable[Path]) -> list[str]:
+def scored_words(runs: Iterable[RunFolder]) -> list[str]:
     """Return the words that the coherence of all these runs' topics rests on."""
-    models = filter(lambda model: isinstance(model, TopicModel), map(runs.load, paths))
+    models = (run.load() for run in runs)
     return words_of_lists(
-        TopicList("", top_words(model, max(TOPS))) for model in models
+        TopicList("", top_words(model, max(TOPS)))
+        for model in models
+        if isinstance(model, TopicModel)
     )
 
 

@@ -17,7 +17,7 @@ from tcnlm.report.comparison import comparison, label
 from tcnlm.report.measured import Measured
 from tcnlm.report.progress import stated
 from tcnlm.report.published import own_size, sizes
-from tcnlm.training.runs import read_history
+from tcnlm.training.run_folder import RunFolder
 
 HERE = Path(__file__).parent
 PAGE, RUN, STYLE, SCRIPT = "page.html", "run.html", "page.css", "page.js"
@@ -25,20 +25,19 @@ PAGE, RUN, STYLE, SCRIPT = "page.html", "run.html", "page.css", "page.js"
 
 def draw_run(
     folder: Path,
-    run: Path,
+    run: RunFolder,
     evaluation: Mapping[str, Any],
-    config: Mapping[str, Any],
     nats: DocumentNats | None = None,
     unsaved: Mapping[str, Any] | None = None,
 ) -> Measured:
     """Draw a run's figures as PNG files in a folder; return what the page needs."""
-    history, pngs, unsaved = read_history(run), {}, unsaved or {}
+    history, pngs, unsaved = run.history(), {}, unsaved or {}
     drawn = dict(_figures(evaluation, history, unsaved))
     for name, figure in drawn.items():
         path = folder / f"{name}.png"
         draw.save(figure, path)
         pngs[name] = path.read_bytes()
-    return Measured(evaluation, config, history, pngs, drawn, nats, unsaved)
+    return Measured(evaluation, run.config, history, pngs, drawn, nats, unsaved)
 
 
 def _figures(

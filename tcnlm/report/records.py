@@ -12,7 +12,7 @@ from typing import Any
 
 from tcnlm.common.files import write_json, writing
 from tcnlm.measures.table import MEASURES
-from tcnlm.training.runs import read_config, read_history
+from tcnlm.training.run_folder import RunFolder
 
 DATA = ("command", "fingerprint", "vocabulary_size", "topic_vocabulary_size", "splits")
 RUN = ("model", "command", "settings", "training", "seed", "versions", "git_commit")
@@ -20,9 +20,9 @@ RUN += ("machine",)
 SINCE = ("continued_by", "continued_with")  # of a run that went on otherwise
 
 
-def record(run: Path, evaluation: Mapping[str, Any]) -> dict[str, Any]:
+def record(run: RunFolder, evaluation: Mapping[str, Any]) -> dict[str, Any]:
     """Return the contents of a results file."""
-    config, history = read_config(run), read_history(run)
+    config, history = run.config, run.history()
     rows = zip(*history.values())
     return {
         "run": {name: config[name] for name in (*RUN, *SINCE) if name in config},
@@ -46,7 +46,7 @@ def _without_text(evaluation: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def write_record(run: Path, evaluation: Mapping[str, Any], file: Path) -> None:
+def write_record(run: RunFolder, evaluation: Mapping[str, Any], file: Path) -> None:
     """Write a results file, whole or not at all."""
     with writing(file):
         write_json(file, record(run, evaluation))

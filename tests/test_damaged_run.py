@@ -200,10 +200,10 @@ HISTORIES += ["epoch,step,seconds\n1,2,x\n", "epoch,step,seconds\n1,2,3,4\n", "\
 
 
 @pytest.mark.parametrize("content", HISTORIES)
-def test_a_damaged_history_is_named(tmp_path, content):
-    (tmp_path / "history.csv").write_bytes(content.encode("latin-1"))
+def test_a_damaged_history_is_named(run, content):
+    (run / "history.csv").write_bytes(content.encode("latin-1"))
     with pytest.raises(InputError, match=r"history\.csv"):
-        RunFolder(tmp_path).history()
+        RunFolder(run).history()
 
 
 def test_every_program_refuses_the_damaged_run(run):

@@ -9,6 +9,7 @@ import pytest
 import tensorflow as tf
 import tiny
 import toy
+from helpers import read_history
 from measured import fake_run
 from trained import make_trainer
 
@@ -273,7 +274,7 @@ def test_evaluations_come_within_an_epoch_and_at_its_end(toy_data, tmp_path):
 
 
 def history_of(run):
-    return RunFolder(run).history()["step"].tolist()
+    return read_history(run)["step"].tolist()
 
 
 def test_evaluating_within_an_epoch_changes_no_weight(toy_data, tmp_path):

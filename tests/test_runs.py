@@ -17,7 +17,7 @@ from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
 from tcnlm.models import model_class
 from tcnlm.programs import export
-from tcnlm.training import runs
+from tcnlm.training import run_folder, runs
 from tcnlm.training.ownership import owned, owned_file
 from tcnlm.training.run_folder import RunFolder, make_model
 
@@ -146,7 +146,7 @@ def test_a_run_that_cannot_be_begun_leaves_nothing(
     def full(path, content):
         raise OSError("disk full")
 
-    monkeypatch.setattr(runs, "write_json", full)
+    monkeypatch.setattr(run_folder, "write_json", full)
     with pytest.raises(InputError, match="RUN: cannot be written: disk full"):
         runs.open_run(tmp_path / "RUN", config, Dataset(toy_data).vocabulary)
     assert list(tmp_path.iterdir()) == []

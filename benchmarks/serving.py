@@ -86,6 +86,7 @@ def requests_of(
     documents, model = texts(size, length), run.model
     topics = np.eye(len(model.topics()))[np.zeros(size, int)].tolist()
     drawn = {"seed": SEED, "temperature": 1.0}
+    beams = {"method": "beam", "beam_width": size}
     none = {"contexts": [""] * size}
     return [
         Request(
@@ -105,6 +106,12 @@ def requests_of(
             size,
             {"topics": topics, **drawn},
             lambda: run.generate(topic=0, number=size, **drawn),
+        ),
+        Request(
+            "beam_search",
+            size,
+            {"topics": topics[:1], "width": size},
+            lambda: [run.generate(topic=0, number=size, **beams)],
         ),
         Request("topic_words", size, {"number": size}, lambda: top_words(model, size)),
     ]

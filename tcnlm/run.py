@@ -13,6 +13,9 @@ import tensorflow as tf
 from preprocessing import text
 from tcnlm.common.errors import InputError
 from tcnlm.common.parallel import chunks
+from tcnlm.generation import requests
+from tcnlm.generation.decoding import Decoding, SentenceDecoder
+from tcnlm.generation.mixtures import as_request
 from tcnlm.generation.saved_model import Program
 from tcnlm.measures.reading import Reader, Reading
 from tcnlm.models.base import LanguageModel, TopicModel
@@ -101,11 +104,6 @@ class Run:
         topics in layers, (2, 17) is one of layer 2, 17 one of layer 1. seed: of
         sampling, another each time; decoding: of `Decoding`.
         """
-        # Here, since nothing else needs the decoder and its package.
-        from tcnlm.generation import requests
-        from tcnlm.generation.decoding import Decoding, SentenceDecoder
-        from tcnlm.generation.mixtures import as_request
-
         for name, given in (("document", document), ("prompt", prompt)):
             if not isinstance(given, str):
                 raise InputError(f"generate: {name} must be a text, not {given!r:.40}")

@@ -10,8 +10,8 @@ from scipy.special import log_softmax
 from scipy.stats import chisquare
 
 from preprocessing.vocabulary import EOS, GO, PAD, UNK, Vocabulary
+from tcnlm.generation.decoder import draw
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
-from tcnlm.generation.sampling import draw
 
 WORDS = ["<pad>", "<go>", "<eos>", "<unk>", "a", "b", "c"]
 SIZE = len(WORDS)

@@ -123,6 +123,7 @@ def answers(model, tmp_path_factory):
         topic_words={"number": 3},
         score={"sentences": SENTENCES, "contexts": CONTEXTS},
         generate={"topics": TOPICS.tolist(), "seed": 2**40 + 7, "temperature": 1.5},
+        beam_search={"topics": TOPICS.tolist(), "width": 4},
     )
 
 
@@ -148,6 +149,7 @@ def lstm_answers(lstm, tmp_path_factory):
         folder,
         score={"sentences": SENTENCES, "contexts": CONTEXTS},
         generate={"number": 5, "seed": 7, "temperature": 1.0},
+        beam_search={"width": 3},
     )
 
 
@@ -179,12 +181,13 @@ def assert_scores(answer, model, contexts):
     np.testing.assert_allclose(answer["perplexity"], perplexity, rtol=1e-5)
 
 
-def test_a_topic_model_has_four_signatures(answers):
-    assert answers["signatures"] == ["generate", "infer_topics", "score", "topic_words"]
+def test_a_topic_model_has_five_signatures(answers):
+    expected = ["beam_search", "generate", "infer_topics", "score", "topic_words"]
+    assert answers["signatures"] == expected
 
 
-def test_a_model_without_topics_has_two(lstm_answers):
-    assert lstm_answers["signatures"] == ["generate", "score"]
+def test_a_model_without_topics_has_three(lstm_answers):
+    assert lstm_answers["signatures"] == ["beam_search", "generate", "score"]
 
 
 def test_topics_are_the_models(answers, model):
@@ -215,7 +218,7 @@ def test_scores_without_topics_are_the_models(lstm_answers, lstm):
 
 
 def test_sentences_and_their_log_probabilities_are_the_decoders(answers, model):
-    """The loop in the graph draws what decoding.py draws from the same seed."""
+    """The SavedModel draws what decoding.py draws from the same seed."""
     write = SentenceDecoder(model, Decoding(temperature=1.5))
     expected = [group[0] for group in write(TOPICS, 3, seed=2**40 + 7)]
     assert len({len(sentence.words) for sentence in expected}) > 1
@@ -230,6 +233,32 @@ def test_sentences_without_topics_are_the_decoders(lstm_answers, lstm):
     [expected] = SentenceDecoder(lstm)((), 1, number=5, seed=7)
     written = lstm_answers["generate"]
     assert written["sentences"] == [str(sentence) for sentence in expected]
+
+
+def assert_beams(answer, groups):
+    found = [sentence for group in groups for sentence in group]
+    assert answer["sentences"] == [str(sentence) for sentence in found]
+    expected = [[s.log_probability for s in group] for group in groups]
+    np.testing.assert_allclose(answer["log_probability"], expected, rtol=1e-5)
+
+
+def test_the_beams_of_every_topic_are_the_decoders(answers, model):
+    write = SentenceDecoder(model, Decoding(method="beam", beam_width=4))
+    assert_beams(answers["beam_search"], write(TOPICS, 3, number=4))
+
+
+def test_the_beams_without_topics_are_the_decoders(lstm_answers, lstm):
+    write = SentenceDecoder(lstm, Decoding(method="beam", beam_width=3))
+    assert_beams(lstm_answers["beam_search"], write((), 1, number=3))
+
+
+def test_the_beams_of_many_topics_are_those_of_few(model, offered, monkeypatch):
+    alone = offered["beam_search"](topics=tf.constant(TOPICS), width=tf.constant(3))
+    monkeypatch.setattr(pieces, "SENTENCES", 7)  # two topics at a time
+    many = tf.constant(np.repeat(TOPICS, 3, axis=0)), tf.constant(3)
+    together = Program(model, 30, 300).beam_search_from_topics(*many)
+    expected = np.repeat(alone["sentences"], 3, axis=0)
+    np.testing.assert_array_equal(together["sentences"], expected)
 
 
 @pytest.mark.parametrize(
@@ -418,6 +447,12 @@ def test_other_than_one_context_a_sentence_is_refused_by_name(number, offered):
     refused = pytest.raises(tf.errors.InvalidArgumentError, match="contexts: give as")
     with refused:
         offered["score"](sentences=texts[0], contexts=texts[1])
+
+
+@pytest.mark.parametrize("width", [0, -3])
+def test_no_beams_are_refused_by_name(width, offered):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="width: must be 1"):
+        offered["beam_search"](topics=tf.constant(TOPICS), width=tf.constant(width))
 
 
 @pytest.mark.parametrize("number", [0, -3])

@@ -123,7 +123,8 @@ def test_the_state_and_the_signatures_are_told_as_tensorflow_serving_does(addres
     status, found = call(f"{address}v1/models/my%20run/metadata")
     assert found["model_spec"]["version"] == "1"
     signatures = found["metadata"]["signature_def"]["signature_def"]
-    assert set(signatures) == {"infer_topics", "topic_words", "score", "generate"}
+    writing = {"generate", "beam_search"}
+    assert set(signatures) == {*writing, "infer_topics", "topic_words", "score"}
     topics = signatures["generate"]["inputs"]["topics"]
     assert topics["dtype"] == "DT_FLOAT"
     assert [dim["size"] for dim in topics["tensor_shape"]["dim"]] == ["-1", "4"]
@@ -137,6 +138,10 @@ def test_every_signature_answers_with_the_models_figures(address, program):
     found = outputs(address, "generate", **asked)
     expected = program.generate_from_topics(tf.constant(topics), **drawn)
     assert found["sentences"] == [s.decode() for s in expected["sentences"].numpy()]
+    found = outputs(address, "beam_search", topics=topics.tolist(), width=3)
+    expected = program.beam_search_from_topics(tf.constant(topics), tf.constant(3))
+    best = expected["sentences"].numpy().tolist()
+    assert found["sentences"] == [[s.decode() for s in row] for row in best]
     found = outputs(address, "score", sentences=TEXTS, contexts=TEXTS[::-1])
     expected = program.score(text, text[::-1])
     assert found["targets"] == expected["targets"].numpy().tolist()
@@ -171,6 +176,11 @@ def score(**more):
 def generate(**more):
     inputs = {"topics": [[1, 0, 0, 0]], "seed": 1, "temperature": 1.0, **more}
     return {"signature_name": "generate", "inputs": inputs}
+
+
+def beam_search(width):
+    inputs = {"topics": [[1, 0, 0, 0]] * 2, "width": width}
+    return {"signature_name": "beam_search", "inputs": inputs}
 
 
 def infer(documents):
@@ -210,6 +220,8 @@ GARBAGE = {
             (generate(topics=[[1, 1, 0, 0]]), "topics: every row must be 4 shares"),
             (generate(topics=[["1", 0, 0, 0]]), "topics: must be numbers"),
             (generate(topics=[[1, 0, 0, 0]] * 1001), "topics: 1,001 are asked for"),
+            (beam_search(width=501), "topics: 1,002 are asked for"),
+            (beam_search(width=0), "width: must be 1 or more"),
             (generate(seed=1.5), "seed: must be whole numbers"),
             (generate(seed=2**63), "seed: must be whole numbers that int64 holds"),
             (generate(seed=True), "seed: must be whole numbers"),
@@ -380,6 +392,9 @@ def test_so_many_sentences_that_it_would_never_end_are_refused(lstm_run):
         request = {"signature_name": "generate", "inputs": asked}
         status, answer = predict(address, "lstm", **request)
         assert (status, answer["error"][:7]) == (400, "number:")
+        beams = {"signature_name": "beam_search", "inputs": {"width": 2**31 - 1}}
+        status, answer = predict(address, "lstm", **beams)
+        assert (status, answer["error"][:6]) == (400, "width:")
         found = outputs(address, "generate", "lstm", **{**asked, "number": 3})
     assert len(found["sentences"]) == 3
 

@@ -23,6 +23,7 @@ INPUTS = {
         "seed": np.int64(2**40),
         "temperature": np.float32(1.5),
     },
+    "beam_search": {"topics": np.eye(4, dtype=np.float32)[:3], "width": np.int32(2)},
 }
 
 
@@ -106,7 +107,7 @@ def test_what_reads_texts_has_one_batch_dimension_of_inputs_and_outputs(
     of_documents = tf.saved_model.load(str(folder / "docnade" / "saved_model"))
     offered = {**signatures, **of_documents.signatures}
     batched = {"infer_topics", "score", "features", "score_document"}
-    assert set(offered) == {*batched, "generate", "topic_words"}
+    assert set(offered) == {*batched, "generate", "beam_search", "topic_words"}
     for name in batched:
         inputs = offered[name].structured_input_signature[1]
         specs = [*inputs.values(), *offered[name].structured_outputs.values()]

@@ -22,7 +22,7 @@ TEXTS = [
     "",
     "the australian team won the match and the government said so . " * 40,
 ]
-ROWS, SEED, TEMPERATURE, WORDS = 40, 2**40 + 7, 0.8, 20
+ROWS, SEED, TEMPERATURE, WORDS, BEAMS = 40, 2**40 + 7, 0.8, 20, 5
 
 
 def ask(saved_model, file):
@@ -81,7 +81,8 @@ def _value(name, spec):
         topics = np.eye(spec.shape[1])
         first, second = (np.arange(ROWS) // n % len(topics) for n in (1, len(topics)))
         return 0.75 * topics[first] + 0.25 * topics[second]
-    return {"seed": SEED, "temperature": TEMPERATURE, "number": WORDS}[name]
+    single = {"seed": SEED, "temperature": TEMPERATURE, "number": WORDS, "width": BEAMS}
+    return single[name]
 
 
 if __name__ == "__main__":

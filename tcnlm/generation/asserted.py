@@ -36,9 +36,9 @@ def mixtures(topics: tf.Tensor) -> tf.Tensor:
     return _if(good, topics, message)
 
 
-def counted(number: tf.Tensor) -> tf.Tensor:
+def counted(number: tf.Tensor, name: str = "number") -> tf.Tensor:
     """Return how many are asked for."""
-    return _if(number >= 1, number, "number: must be 1 or more")
+    return _if(number >= 1, number, f"{name}: must be 1 or more")
 
 
 def _if(condition: tf.Tensor, value: tf.Tensor, message: str) -> tf.Tensor:

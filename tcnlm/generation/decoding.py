@@ -1,30 +1,25 @@
 """Sentences from a language model: greedy, sampled, or by beam search.
 
-Everything goes through the model's `step(token, state, context)`. The loops are those
-of tensorflow_addons, which nothing else here needs but `lazy_adam=true`. A sentence
-starts from `<go>` and the zero state, or goes on from a prompt, and stops at `<eos>`.
+Everything goes through the model's `step(token, state, context)`, by the loop of
+`decoder.py`. A sentence starts from `<go>` and the zero state, or goes on from a
+prompt, and stops at `<eos>`.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from preprocessing.vocabulary import EOS, GO, PAD, UNK
+from preprocessing.vocabulary import EOS, GO, UNK
 from tcnlm.common.errors import InputError
+from tcnlm.generation import decoder
+from tcnlm.generation.decoder import MAX_LENGTH, NEVER
 from tcnlm.generation.pieces import SENTENCES
-from tcnlm.generation.sampling import MAX_LENGTH, draw, forbid, step_seed
 from tcnlm.layers.graphs import graph
-
-with warnings.catch_warnings():  # a notice that its development has ended
-    warnings.filterwarnings("ignore", message="\\s*TensorFlow Addons")
-    import tensorflow_addons as tfa
 
 METHODS = ("greedy", "sample", "beam")
 
@@ -61,7 +56,7 @@ class Decoding:
     @property
     def forbidden(self) -> list[int]:
         """The word ids that are never written."""
-        return [PAD, GO] if self.allow_unknown else [PAD, GO, UNK]
+        return [*NEVER] if self.allow_unknown else [*NEVER, UNK]
 
     def copies(self, number: int) -> int:
         """Return how many sentences to write at once to have `number` for a context."""
@@ -114,7 +109,7 @@ class SentenceDecoder:
         fewer than `number`, where fewer are possible.
         """
         copies = self.options.copies(number)
-        context = tf.nest.map_structure(lambda x: tf.repeat(x, copies, axis=0), context)
+        context = decoder.repeated(context, copies)
         together = copies if self.options.method == "beam" else 1
         size, rows = max(SENTENCES // together, 1) * together, batch_size * copies
         written = []
@@ -151,145 +146,16 @@ class SentenceDecoder:
     def _decode(
         self, prefix: tf.Tensor, context: Any, rows: tf.Tensor, seeds: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Go on from the prefix: word ids [N, T], 0 after `<eos>`, and log p [N]."""
-        context = self.model.for_steps(context)
-        state, before = self._read(prefix, context, rows)
-        cell = _StepCell(self.model, self.options.forbidden, (state, context))
-        start = tf.fill([rows], prefix[-1])
-        if self.options.method == "beam":
-            ids, after = self._beam_search(cell, start)
-        else:
-            ids, after = self._word_by_word(cell, start, seeds)
-        return tf.where(_until_end(ids), ids, PAD), before + after
+        """Return word ids [N, T], 0 after `<eos>`, and log p, the prefix's too, [N]."""
+        options, choose = self.options, self._chooser(seeds)
+        limits = options.forbidden, options.max_length
+        return decoder.decode(self.model, context, rows, choose, prefix, *limits)
 
-    def _read(
-        self, prefix: tf.Tensor, context: Any, rows: tf.Tensor
-    ) -> tuple[Any, tf.Tensor]:
-        """Return the state before the prefix's last word, and log p(prefix) [N]."""
-
-        def read(i: tf.Tensor, state: Any, total: tf.Tensor) -> tuple[Any, ...]:
-            token = tf.fill([rows], prefix[i])
-            log_probs, state = self.model.step(token, state, context)
-            return i + 1, state, total + log_probs[:, prefix[i + 1]]
-
-        last, state = tf.size(prefix) - 1, self.model.initial_state(rows)
-        start = tf.constant(0), state, tf.zeros([rows])
-        return tf.while_loop(lambda i, *_: i < last, read, start)[1:]
-
-    def _word_by_word(
-        self, cell: _StepCell, start: tf.Tensor, seeds: tf.Tensor
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Choose each word for good: ids [N, T], log p of those up to `<eos>` [N]."""
-        if self.options.method == "greedy":
-            sampler = tfa.seq2seq.GreedyEmbeddingSampler(tf.identity)
-        else:
-            sampler = _SeededSampler(self.options, seeds)
-        outputs, _ = self._run(_WordDecoder(cell, sampler), cell, start)
-        log_probs = tf.where(_until_end(outputs.sample_id), outputs.rnn_output, 0.0)
-        return outputs.sample_id, tf.reduce_sum(log_probs, axis=1)
-
-    def _beam_search(
-        self, cell: _StepCell, start: tf.Tensor
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Keep the most probable beams of a context: ids [N, T], log p [N]."""
-        width = self.options.beam_width
-        decoder = tfa.seq2seq.BeamSearchDecoder(cell, width, embedding_fn=tf.identity)
-        outputs, final = self._run(decoder, cell, start[::width])
-        ids = tf.transpose(outputs.predicted_ids, [0, 2, 1])
-        # Where fewer sentences are possible than beams, tfa adds impossible ones.
-        possible = final.log_probs > tf.float32.min / 2
-        ids = tf.where(possible[:, :, None], ids, PAD)
-        log_probs = tf.reshape(final.log_probs, [-1])
-        return tf.reshape(ids, [-1, tf.shape(ids)[2]]), log_probs
-
-    def _run(self, decoder: Any, cell: _StepCell, start: tf.Tensor) -> tuple[Any, Any]:
-        outputs, final_state, _ = tfa.seq2seq.dynamic_decode(
-            decoder,
-            maximum_iterations=self.options.max_length,
-            decoder_init_kwargs={
-                "start_tokens": start,
-                "end_token": EOS,
-                "initial_state": cell.get_initial_state(),
-            },
-        )
-        return outputs, final_state
-
-
-class _StepCell(tf.keras.layers.Layer):
-    """A model's `step` as the RNN cell that tfa's decoders drive.
-
-    inputs: word ids [N]; state: the model's state and its context
-    -> log p [N, V], minus infinity at forbidden words; state.
-
-    tfa's beam search normalises log p over the allowed words.
-    """
-
-    def __init__(self, model: Any, forbidden: Sequence[int], start: Any):
-        super().__init__()
-        self._step = model.step
-        self._forbidden = forbidden
-        # The state is a flat list here: Keras wraps nested tuples among a layer's
-        # attributes, tfa's decoders included, which they do not survive.
-        self._nest = partial(_unflatten, start)
-        self._start = _flatten(start)
-        self.output_size = tf.TensorShape([len(model.vocabulary.words)])
-        self.state_size = [x.shape[1:] for x in self._start]
-
-    def get_initial_state(self, **_: Any) -> list[tf.Tensor]:
-        """Return the state to start from."""
-        return list(self._start)
-
-    def call(self, token: tf.Tensor, flat_state: Any) -> tuple[tf.Tensor, list]:
-        """Make one step; see the class."""
-        state, context = self._nest(flat_state)
-        log_probs, state = self._step(token, state, context)
-        return forbid(log_probs, self._forbidden), _flatten((state, context))
-
-
-def _flatten(nest: Any) -> list[tf.Tensor]:
-    """Return a nest's tensors [N, ...] as [N] or [N, size].
-
-    tfa's beam search reorders no others.
-    """
-    return [
-        x if x.shape.rank < 3 else tf.reshape(x, [-1, x.shape[1:].num_elements()])
-        for x in tf.nest.flatten(nest)
-    ]
-
-
-def _unflatten(nest: Any, rows: list[tf.Tensor]) -> Any:
-    """Return what `_flatten` made of tensors like those of the nest as it was."""
-    pairs = zip(rows, tf.nest.flatten(nest))
-    leaves = [tf.reshape(row, [-1, *x.shape[1:]]) for row, x in pairs]
-    return tf.nest.pack_sequence_as(nest, leaves)
-
-
-class _WordDecoder(tfa.seq2seq.BasicDecoder):
-    """tfa's decoder, but of the log p [N, V] of a step it keeps the chosen word's."""
-
-    @property
-    def output_size(self) -> Any:
-        return super().output_size._replace(rnn_output=tf.TensorShape([]))
-
-    def step(self, time: Any, inputs: Any, state: Any, training: Any = None) -> tuple:
-        outputs, *rest = super().step(time, inputs, state, training)
-        chosen = tf.gather(outputs.rnn_output, outputs.sample_id, batch_dims=1)
-        return (outputs._replace(rnn_output=chosen), *rest)
-
-
-class _SeededSampler(tfa.seq2seq.SampleEmbeddingSampler):
-    """tfa's sampler with top-k and top-p, and with draws that a seed repeats."""
-
-    def __init__(self, options: Decoding, seeds: tf.Tensor):
-        super().__init__(tf.identity)
-        self.options, self.seeds = options, seeds  # [2]: the seed, and the first row
-
-    def sample(self, time: tf.Tensor, outputs: tf.Tensor, state: Any) -> tf.Tensor:
-        """Draw a word for every row of log p [N, V]."""
-        seed, options = step_seed(*tf.unstack(self.seeds), time), self.options
-        return draw(outputs, seed, options.temperature, options.top_k, options.top_p)
-
-
-def _until_end(ids: tf.Tensor) -> tf.Tensor:
-    """Mask ids [N, T] up to the first `<eos>`, itself included."""
-    return tf.cumsum(tf.cast(ids == EOS, tf.int32), axis=1, exclusive=True) == 0
+    def _chooser(self, seeds: tf.Tensor) -> Callable[..., tuple]:
+        """Return what chooses the words; seeds [2]: the seed, and the first row."""
+        options = self.options
+        if options.method == "greedy":
+            return decoder.greedy
+        if options.method == "beam":
+            return decoder.beams(options.beam_width)
+        return decoder.sampled(seeds, options.temperature, options.top_k, options.top_p)

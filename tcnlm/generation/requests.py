@@ -139,8 +139,6 @@ def read_document(path: str) -> Document:
     name = f"--document {path}"
     if path == "-" and sys.stdin is None:
         raise InputError(f"{name}: standard input is closed")
-    if path == "-" and sys.stdin is None:
-        raise InputError(f"{name}: standard input is closed")
     try:
         content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
         return Document(sentences(content.decode("utf-8")), name)

@@ -1,7 +1,7 @@
 """A trained model as a TensorFlow SavedModel: strings in, strings out.
 
-`tf.saved_model.load` is all that its user needs: neither this package nor
-tensorflow_addons. Its signatures (N texts, K topics):
+`tf.saved_model.load` is all that its user needs, and not this package. Its signatures
+(N texts, K topics):
 
     infer_topics  documents [N] -> topics [N, K], rows on the simplex,
                   topic_words [N]: how many they were inferred from
@@ -10,23 +10,26 @@ tensorflow_addons. Its signatures (N texts, K topics):
                   -> log_probability [N] nats, targets [N], perplexity [N]
     generate      topics [N, K], seed, temperature
                   -> sentences [N], log_probability [N] nats
+    beam_search   topics [N, K], width
+                  -> sentences [N, width], log_probability [N, width] nats, best first
     features      documents [N] -> features [N, F]
     score_document  documents [N]
                   -> log_probability [N] nats, words [N], perplexity [N]
 
 The last two are those of a model of documents (`docnade`). A model without topics has
-`score` and `generate`, which then takes `number` for `topics`; one that writes no
-sentences has the first two. Every text is tokenized in the graph by the rules of
-`preprocessing.text`; what comes before them in preprocessing is the caller's. Markup
-and entities are taken as text, and every string as one sentence: of a document or
-context with more, only the full stop after an abbreviation or initial can come out
-otherwise. To a model that reads the preceding sentences (`lclm`) each line of a context
-is one, the last line the nearest. `generate` has a loop of its own, since tfa's sampler
-takes no tensor for a seed and serving has no tfa.
+`score`, `generate`, which then takes `number` for `topics`, and `beam_search`, which
+takes `width` alone (N = 1); one that writes no sentences has the first two.
+
+Every text is tokenized in the graph by the rules of `preprocessing.text`; what comes
+before them in preprocessing is the caller's. Markup and entities are taken as text, and
+every string as one sentence: of a document or context with more, only the full stop
+after an abbreviation or initial can come out otherwise. To a model that reads the
+preceding sentences (`lclm`) each line of a context is one, the last line the nearest.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +43,13 @@ from tcnlm.common.replacing import replacing
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.generation import asserted, pieces
 from tcnlm.generation import warm_up as warm_ups
+from tcnlm.generation.decoder import beams, decode, repeated, sampled
 from tcnlm.generation.pieces import in_pieces
-from tcnlm.generation.sampling import MAX_LENGTH, draw, forbid, step_seed
 from tcnlm.layers.graphs import graph
 from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel
 
 Tensors = dict[str, tf.Tensor]
+Contexts = tuple[tf.Tensor, Callable[..., Any]]  # how many, and context(first, last)
 
 DOCUMENTS, SENTENCES, CONTEXTS = (
     tf.TensorSpec([None], tf.string, name)
@@ -54,6 +58,7 @@ DOCUMENTS, SENTENCES, CONTEXTS = (
 NUMBER = tf.TensorSpec([], tf.int32, "number")
 SEED = tf.TensorSpec([], tf.int64, "seed")
 TEMPERATURE = tf.TensorSpec([], tf.float32, "temperature")
+WIDTH = tf.TensorSpec([], tf.int32, "width")
 NATS = tf.TensorSpec([None], tf.float32)
 SOURCE = "source.txt"  # which weights it was made of
 PARTS = {"assets", "assets.extra", "fingerprint.pb", "variables", SOURCE}
@@ -170,18 +175,23 @@ class Program:
             found["topic_words"] = graph(self.topic_words, [NUMBER])
         if isinstance(self.model, LanguageModel):
             found["score"] = graph(self.score, [SENTENCES, CONTEXTS])
-            found["generate"] = self._generate_signature()
+            found |= self._writing()
         if isinstance(self.model, DocumentModel):
             found["features"] = graph(self.features, [DOCUMENTS])
             found["score_document"] = graph(self.score_document, [DOCUMENTS])
         return found
 
-    def _generate_signature(self) -> Any:
-        if not isinstance(self.model, TopicModel):
-            return graph(self.generate, [NUMBER, SEED, TEMPERATURE])
-        number = self.model.topics().shape[0]
-        topics = tf.TensorSpec([None, number], tf.float32, "topics")
-        return graph(self.generate_from_topics, [topics, SEED, TEMPERATURE])
+    def _writing(self) -> dict[str, Any]:
+        write, search = self.generate, self.beam_search
+        source, contexts = [NUMBER], []
+        if isinstance(self.model, TopicModel):
+            number = self.model.topics().shape[0]
+            source = contexts = [tf.TensorSpec([None, number], tf.float32, "topics")]
+            write, search = self.generate_from_topics, self.beam_search_from_topics
+        return {
+            "generate": graph(write, [*source, SEED, TEMPERATURE]),
+            "beam_search": graph(search, [*contexts, WIDTH]),
+        }
 
     def infer_topics(self, documents: tf.Tensor) -> Tensors:
         """Infer the topics of documents [N] from their content words: [N, K].
@@ -269,63 +279,63 @@ class Program:
         self, number: tf.Tensor, seed: tf.Tensor, temperature: tf.Tensor
     ) -> Tensors:
         """Sample sentences, each in an empty context."""
-
-        def context(first: tf.Tensor, last: tf.Tensor) -> Any:
-            return self.model.context(self.model.batching.empty(last - first))
-
-        number = asserted.counted(number)
-        return self._in_pieces(context, number, seed, temperature)
+        return self._sample(self._empty(number), seed, temperature)
 
     def generate_from_topics(
         self, topics: tf.Tensor, seed: tf.Tensor, temperature: tf.Tensor
     ) -> Tensors:
         """Sample a sentence for every row of topics [N, K]."""
-        topics = asserted.mixtures(topics)
+        return self._sample(self._mixed(topics), seed, temperature)
 
-        def context(first: tf.Tensor, last: tf.Tensor) -> Any:
-            return self.model.context_from_topics(topics[first:last])
+    def beam_search(self, width: tf.Tensor) -> Tensors:
+        """Find the most probable sentences in an empty context: [1, width]."""
+        return self._search(self._empty(tf.constant(1)), width)
 
-        return self._in_pieces(context, tf.shape(topics)[0], seed, temperature)
+    def beam_search_from_topics(self, topics: tf.Tensor, width: tf.Tensor) -> Tensors:
+        """Find the most probable sentences of topics [N, K]: [N, width]."""
+        return self._search(self._mixed(topics), width)
 
-    def _in_pieces(
-        self, context: Any, number: tf.Tensor, seed: tf.Tensor, temperature: tf.Tensor
-    ) -> Tensors:
-        """Sample a sentence for every row of context(first, last)."""
-        temperature = asserted.positive(temperature)
+    def _empty(self, number: tf.Tensor) -> Contexts:
+        number, empty = asserted.counted(number), self.model.batching.empty
+        return number, lambda first, last: self.model.context(empty(last - first))
 
-        def sample(first: tf.Tensor, last: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-            drawing = (seed, first), temperature
-            return self._sample(context(first, last), last - first, *drawing)
-
-        specs = [tf.TensorSpec([None], tf.string), NATS]
-        written = in_pieces(sample, number, specs, pieces.SENTENCES)
-        return dict(zip(("sentences", "log_probability"), written))
+    def _mixed(self, topics: tf.Tensor) -> Contexts:
+        topics, start = asserted.mixtures(topics), self.model.context_from_topics
+        return tf.shape(topics)[0], lambda first, last: start(topics[first:last])
 
     def _sample(
-        self, context: Any, rows: tf.Tensor, seed: tuple, temperature: tf.Tensor
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Sample words until every sentence has ended or the limit is reached."""
+        self, contexts: Contexts, seed: tf.Tensor, temperature: tf.Tensor
+    ) -> Tensors:
+        temperature = asserted.positive(temperature)
 
-        def step(i, token, state, sentences, total):
-            log_probs, state = self.model.step(token, state, context)
-            allowed = forbid(log_probs, [PAD, GO])
-            word = draw(allowed, step_seed(*seed, i), temperature)
-            word = tf.where(token == EOS, EOS, word)
-            log_prob = tf.gather(log_probs, word, batch_dims=1)
-            total += tf.where(token == EOS, 0.0, log_prob)
-            longer = tf.strings.join([sentences, tf.gather(words, word)], " ")
-            return i + 1, word, state, tf.where(word == EOS, sentences, longer), total
+        def choose(first: tf.Tensor) -> Any:
+            return sampled(tf.stack([seed, tf.cast(first, tf.int64)]), temperature)
 
-        context = self.model.for_steps(context)
-        words, state = self.model.vocabulary.words, self.model.initial_state(rows)
-        start = (0, tf.fill([rows], GO), state, tf.fill([rows], ""), tf.zeros([rows]))
-        *_, sentences, total = tf.while_loop(
-            lambda i, token, *_: tf.reduce_any(token != EOS),
-            step,
-            start,
-            maximum_iterations=MAX_LENGTH,
-        )
-        return tf.strings.strip(sentences), total
+        return self._write(contexts, choose)
+
+    def _search(self, contexts: Contexts, width: tf.Tensor) -> Tensors:
+        width = asserted.counted(width, "width")
+        found = self._write(contexts, lambda _: beams(width), width)
+        return {name: tf.reshape(x, [-1, width]) for name, x in found.items()}
+
+    def _write(self, contexts: Contexts, choose: Any, width: Any = 1) -> Tensors:
+        """Write `width` sentences for each of N contexts, [N * width].
+
+        choose: makes of the number of a piece's first row what chooses its words.
+        """
+        number, context = contexts
+        names = [""] * (EOS + 1) + self.model.vocabulary.words[EOS + 1 :]
+
+        def write(first: tf.Tensor, last: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            rows = repeated(context(first, last), width), (last - first) * width
+            ids, log_probability = decode(self.model, *rows, choose(first))
+            joined = tf.strings.reduce_join(tf.gather(names, ids), 1, separator=" ")
+            return tf.strings.strip(joined), log_probability
+
+        specs = [tf.TensorSpec([None], tf.string), NATS]
+        size = tf.maximum(pieces.SENTENCES // width, 1)
+        written = in_pieces(write, number, specs, size)
+        return dict(zip(("sentences", "log_probability"), written))
 
 
 def _number_of_words(content: tf.Tensor) -> tf.Tensor:

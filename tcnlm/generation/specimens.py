@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from preprocessing.text import tokenize_beginning
 from preprocessing.vocabulary import UNK
+from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.models.base import LanguageModel
 from tcnlm.models.topics import top_words
 
@@ -21,8 +22,7 @@ SHOWN_WORDS = 6  # of a topic
 def topic_sentences(model: Any, seed: int = 0) -> list[str] | None:
     """Return a sentence sampled from each topic alone (section 5.3).
 
-    It is the first of a few that has words. None where the model writes no sentences
-    or the decoder's package is missing.
+    It is the first of a few that has words. None where the model writes no sentences.
     """
     number = len(model.topics())
     drawn = _write(
@@ -79,10 +79,6 @@ def _write(
 ) -> list | None:
     """Return `number` sentences of each topic; None where the model writes none."""
     if not isinstance(model, LanguageModel):
-        return None
-    try:
-        from tcnlm.generation.decoding import Decoding, SentenceDecoder
-    except ImportError:
         return None
     one_hot = tf.one_hot(np.array(topics), len(model.topics()))
     context = model.context_from_topics(one_hot)

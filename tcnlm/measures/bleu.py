@@ -152,7 +152,7 @@ def measure_bleu(model: Any, dataset: Dataset, split: Split) -> dict[str, Any]:
     References and real sentences are drawn from the split, none of them twice; where it
     has fewer than twice `SENTENCES`, half are references and as many are written.
     """
-    from tcnlm.generation.sampling import MAX_LENGTH
+    from tcnlm.generation.decoder import MAX_LENGTH
 
     real = [s for d in range(split.num_documents) for s in split.document(d) if s]
     number = min(SENTENCES, len(real) // 2)

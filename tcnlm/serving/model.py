@@ -110,8 +110,9 @@ def _definitions(folder: Path) -> dict[str, Any]:
 
 def _called(call: Any, tensors: Mapping[str, tf.Tensor]) -> dict[str, Any]:
     """Return the outputs of a signature, or what the graph has against the inputs."""
+    width = int(tensors.get("width", 1))  # sentences a row
     for name, tensor in tensors.items():
-        _check_size(name, tensor)
+        _check_size(name, tensor, width)
     try:
         return json_of(call(**tensors))
     except tf.errors.InvalidArgumentError as error:
@@ -119,12 +120,13 @@ def _called(call: Any, tensors: Mapping[str, tf.Tensor]) -> dict[str, Any]:
         raise Refused(found[1] if found else str(error).split("\n")[0]) from None
 
 
-def _check_size(name: str, tensor: tf.Tensor) -> None:
+def _check_size(name: str, tensor: tf.Tensor, width: int) -> None:
     if tensor.dtype == tf.string:
         tokens = sum(map(_tokens, tensor.numpy()))
         if tokens > MOST_TOKENS:
             raise Refused(f"{name}: {tokens:,} tokens; give at most {MOST_TOKENS:,}")
-    asked = int(tensor) if name == "number" else sum(tensor.shape[:1])
+    single = name in ("number", "width")
+    asked = int(tensor) if single else sum(tensor.shape[:1]) * width
     if asked > MOST_SENTENCES:
         raise Refused(f"{name}: {asked:,} are asked for; at most {MOST_SENTENCES:,}")
 

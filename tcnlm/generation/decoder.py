@@ -1,0 +1,174 @@
+"""The loop that writes words with a language model: greedy, sampled, or by beam search.
+
+It is TensorFlow's alone, the same in Python (`decoding.py`) and in the SavedModel. How
+words are chosen is a function of a step of it,
+
+    i, log p [N, V], minus infinity at forbidden words, log p [N] before, ended [N]
+    -> words [N], log p [N] with them, rows [N]
+
+rows: which sentences the words go on with; None where each goes on with its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from preprocessing.vocabulary import EOS, GO, PAD
+
+MAX_LENGTH = 40  # words of a sentence, unless asked otherwise; Lau et al. 2017
+NEVER = [PAD, GO]  # are written
+
+Chosen = tuple[tf.Tensor, tf.Tensor, Any]
+
+
+def decode(
+    model: Any,
+    context: Any,
+    rows: int | tf.Tensor,
+    choose: Callable[..., Chosen],
+    prefix: Any = (GO,),
+    forbidden: Sequence[int] = NEVER,
+    max_length: int = MAX_LENGTH,
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Go on from the ids of a prefix: ids [N, T], 0 after `<eos>`, and log p [N].
+
+    context: of N rows, as the model's `context` returns; log p: the prefix's too. A
+    beam that led nowhere has zeros alone, and a log p of minus infinity.
+    """
+    context, prefix = model.for_steps(context), tf.convert_to_tensor(prefix)
+
+    def step(i, token, state, ended, total, ids):
+        log_probs, state = model.step(token, state, context)
+        words, total, kept = choose(i, _allowed(log_probs, forbidden), total, ended)
+        if kept is not None:
+            old = state, ended, ids
+            state, ended, ids = tf.nest.map_structure(lambda x: tf.gather(x, kept), old)
+        words = tf.where(ended, PAD, words)
+        ended |= (words == EOS) | (total == -np.inf)
+        return i + 1, words, state, ended, total, tf.concat([ids, words[:, None]], 1)
+
+    state, before = _read(model, context, rows, prefix)
+    start = tf.fill([rows], prefix[-1]), state, tf.fill([rows], False), tf.zeros([rows])
+    shapes = tf.nest.map_structure(lambda x: x.shape, start)
+    *_, total, ids = tf.while_loop(
+        lambda i, token, state, ended, *_: ~tf.reduce_all(ended),
+        step,
+        (tf.constant(0), *start, tf.zeros([rows, 0], tf.int32)),
+        (tf.TensorShape([]), *shapes, tf.TensorShape([None, None])),
+        maximum_iterations=max_length,
+    )
+    return tf.where(total[:, None] > -np.inf, ids, PAD), before + total
+
+
+def _read(model: Any, context: Any, rows: Any, prefix: tf.Tensor) -> tuple:
+    """Return the state before the prefix's last word, and log p(prefix) [N]."""
+
+    def read(i: tf.Tensor, state: Any, total: tf.Tensor) -> tuple[Any, ...]:
+        token = tf.fill([rows], prefix[i])
+        log_probs, state = model.step(token, state, context)
+        return i + 1, state, total + log_probs[:, prefix[i + 1]]
+
+    start = tf.constant(0), model.initial_state(rows), tf.zeros([rows])
+    if prefix.shape[0] == 1:  # spares a loop that does nothing
+        return start[1:]
+    last = tf.size(prefix) - 1
+    return tf.while_loop(lambda i, *_: i < last, read, start)[1:]
+
+
+def _allowed(log_probs: tf.Tensor, forbidden: Sequence[int]) -> tf.Tensor:
+    never = np.isin(np.arange(log_probs.shape[-1]), forbidden)
+    return tf.where(never, -np.inf, log_probs)
+
+
+def repeated(context: Any, copies: int | tf.Tensor) -> Any:
+    """Return a context with as many copies of each row, side by side."""
+    return tf.nest.map_structure(lambda x: tf.repeat(x, copies, axis=0), context)
+
+
+def greedy(_: Any, log_probs: tf.Tensor, total: tf.Tensor, ended: tf.Tensor) -> Chosen:
+    """Choose the most probable words."""
+    words = tf.argmax(log_probs, axis=-1, output_type=tf.int32)
+    return _each(words, log_probs, total, ended)
+
+
+def sampled(
+    seeds: tf.Tensor,
+    temperature: float | tf.Tensor = 1.0,
+    top_k: int | None = None,
+    top_p: float = 1.0,
+) -> Callable[..., Chosen]:
+    """Return what draws words as `draw` does.
+
+    seeds [2], int64: the seed, and the number of the first of the rows at hand.
+    """
+
+    def choose(i: Any, log_probs: tf.Tensor, *before: tf.Tensor) -> Chosen:
+        seed = tf.random.experimental.stateless_fold_in(seeds, i)
+        words = draw(log_probs, seed, temperature, top_k, top_p)
+        return _each(words, log_probs, *before)
+
+    return choose
+
+
+def _each(words: Any, log_probs: Any, total: tf.Tensor, ended: tf.Tensor) -> Chosen:
+    more = tf.gather(log_probs, words, batch_dims=1)
+    return words, total + tf.where(ended, 0.0, more), None
+
+
+def beams(width: int | tf.Tensor) -> Callable[..., Chosen]:
+    """Return what keeps the `width` most probable beams of each context, best first.
+
+    The rows of a context lie together. Log p is that among the allowed words.
+    """
+
+    def choose(
+        i: Any, log_probs: tf.Tensor, total: tf.Tensor, ended: tf.Tensor
+    ) -> Chosen:
+        # The beams of a context begin alike: before the first word one alone counts.
+        counts = (i > 0) | (tf.range(tf.size(total)) % width == 0)
+        size = tf.minimum(width, log_probs.shape[-1])
+        more, words = tf.math.top_k(log_probs, size)
+        more -= tf.reduce_logsumexp(log_probs, axis=-1, keepdims=True)
+        nothing = tf.where(tf.range(size) == 0, 0.0, -np.inf)
+        more = tf.where(ended[:, None], nothing, more)
+        scores = tf.where(counts, total, -np.inf)[:, None] + more
+        total, best = tf.math.top_k(tf.reshape(scores, [-1, width * size]), width)
+        first = tf.range(tf.shape(best)[0])[:, None] * width * size
+        best = tf.reshape(first + best, [-1])
+        words = tf.gather(tf.reshape(words, [-1]), best)
+        return words, tf.reshape(total, [-1]), best // size
+
+    return choose
+
+
+def draw(
+    log_probs: tf.Tensor,
+    seed: tf.Tensor,
+    temperature: float | tf.Tensor = 1.0,
+    top_k: int | None = None,
+    top_p: float = 1.0,
+) -> tf.Tensor:
+    """Draw a word id a row from softmax(log p / temperature): [N, V] -> [N] int32.
+
+    `top_k` keeps the k most probable words; of these, `top_p` the fewest whose
+    probability together is at least p (Holtzman et al. 2020). Equal words are kept by
+    rank, so `top_k=1` is the argmax. The same `seed` [2] draws the same words.
+    """
+    # The maximum goes first, or a small temperature would take every score to -inf.
+    best = tf.reduce_max(log_probs, axis=-1, keepdims=True)
+    scores = (log_probs - best) / temperature
+    if top_k is None and top_p >= 1:
+        return _categorical(scores, seed)
+    size = scores.shape[-1]
+    scores, words = tf.math.top_k(scores, min(top_k or size, size))
+    more_probable = tf.cumsum(tf.nn.softmax(scores), axis=-1, exclusive=True)
+    scores = tf.where(more_probable < top_p, scores, -np.inf)
+    return tf.gather(words, _categorical(scores, seed), batch_dims=1)
+
+
+def _categorical(scores: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    return tf.random.stateless_categorical(scores, 1, seed, tf.int32)[:, 0]

@@ -82,6 +82,16 @@ def test_a_package_is_imported_only_by_what_needs_it(work, unwanted):
     assert result.stdout.strip() == "[]", result.stderr
 
 
+def test_nothing_but_lazy_adam_imports_tensorflow_addons():
+    """No other function and no module names it, however it would import it."""
+    naming = re.compile("tensorflow_addons|tfa")
+    named = {name for name, path in MODULES.items() if naming.search(path.read_text())}
+    assert named == {"tcnlm.layers.optimization"}
+    tree = ast.parse(MODULES["tcnlm.layers.optimization"].read_text())
+    parts = [part for part in tree.body if naming.search(ast.unparse(part))]
+    assert [part.name for part in parts] == ["_lazy_adam"]
+
+
 def test_graphs_are_made_without_autograph():
     files = sorted((toy.ROOT / "tcnlm").rglob("*.py"))
     made = [f.name for f in files if re.search(r"tf\.function\b[(\n]", f.read_text())]

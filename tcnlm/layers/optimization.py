@@ -9,8 +9,11 @@ from typing import Any
 
 import tensorflow as tf
 
+from tcnlm.common.errors import InputError
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.contexts import RULES
+
+PACKAGE = "tensorflow-addons==0.23.0"
 
 
 class GroupedAdam(tf.Module):
@@ -87,9 +90,13 @@ def decay(kind: str, steps: int) -> Callable[[float], Any]:
 
 def _lazy_adam() -> type:
     # Only where it is asked for: no other training needs the package.
-    with warnings.catch_warnings():  # a notice that its development has ended
-        warnings.filterwarnings("ignore", message="\\s*TensorFlow Addons")
-        from tensorflow_addons.optimizers import LazyAdam
+    try:
+        with warnings.catch_warnings():  # a notice that its development has ended
+            warnings.filterwarnings("ignore", message="\\s*TensorFlow Addons")
+            from tensorflow_addons.optimizers import LazyAdam
+    except ImportError:
+        problem = "lazy_adam=true: needs tensorflow_addons; pip install "
+        raise InputError(problem + PACKAGE) from None
     return LazyAdam
 
 
@@ -146,3 +153,8 @@ class Training(Settings):
     checkpoint_steps: int = setting(
         0, "batches between checkpoints; 0 goes by minutes alone", least=0
     )
+
+    def check(self) -> None:
+        """Refuse lazy Adam where its package is not installed."""
+        if self.lazy_adam:
+            _lazy_adam()

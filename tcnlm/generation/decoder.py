@@ -81,7 +81,8 @@ def _read(model: Any, context: Any, rows: Any, prefix: tf.Tensor) -> tuple:
 
 def _allowed(log_probs: tf.Tensor, forbidden: Sequence[int]) -> tf.Tensor:
     never = np.isin(np.arange(log_probs.shape[-1]), forbidden)
-    return tf.where(never, -np.inf, log_probs)
+    # Added, which is faster here than tf.where.
+    return log_probs + np.where(never, -np.inf, 0).astype("float32")
 
 
 def repeated(context: Any, copies: int | tf.Tensor) -> Any:

@@ -1,26 +1,26 @@
 """Adam of Kingma and Ba (2015), algorithm 1, with clipping, on dense and used rows."""
 
-import importlib.util
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import tensorflow as tf
-import toy
 from helpers import assert_close
 
-from tcnlm.layers.optimization import PACKAGE, GroupedAdam, decay
+from tcnlm.layers import optimization
+from tcnlm.layers.optimization import GroupedAdam, LazyAdam, decay
 
 V, E, RATE, CLIP, STEPS = 9, 4, 0.05, 0.7, 6
 
 
-where_installed = pytest.mark.skipif(
-    importlib.util.find_spec("tensorflow_addons") is None, reason="no LazyAdam"
-)
-both_adams = pytest.mark.parametrize(
-    "lazy", [False, pytest.param(True, marks=where_installed)]
-)
+both_adams = pytest.mark.parametrize("lazy", [False, True])
+
+
+@pytest.fixture(params=["ours", "of tensorflow_addons"])
+def own_lazy_adam(request, monkeypatch):
+    """Let lazy Adam be each of the two classes."""
+    if request.param == "ours":
+        monkeypatch.setattr(optimization, "_lazy_adam", lambda: LazyAdam)
+    else:
+        pytest.importorskip("tensorflow_addons")
 
 
 def step_of_adam(moments, gradient, number):
@@ -62,6 +62,7 @@ def train(rng, draw_words, lazy):
     return [w.numpy() for w in ours], [table, matrix]
 
 
+@pytest.mark.usefixtures("own_lazy_adam")
 @both_adams
 def test_repeated_and_absent_words_are_updated_as_algorithm_1_says(rng, lazy):
     ours, oracle = train(rng, lambda: rng.integers(0, V - 2, 7), lazy)
@@ -69,7 +70,7 @@ def test_repeated_and_absent_words_are_updated_as_algorithm_1_says(rng, lazy):
         np.testing.assert_allclose(mine, expected, rtol=1e-4, atol=1e-5)
 
 
-@where_installed
+@pytest.mark.usefixtures("own_lazy_adam")
 def test_a_word_seen_once_moves_on_under_adam_and_stays_when_lazy():
     ends = {}
     for lazy in (False, True):
@@ -104,7 +105,7 @@ def test_the_rate_decays_step_by_step_to_zero(kind, shares, lazy):
         np.testing.assert_allclose(before - weight.numpy(), [share * RATE], rtol=1e-4)
 
 
-@pytest.mark.parametrize("lazy", [False, True])
+@both_adams
 def test_made_it_has_all_moments_at_zero_no_step_behind_it_and_has_moved_nothing(lazy):
     start = [np.array([[-0.0, 3.0], [1e-30, -7.0]]), np.array([2.0])]
     weights = [tf.Variable(values, dtype=tf.float32) for values in start]
@@ -118,25 +119,3 @@ def test_made_it_has_all_moments_at_zero_no_step_behind_it_and_has_moved_nothing
         assert not any(np.any(moment) for moment in moments)
     for weight, values in zip(weights, start):
         assert weight.numpy().tobytes() == values.astype(np.float32).tobytes()
-
-
-def test_without_its_package_lazy_adam_is_refused_before_anything_is_written(
-    toy_data, tmp_path
-):
-    """Plain Adam trains, and sentences are written, without it."""
-    program = "import sys; sys.modules['tensorflow_addons'] = None; "
-    program += "from tcnlm.programs.launch import train; train()"
-
-    def begun(run, *settings):
-        arguments = toy.train_command(toy_data, run, settings=settings)[2:]
-        command = [sys.executable, "-c", program, *arguments]
-        return subprocess.run(command, cwd=toy.ROOT, capture_output=True, text=True)
-
-    refused = begun(tmp_path / "LAZY", "lazy_adam=true")
-    assert refused.returncode == 2
-    message = f"lazy_adam=true: needs tensorflow_addons; pip install {PACKAGE}"
-    assert message in refused.stderr
-    assert not (tmp_path / "LAZY").exists()
-    assert begun(tmp_path / "RUN", "epochs=1").returncode == 0
-    assert (tmp_path / "RUN" / "saved_model").exists()
-    assert PACKAGE in (toy.ROOT / "requirements.txt").read_text().splitlines()

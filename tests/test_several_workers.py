@@ -387,7 +387,6 @@ def test_two_workers_take_the_steps_of_one_though_killed_and_stopped(
     toy_data, tmp_path
 ):
     """Losses of single steps agree to 1e-5, with dropout and lazy Adam."""
-    pytest.importorskip("tensorflow_addons")
     run, alone = tmp_path / "RUN", tmp_path / "ALONE"
     every_step = (*LOOP[:-1], "checkpoint_steps=1")  # so that it reports each
     one = toy.train_command(toy_data, alone, settings=every_step)

@@ -9,11 +9,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from tcnlm.common.errors import InputError
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.contexts import RULES
-
-PACKAGE = "tensorflow-addons==0.23.0"
 
 
 class GroupedAdam(tf.Module):
@@ -88,16 +85,37 @@ def decay(kind: str, steps: int) -> Callable[[float], Any]:
     }[kind]
 
 
+class LazyAdam(tf.keras.optimizers.legacy.Adam):
+    """Adam that leaves an embedding's rows without a gradient as they are.
+
+    Where the stack has tensorflow-addons its class of this name is taken, which takes
+    the same steps.
+    """
+
+    def _resource_apply_sparse(
+        self, grad: tf.Tensor, var: tf.Variable, indices: tf.Tensor, apply_state: Any
+    ) -> tf.Operation:
+        of = apply_state[var.device, var.dtype.base_dtype]  # this step's, corrected
+        m, v = (self.get_slot(var, name) for name in ("m", "v"))
+        first = of["beta_1_t"] * tf.gather(m, indices)
+        first += of["one_minus_beta_1_t"] * grad
+        second = of["beta_2_t"] * tf.gather(v, indices)
+        second += of["one_minus_beta_2_t"] * tf.square(grad)
+        step = of["lr"] * first / (tf.sqrt(second) + of["epsilon"])
+        rows = ((m.scatter_update, first), (v.scatter_update, second))
+        rows += ((var.scatter_sub, step),)
+        return tf.group(*(put(tf.IndexedSlices(new, indices)) for put, new in rows))
+
+
 def _lazy_adam() -> type:
     # Only where it is asked for: no other training needs the package.
     try:
         with warnings.catch_warnings():  # a notice that its development has ended
             warnings.filterwarnings("ignore", message="\\s*TensorFlow Addons")
-            from tensorflow_addons.optimizers import LazyAdam
+            from tensorflow_addons.optimizers import LazyAdam as OfAddons
     except ImportError:
-        problem = "lazy_adam=true: needs tensorflow_addons; pip install "
-        raise InputError(problem + PACKAGE) from None
-    return LazyAdam
+        return LazyAdam
+    return OfAddons
 
 
 def _sum_rows(gradient: Any) -> Any:
@@ -153,8 +171,3 @@ class Training(Settings):
     checkpoint_steps: int = setting(
         0, "batches between checkpoints; 0 goes by minutes alone", least=0
     )
-
-    def check(self) -> None:
-        """Refuse lazy Adam where its package is not installed."""
-        if self.lazy_adam:
-            _lazy_adam()

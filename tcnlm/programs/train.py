@@ -55,7 +55,6 @@ def main(options: argparse.Namespace, command: str) -> None:
     check_words(model, dataset, "valid", judged)
     if not saved(run / "checkpoints"):
         model.check()
-    loop.check()
     workers.check(model, same_for_all(config))
     with workers.place(run) as place, owned(place, TRAINED):
         open_run(place, config, dataset.vocabulary)

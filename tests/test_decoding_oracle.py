@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
-from test_decoding import SIZE, SecondOrderModel
+from second_order import SIZE, SecondOrderModel
 
 from preprocessing.vocabulary import EOS, GO, PAD
 from tcnlm.generation.decoder import draw

@@ -1,19 +1,28 @@
-"""A SavedModel's answers under two versions of TensorFlow, compared.
+"""What each stack makes of the same texts and RUN, compared.
 
-    python tools/compatibility.py ask SAVED_MODEL FILE   # with each of the two
+    python tools/compatibility.py make FOLDER         # DATA, and a small RUN on it
+    python tools/compatibility.py ask FOLDER FILE     # with each stack
     python tools/compatibility.py compare FILE FILE
 
-Words, sentences and counts must be equal, other figures to a relative 1e-4.
+`ask` makes DATA again, scores the RUN, writes sentences, exports it, calls the
+SavedModels, and trains on, in a copy. Words, sentences and counts must be equal, other
+figures to a relative 1e-4, of a training that goes on to 1e-3.
 """
 
 import json
 import platform
+import shutil
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
 
+ROOT = Path(__file__).resolve().parents[1]
 TOLERANCE = 1e-4  # float32 after some thirty steps of a recurrent network
+OF_TRAINING = 1e-3  # float32 after some hundred steps of Adam
+SETTINGS = "units=16 embedding_size=16 num_topics=5 head_start=100 epochs=1".split()
 TEXTS = [
     "The army moved into the city overnight.",
     'He said: "I can\'t!" (really?) -- \u201cwon\u2019t\u201d \u2026 and so on...',
@@ -25,25 +34,88 @@ TEXTS = [
 ROWS, SEED, TEMPERATURE, WORDS, BEAMS = 40, 2**40 + 7, 0.8, 20, 5
 
 
-def ask(saved_model, file):
-    """Write what the SavedModel answers under this TensorFlow as JSON."""
+def make(folder):
+    """Make DATA of the stories that come with gensim, and train a small model on it."""
+    folder = Path(folder)
+    preprocess(folder / "DATA")
+    train = ["train.py", folder / "DATA", "--out", folder / "RUN", "--threads", "1"]
+    run(*train, "--set", *SETTINGS)
+
+
+def preprocess(data):
+    """Make the DATA."""
+    counts = ["--min-count", "3", "--topic-min-count", "5"]
+    run("-m", "preprocessing", "--format", "lee", *counts, "--out", data)
+
+
+def run(*command):
+    """Run one of the programs with this Python; return what it prints."""
+    words = [sys.executable, *map(str, command)]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"error: {' '.join(words)}: {done.stderr}")
+    return done.stdout
+
+
+def ask(folder, file):
+    """Write what this stack makes of a folder's RUN as JSON."""
     import tensorflow as tf  # the one of the environment that this runs in
 
-    if not (Path(saved_model) / "saved_model.pb").is_file():
-        sys.exit(f"error: {saved_model}: is no SavedModel; make demo makes one")
-    loaded = tf.saved_model.load(saved_model)
+    source = Path(folder).resolve()
+    if not (source / "RUN" / "saved_model").is_dir():
+        sys.exit(f"error: {folder}: has no RUN; `make` makes one")
+    with tempfile.TemporaryDirectory() as place:
+        copy = shutil.copytree(source / "RUN", Path(place, "RUN"))
+        exported = copy / "exported"
+        preprocess(Path(place, "DATA"))
+        made = json.loads(Path(place, "DATA", "meta.json").read_text())
+        answers = {"DATA: fingerprint": [made["fingerprint"]]}
+        answers |= evaluated(copy, "the RUN") | written(copy)
+        run("-m", "tcnlm.export", copy, "--out", exported)
+        answers |= asked(source / "RUN" / "saved_model", "its SavedModel")
+        answers |= asked(exported, "exported here")
+        run("train.py", "--resume", copy, "--set", "epochs=2")
+        answers |= evaluated(copy, "trained on")
+    versions = {"tensorflow": tf.__version__, "python": platform.python_version()}
+    Path(file).write_text(json.dumps({**versions, "answers": answers}))
+
+
+def evaluated(folder, title):
+    """Return the figures of a RUN."""
+    run("evaluate.py", folder)
+    found = json.loads((folder / "evaluation.json").read_text())
+    names = ("perplexity", "npmi", "targets", "parameters")
+    return {f"{title}: {name}": [found[name]] for name in names}
+
+
+def written(folder):
+    """Return the sentences that generate.py writes from every topic, by each method."""
+    answers = {}
+    for method in ("greedy", "sample", "beam"):
+        seed = ["--seed", "7"] if method == "sample" else []
+        lines = run("generate.py", folder, "--json", "--method", method, *seed)
+        rows = list(map(json.loads, lines.splitlines()))
+        for name in ("sentence", "log_probability"):
+            answers[f"generate.py, {method}: {name}"] = [row[name] for row in rows]
+    return answers
+
+
+def asked(saved_model, title):
+    """Return what every signature of a SavedModel answers."""
+    import tensorflow as tf
+
+    loaded = tf.saved_model.load(str(saved_model))
     answers = {}
     for name, call in sorted(loaded.signatures.items()):
         specs = call.structured_input_signature[1]
         given = {key: tf.constant(_value(key, s), s.dtype) for key, s in specs.items()}
         for output, tensor in call(**given).items():
             values = tensor.numpy().ravel().tolist()
-            answers[f"{name}: {output}"] = [
+            answers[f"{title}, {name}: {output}"] = [
                 value.decode() if isinstance(value, bytes) else value
                 for value in values
             ]
-    versions = {"tensorflow": tf.__version__, "python": platform.python_version()}
-    Path(file).write_text(json.dumps({**versions, "answers": answers}))
+    return answers
 
 
 def compare(pinned, newer):
@@ -54,14 +126,15 @@ def compare(pinned, newer):
     differ = one["answers"].keys() ^ other["answers"].keys()
     for name in sorted(one["answers"].keys() - differ):
         answers = [np.array(found["answers"][name]) for found in (one, other)]
-        apart, said = difference(*answers)
+        within = OF_TRAINING if name.startswith("trained on") else TOLERANCE
+        apart, said = difference(*answers, within)
         print(f"{name}: {len(answers[0])} values, {said}")
         differ |= {name} if apart else set()
     if differ:
         sys.exit(f"error: differ: {', '.join(sorted(differ))}")
 
 
-def difference(one, other):
+def difference(one, other, within=TOLERANCE):
     """Return whether two arrays are too far apart, and how far they are."""
     if one.shape != other.shape:
         return True, f"{len(other)} there"
@@ -70,7 +143,7 @@ def difference(one, other):
         return unequal.any(), f"{unequal.sum()} unequal"
     a, b = one[unequal], other[unequal]
     found = (abs(a - b) / np.maximum(abs(a), abs(b))).max(initial=0)
-    return not found <= TOLERANCE, f"largest relative difference {found:.2g}"
+    return not found <= within, f"largest relative difference {found:.2g}"
 
 
 def _value(name, spec):
@@ -86,7 +159,9 @@ def _value(name, spec):
 
 
 if __name__ == "__main__":
-    command, *files = sys.argv[1:] or [""]
-    if command not in ("ask", "compare") or len(files) != 2:
+    command, *rest = sys.argv[1:] or [""]
+    numbers = {"make": (make, 1), "ask": (ask, 2), "compare": (compare, 2)}
+    called, number = numbers.get(command, (None, 0))
+    if called is None or len(rest) != number:
         sys.exit(__doc__)
-    {"ask": ask, "compare": compare}[command](*files)
+    called(*rest)

@@ -1,12 +1,22 @@
-"""Keras 2 under every TensorFlow: its own up to 2.15, the package tf-keras later."""
+"""One code on every TensorFlow: its Keras 2, and a quiet import.
+
+Up to 2.15 its own Keras is Keras 2; later it is the package tf-keras.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 CHOICE = "TF_USE_LEGACY_KERAS"  # read by TensorFlow when its Keras is first used
+NOTICE = rb"WARNING: All log messages before absl|I\d{4} \d\d:"
 
 
 def choose_keras() -> None:
@@ -25,7 +35,9 @@ def choose_keras() -> None:
         )
     os.environ[CHOICE] = "1"
     loaded = sys.modules.get("tensorflow")
-    if loaded is not None and not loaded.keras.__name__.startswith("tf_keras"):
+    if loaded is None:
+        sys.meta_path.insert(0, _QuietImport())
+    elif not loaded.keras.__name__.startswith("tf_keras"):
         raise ImportError(
             f"tcnlm needs Keras 2, but Keras 3 is in use: import tcnlm before "
             f"TensorFlow, or set {CHOICE}=1"
@@ -49,3 +61,41 @@ def _minor(package: str) -> tuple[int, ...] | None:
         return tuple(map(int, version(package).split(".")[:2]))
     except PackageNotFoundError:
         return None
+
+
+class _QuietImport:
+    """Finds TensorFlow, whose import tells of processors whatever the log level is."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: Any = None
+    ) -> ModuleSpec | None:
+        """Return TensorFlow's specification, with an import that is quiet."""
+        if name != "tensorflow":
+            return None
+        sys.meta_path.remove(self)
+        spec = PathFinder.find_spec(name)
+        if spec is not None:
+            execute = spec.loader.exec_module
+            spec.loader.exec_module = lambda module: _quietly(execute, module)
+        return spec
+
+
+def _quietly(execute: Any, module: Any) -> None:
+    with _without_notices():
+        execute(module)
+
+
+@contextlib.contextmanager
+def _without_notices() -> Iterator[None]:
+    """Keep C++ code's notices, but nothing else, from standard error."""
+    with tempfile.TemporaryFile() as aside:
+        stderr = os.dup(2)
+        os.dup2(aside.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(stderr, 2)
+            os.close(stderr)
+            aside.seek(0)
+            kept = [line for line in aside if not re.match(NOTICE, line)]
+            os.write(2, b"".join(kept))

@@ -209,7 +209,7 @@ def _contexts(model: Any, train: Split, rows: np.ndarray) -> tuple[Any, int]:
 
 def check_sentences(split: Split) -> None:
     """Raise InputError where a split is too small for references and real text."""
-    with_words = np.count_nonzero(np.diff(split.sentences))
+    with_words = int(np.count_nonzero(np.diff(split.sentences)))
     if with_words < LEAST:
         raise InputError(
             f"--bleu: the {split.name} split has {with_words} sentences; it takes "

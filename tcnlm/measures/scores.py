@@ -88,7 +88,7 @@ def sampled_score(
     total, targets, sequences = 0.0, 0, 0
     for batch in _batches(model, rows, batch_size):
         total -= float(tf.reduce_sum(evaluate(batch)))
-        targets += np.count_nonzero(batch["targets"])
+        targets += int(np.count_nonzero(batch["targets"]))
         sequences += model.batching.sequences(batch)
     return Score(total / targets, targets, sequences)
 

@@ -199,7 +199,7 @@ class LanguageModel(Method):
 
     def count_words(self, batch: dict[str, np.ndarray]) -> int:
         """Return the number of targets."""
-        return np.count_nonzero(batch["targets"])
+        return int(np.count_nonzero(batch["targets"]))
 
     def for_steps(self, context: Any) -> Any:
         """Return a context for `step`, with all that is the same for every word."""
@@ -301,7 +301,7 @@ class DocumentModel(Method):
 
     def count_words(self, batch: dict[str, np.ndarray]) -> int:
         """Return the number of words that the model counts."""
-        return np.count_nonzero(self.read(batch["words"]) != NO_WORD)
+        return int(np.count_nonzero(self.read(batch["words"]) != NO_WORD))
 
     def build_weights(self) -> None:
         """Make every weight by one pass over a document of one word."""
@@ -320,7 +320,7 @@ class TopicsAlone(TopicModel, Method):
 
     def count_words(self, batch: dict[str, np.ndarray]) -> int:
         """Return the number of content words."""
-        return np.count_nonzero(content_words(batch) >= 0)
+        return int(np.count_nonzero(content_words(batch) >= 0))
 
     def build_weights(self) -> None:
         """Make every weight by one pass over a context of one word."""

@@ -28,7 +28,6 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 from tensorflow.python.eager import context
-from tensorflow.tsl.protobuf.coordination_config_pb2 import CoordinatedJob
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.interrupts import NUMBERS, Watch, interrupts
@@ -302,10 +301,8 @@ def _strategy(cluster: Cluster) -> Any:
     TensorFlow's runtime takes SIGTERM for itself as it starts; it is given back.
     """
     handlers = {number: signal.getsignal(number) for number in NUMBERS}
-    jobs = [
-        CoordinatedJob(name=kind, num_tasks=count)
-        for kind, count in cluster.jobs.items()
-    ]
+    job = context.coordination_config_pb2.CoordinatedJob  # where every release has it
+    jobs = [job(name=kind, num_tasks=count) for kind, count in cluster.jobs.items()]
     context.context().configure_coordination_service(
         service_type="standalone",
         service_leader=cluster.leader,

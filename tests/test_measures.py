@@ -295,7 +295,12 @@ def whole(toy_data, tmp_path_factory):
     return seeded(toy_data, tmp_path_factory.mktemp("whole"), **LOOP).train()
 
 
-@pytest.mark.parametrize("saves", [2, 3, 7])
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "saves", [2, pytest.param(3, marks=SLOW), pytest.param(7, marks=SLOW)]
+)
 def test_a_run_goes_on_in_the_middle_of_its_patience(toy_data, tmp_path, whole, saves):
     stopped = seeded(toy_data, tmp_path / "RUN", **LOOP)
     save, left = stopped._save, iter(range(saves - 1))

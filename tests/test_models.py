@@ -138,7 +138,7 @@ def test_padding_changes_no_word(name, rng):
 
 
 @every_model
-@pytest.mark.parametrize(("rows", "steps"), [(1, 1), (5, 3), (2, 20)])
+@pytest.mark.parametrize(("rows", "steps"), [(1, 1), (5, 20)])
 def test_any_batch_and_length_goes(name, rows, steps, rng):
     model, batch = make(name), make_batch(rng, rows, steps)
     if isinstance(model, LanguageModel):
@@ -201,7 +201,7 @@ def test_saved_weights_give_the_same_objective(name, rng, tmp_path):
 
 @every_model
 def test_a_model_has_sentences_topics_or_documents(name):
-    assert isinstance(make(name), (LanguageModel, TopicModel, DocumentModel))
+    assert issubclass(model_class(name), (LanguageModel, TopicModel, DocumentModel))
 
 
 @every_model

@@ -85,7 +85,7 @@ class Settings:
             value = getattr(self, field.name)
             complaint = _complaint(value, kinds[field.name], field)
             if complaint:
-                shown = _text(value)
+                shown = as_text(value)
                 raise SettingError(f"{field.name}={shown}: must be {complaint}")
 
 
@@ -200,7 +200,7 @@ def describe(
             owners.setdefault(part, []).append(model)
     lines = ["presets, of the settings that a model has:"]
     for name, values in presets.items():
-        chosen = " ".join(f"{key}={_text(value)}" for key, value in values.items())
+        chosen = " ".join(f"{key}={as_text(value)}" for key, value in values.items())
         lines.append(f"  {name}: {chosen}")
     lines += ["", "settings of the training loop:", *_lines(training, {})]
     for part, users in owners.items():
@@ -229,18 +229,18 @@ def _lines(part: type, users: Mapping[str, type[Settings]]) -> list[str]:
     lines = []
     for field in _own(part):
         differ = {
-            model: _text(getattr(kind, field.name))
+            model: as_text(getattr(kind, field.name))
             for model, kind in users.items()
             if getattr(kind, field.name) != field.default
         }
         other = "".join(f"; {model}: {value}" for model, value in differ.items())
         choices = " | ".join(field.metadata["bounds"].choices)
-        lines.append(f"  {field.name}={_text(field.default)}{other}")
+        lines.append(f"  {field.name}={as_text(field.default)}{other}")
         lines.append(f"      {field.metadata['text']}" + (choices and f" ({choices})"))
     return lines
 
 
-def _text(value: Any) -> str:
+def as_text(value: Any) -> str:
     if isinstance(value, (tuple, list)):
         return ",".join(map(str, value))
     return str(value).lower() if isinstance(value, bool) else str(value)

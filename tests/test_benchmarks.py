@@ -8,7 +8,7 @@ import tensorflow as tf
 from tensorflow.python.framework import op_callbacks
 from tiny import WORDS, make_model, make_run
 
-from benchmarks import bench, floor, gpu, paper_size, serving, train_step, usage
+from benchmarks import bench, floor, gpu, serving, train_step, usage
 from benchmarks.memory import Peak
 from benchmarks.synthetic import Corpus, write_data
 from benchmarks.systems import Products, fastest
@@ -16,7 +16,6 @@ from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import Sequences
 from tcnlm.generation.saved_model import Program
 from tcnlm.layers.optimization import GroupedAdam
-from tcnlm.programs import evaluate, train
 from tcnlm.run import Run
 from tcnlm.serving.tensors import json_of, tensors_of
 
@@ -197,28 +196,12 @@ def test_a_trainers_steps_are_timed_beside_how_busy_the_device_was(
     assert 0 < speed.tokens < 8 * 31 / speed.step
 
 
-@pytest.mark.parametrize("program", [gpu, paper_size])
-def test_without_a_gpu_its_benchmarks_say_so_and_write_nothing(
-    program, tmp_path, monkeypatch
-):
+def test_without_a_gpu_its_benchmark_says_so_and_writes_nothing(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    out = ["--out", str(tmp_path / "out")] if program is paper_size else []
-    monkeypatch.setattr("sys.argv", ["benchmark", "DATA", *out])
+    monkeypatch.setattr("sys.argv", ["benchmark", "DATA"])
     with pytest.raises(SystemExit, match="nvidia-smi: not found; .* NVIDIA GPU"):
-        program.main()
+        gpu.main()
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("name", paper_size.MODELS)
-def test_the_paper_sizes_commands_are_taken_by_train_and_evaluate(name, tmp_path):
-    options = paper_size.parser().parse_args(["DATA", "--out", str(tmp_path)])
-    (_, *training), (_, *evaluation) = paper_size.commands(options, name, "4e-3")
-    config, loop = train.chosen_settings(train.options_of(training))
-    assert (config.units, config.dropout, config.learning_rate) == (600, 0.4, 4e-3)
-    assert (loop.decay, loop.epochs, loop.deterministic) == ("linear", 4, False)
-    asked = evaluate.parser().parse_args(evaluation)
-    assert asked.topic_worth == hasattr(config, "num_topics")
-    assert asked.record == tmp_path / f"{name}-4e-3.json"
 
 
 def test_what_is_served_is_compared_with_the_same_answers_from_python(tmp_path):

@@ -22,6 +22,7 @@ from tcnlm.programs import (
     gains,
     generate,
     infer,
+    reproduce,
     serve,
     train,
 )
@@ -74,6 +75,12 @@ PROGRAMS = {  # parser, line without options, start, where work begins
         ["OLD", "OLD"],
         lambda line: gains.main(gains.parser().parse_args(line)),
         (gains, "_nats"),
+    ),
+    "reproduce": (
+        reproduce.parser,
+        ["reviews", "--data", "file", "--out", "NEW"],
+        lambda line: reproduce.main(reproduce.options_of(line)),
+        (reproduce, "reproduce"),
     ),
     "serve": (serve.parser, ["OLD"], serve.main, (server, "Server")),
     "export": (export.parser, ["OLD"], export.main, (export, "load")),

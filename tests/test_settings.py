@@ -126,22 +126,13 @@ def test_a_wrong_name_is_told_what_was_meant(assignment, hint):
 
 def test_every_setting_is_described_once_with_its_default():
     kinds = {name: model_class(name).Config for name in MODELS}
-    text = describe(kinds, Training, {"small": {"units": 600}})
+    text = describe(kinds, Training)
     for kind in (*kinds.values(), Training):
         for field in dataclasses.fields(kind):
             assert f"  {field.name}=" in text
     for field in dataclasses.fields(CONFIG):
         assert field.metadata["text"] in text
     assert text.count("  units=600; naive_moe: 100\n") == 1
-    assert "  small: units=600\n" in text
-
-
-def test_a_preset_sets_the_sizes_that_a_model_has_and_set_overrides_it():
-    given = ["D", "--out", "R", "--model", "lstm", "--preset", "table6"]
-    config, _ = train.chosen_settings(train.parser().parse_args(given))
-    assert (config.units, config.layers) == (100, 1)
-    given += ["--set", "units=50"]
-    assert train.chosen_settings(train.parser().parse_args(given))[0].units == 50
 
 
 @pytest.mark.parametrize(

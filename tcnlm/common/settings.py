@@ -188,21 +188,13 @@ def from_json(kind: type[Chosen], values: Mapping[str, Any]) -> Chosen:
     )
 
 
-def describe(
-    models: Mapping[str, type[Settings]],
-    training: type[Settings],
-    presets: Mapping[str, Mapping[str, Any]],
-) -> str:
+def describe(models: Mapping[str, type[Settings]], training: type[Settings]) -> str:
     """Return all settings with defaults and meanings for --help, each once."""
     owners: dict[type, list[str]] = {}
     for model, kind in models.items():
         for part in _parts(kind):
             owners.setdefault(part, []).append(model)
-    lines = ["presets, of the settings that a model has:"]
-    for name, values in presets.items():
-        chosen = " ".join(f"{key}={as_text(value)}" for key, value in values.items())
-        lines.append(f"  {name}: {chosen}")
-    lines += ["", "settings of the training loop:", *_lines(training, {})]
+    lines = ["settings of the training loop:", *_lines(training, {})]
     for part, users in owners.items():
         lines += ["", f"settings of {', '.join(users)}:"]
         lines += _lines(part, {model: models[model] for model in users})
@@ -241,6 +233,7 @@ def _lines(part: type, users: Mapping[str, type[Settings]]) -> list[str]:
 
 
 def as_text(value: Any) -> str:
+    """Return a setting's value as --set and the programs' options take it."""
     if isinstance(value, (tuple, list)):
         return ",".join(map(str, value))
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -13,13 +13,14 @@ from tcnlm.common.files import digest_of
 from tcnlm.common.interrupts import Interrupted, interrupts
 from tcnlm.common.parallel import cores
 from tcnlm.common.process import command_line, keep_memory, make_reproducible, program
-from tcnlm.common.settings import Settings, describe, names, override, whole_number
+from tcnlm.common.settings import Settings, describe, override, whole_number
 from tcnlm.data.dataset import Dataset
 from tcnlm.generation.saved_model import export, is_export_of
 from tcnlm.layers.optimization import Training
 from tcnlm.measures.table import check_words, judge
 from tcnlm.models import MODELS, model_class
 from tcnlm.models.base import Method
+from tcnlm.programs.recipes import ListRecipes, read_recipe
 from tcnlm.training.checkpoints import saved
 from tcnlm.training.differences import FREE, resume_command
 from tcnlm.training.divergence import NotFiniteError
@@ -33,12 +34,6 @@ from tcnlm.training.weights import WEIGHTS, load_weights
 from tcnlm.training.workers import WAIT, named_workers
 
 MODEL, SEED = "tcnlm", 1
-PRESETS = {
-    "paper-small": {"units": 600, "layers": 1},
-    "paper-large": {"units": 900, "layers": 2},
-    "table6": {"units": 100, "layers": 1, "num_topics": 30},
-    "tiny": {"units": 16, "embedding_size": 16, "num_topics": 5, "head_start": 100},
-}
 
 
 def main(options: argparse.Namespace, command: str) -> None:
@@ -86,10 +81,9 @@ def write_saved_model(model: Method, run: Path, dataset: Dataset) -> None:
 
 def begun(options: argparse.Namespace, command: str) -> tuple[dict, Dataset]:
     """Return the configuration and data of a run from the options alone."""
-    settings, loop = chosen_settings(options)
+    model, settings, loop = chosen(options)
     dataset = Dataset(options.data, loop.context)
     seed = SEED if options.seed is None else options.seed
-    model = options.model or MODEL
     settled = seed, command, options.threads or 0
     return new_config(model, settings, loop, dataset, *settled), dataset
 
@@ -125,13 +119,15 @@ def farewell(run: Path, command: str) -> str:
     return f"interrupted: `{resume_command(run)}` goes on from step {step}"
 
 
-def chosen_settings(options: argparse.Namespace) -> tuple[Settings, Training]:
-    """Return the model's and the loop's settings: defaults, preset, then --set."""
+def chosen(options: argparse.Namespace) -> tuple[str, Settings, Training]:
+    """Return the model and all settings: defaults, the recipe's, then --set."""
+    if options.recipe:
+        recipe = read_recipe(options.recipe)
+        model = options.model or recipe.model
+        return (model, *recipe.chosen(model, options.set))
+    model = options.model or MODEL
     kinds = {name: model_class(name).Config for name in MODELS}
-    config = kinds[options.model or MODEL]()
-    sizes = PRESETS.get(options.preset, {}).items()
-    preset = [f"{name}={value}" for name, value in sizes if name in names(config)]
-    return override((config, Training()), [*preset, *options.set], kinds)
+    return (model, *override((kinds[model](), Training()), options.set, kinds))
 
 
 def parser() -> argparse.ArgumentParser:
@@ -139,13 +135,13 @@ def parser() -> argparse.ArgumentParser:
     settings = {name: model_class(name).Config for name in MODELS}
     parsed = argparse.ArgumentParser(
         description=__doc__,
-        epilog=describe(settings, Training, PRESETS),
+        epilog=describe(settings, Training),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parsed.add_argument
     data = "folder made by python -m preprocessing; with --resume only if it was moved"
     add("data", metavar="DATA", nargs="?", help=data)
-    add("--model", choices=sorted(MODELS), help=f"default: {MODEL}")
+    add("--model", choices=sorted(MODELS), help=f"default: {MODEL}, or the recipe's")
     folder = parsed.add_mutually_exclusive_group(required=True)
     to = "folder for all that comes of it; a run that is there goes on"
     folder.add_argument("--out", metavar="RUN", help=to)
@@ -165,7 +161,9 @@ def parser() -> argparse.ArgumentParser:
         help="start from word2vec vectors made "
         "from the training text, or from a file; short for --set embeddings=...",
     )
-    add("--preset", choices=sorted(PRESETS), help="sizes to start from, listed below")
+    recipe = "model and settings by a name, or of a .toml file; --set and --model "
+    recipe += "override them; list: print all names with their titles"
+    add("--recipe", metavar="NAME", action=ListRecipes, help=recipe)
     seeds = "train with each, one after the other, into RUN/seed-S"
     seed, number = whole_number(0, 2**31 - 1), whole_number(0, cores())
     add("--seed", type=seed, help=f"of all that is random (default: {SEED})")
@@ -186,7 +184,7 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     if not options.resume and not options.data:
         parsed.error("DATA is missing: a folder made by python -m preprocessing")
     given = vars(options)
-    for name in ("model", "preset", "seed", "embeddings"):
+    for name in ("model", "recipe", "seed", "embeddings"):
         if options.resume and given[name] is not None:
             parsed.error(f"--{name}: leave it out, RUN has its own with --resume")
     seeds = options.seeds or []
@@ -201,7 +199,7 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
 
 def seed_command(options: argparse.Namespace, seed: int) -> list[str]:
     """Return the arguments that train with one of several seeds."""
-    given = {"model": options.model, "preset": options.preset, "seed": seed}
+    given = {"model": options.model, "recipe": options.recipe, "seed": seed}
     given["threads"], given["wait"] = options.threads, options.wait
     named = [[f"--{n}", str(v)] for n, v in given.items() if v is not None]
     chosen = ["--debug"] if options.debug else []

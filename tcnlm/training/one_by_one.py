@@ -11,11 +11,12 @@ from types import FrameType
 from tcnlm.common.interrupts import NUMBERS
 
 
-def one_by_one(commands: Iterable[Sequence[str]]) -> int:
+def one_by_one(commands: Iterable[Sequence[str]], *program: str) -> int:
     """Run this program with each list of arguments; stop at the first that fails.
 
-    Return its exit status. A signal goes to the run that is on, which ends as it would
-    alone, in a session of its own lest Ctrl-C reach it twice; no other follows.
+    program: how Python starts it, by default as a script. Return its exit status. A
+    signal goes to the run that is on, which ends as it would alone, in a session of its
+    own lest Ctrl-C reach it twice; no other follows.
     """
     asked: list[int] = []
     on: list[subprocess.Popen] = []
@@ -28,7 +29,8 @@ def one_by_one(commands: Iterable[Sequence[str]]) -> int:
     for number in NUMBERS:
         signal.signal(number, pass_on)
     for arguments in commands:
-        status = _run([sys.executable, sys.argv[0], *arguments], on, asked)
+        words = program or (sys.argv[0],)
+        status = _run([sys.executable, *words, *arguments], on, asked)
         if status or asked:
             return _exit_status(status or -asked[0])
     return 0

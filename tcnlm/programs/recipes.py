@@ -1,0 +1,205 @@
+"""Recipes: what to make of a corpus, and which figure of a paper that answers.
+
+A recipe is a TOML file, one of those of tcnlm/recipes by its name or any other by its
+path. Its keys are the fields of `Recipe`; its tables hold options of `python -m
+preprocessing` and of evaluate.py by their long names, and settings of the model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from preprocessing import arguments as preprocessing
+from preprocessing.checks import TEXT, check_entries
+from tcnlm.common.errors import InputError, reading
+from tcnlm.common.settings import LARGEST, Settings, as_text, names, override
+from tcnlm.layers.optimization import Training
+from tcnlm.measures.table import asked
+from tcnlm.models import MODELS, model_class
+from tcnlm.programs import evaluate
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FOLDER = Path(__file__).parents[1] / "recipes"
+OWN = "ours"  # what a recipe answers that no paper has a figure of
+FIGURE = {"document", "table", "cell"}  # what it answers otherwise
+DATA = (
+    "corpus format field label id headers group split valid-from-train limit seed "
+    "min-count max-words topic-min-count topic-top-fraction topic-letters "
+    "sequence-length context context-words"
+).split()
+EVALUATION = ["split", "corpus", "context", "samples", "batch-size"]
+EVALUATION += [measure.option for measure in asked()]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One recipe, checked: `read_recipe` raises InputError for any other."""
+
+    title: str
+    answers: str | dict  # "ours", or document, table and cell, as published.csv has it
+    reading: str  # literal: as the paper states it; tuned: the best found
+    model: str
+    seeds: list[int]
+    data: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    evaluation: dict[str, Any] = field(default_factory=dict)
+    queue: str = ""
+    place: int = 0  # in the queue
+
+    def chosen(self, model: str, more: Iterable[str]) -> tuple[Settings, Training]:
+        """Return settings of a model and of the loop: defaults, these, then more.
+
+        more: as --set takes them. Another model than the recipe's takes those that it
+        has.
+        """
+        kinds = {name: model_class(name).Config for name in MODELS}
+        configs = kinds[model](), Training()
+        had = {name for config in configs for name in names(config)}
+        all_of_them = model == self.model
+        given = {k: v for k, v in self.settings.items() if all_of_them or k in had}
+        texts = [f"{name}={as_text(value)}" for name, value in given.items()]
+        return override(configs, [*texts, *more], kinds)
+
+
+def recipe_files() -> dict[str, Path]:
+    """Return the files of the recipes that come with this package, by name."""
+    return {path.stem: path for path in sorted(FOLDER.glob("*.toml"))}
+
+
+def name_of(recipe: str) -> str:
+    """Return a recipe's name, of a name or a path."""
+    return Path(recipe).stem if recipe.endswith(".toml") else recipe
+
+
+def read_recipe(recipe: str) -> Recipe:
+    """Read a recipe by its name, or by its path, which ends in .toml.
+
+    Raises InputError, with file and key, for what no recipe may have.
+    """
+    path = Path(recipe) if recipe.endswith(".toml") else _known(recipe)
+    try:
+        with reading(path):
+            content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(f"{path}: there is no such recipe") from None
+    except InputError:
+        raise
+    except ValueError as error:
+        raise InputError(f"{path}: damaged ({error})") from None
+    _check(path, content)
+    return Recipe(**content)
+
+
+def _known(name: str) -> Path:
+    files = recipe_files()
+    if name not in files:
+        close = difflib.get_close_matches(name, files, 1)
+        hint = f"did you mean {close[0]}? " if close else ""
+        raise InputError(
+            f"recipe {name}: {hint}`--recipe list` prints them; a path ends in .toml"
+        )
+    return files[name]
+
+
+def words_of(options: Mapping[str, Any]) -> list[str]:
+    """Return options by their long names as a command line has them."""
+    words: list[str] = []
+    for name, value in options.items():
+        values = value if isinstance(value, list) else [value]
+        words += [f"--{name}", *([] if value is True else map(as_text, values))]
+    return words
+
+
+# --- What a recipe may have -----------------------------------------------------------
+
+
+def _is_table(value: Any) -> bool:
+    return value is None or isinstance(value, dict)
+
+
+def _are_seeds(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and all(type(seed) is int and 0 <= seed <= LARGEST for seed in value)
+        and 0 < len(value) == len(set(value))
+    )
+
+
+def _is_answer(value: Any) -> bool:
+    return value == OWN or isinstance(value, dict) and set(value) == FIGURE
+
+
+_ENTRIES = {
+    "title": TEXT,
+    "answers": (f'"{OWN}" or document, table and cell', _is_answer),
+    "reading": ("literal or tuned", lambda value: value in ("literal", "tuned")),
+    "model": (f"one of {', '.join(sorted(MODELS))}", lambda value: value in MODELS),
+    "seeds": ("different whole numbers", _are_seeds),
+    "data": ("a table", _is_table),
+    "settings": ("a table", _is_table),
+    "evaluation": ("a table", _is_table),
+    "queue": ("a text", lambda value: value is None or isinstance(value, str)),
+    "place": ("a whole number", lambda value: value is None or type(value) is int),
+}
+
+
+def _check(path: Path, content: dict[str, Any]) -> None:
+    _check_known(f"{path}", content, list(_ENTRIES))
+    check_entries(path, content, _ENTRIES)
+    for table, known, parser, places in (
+        ("data", DATA, preprocessing.parser(), []),
+        ("evaluation", EVALUATION, evaluate.parser(), ["RUN"]),
+    ):
+        options = content.get(table, {})
+        _check_known(f"{path}: {table}", options, known)
+        _check_options(f"{path}: {table}", parser, [*places, *words_of(options)])
+    recipe = Recipe(**content)
+    try:
+        recipe.chosen(recipe.model, [])
+    except InputError as error:
+        said = str(error).removeprefix("--set ")
+        raise InputError(f"{path}: settings: {said}") from None
+
+
+def _check_known(place: str, found: Iterable[str], known: Iterable[str]) -> None:
+    for name in sorted(set(found) - set(known)):
+        raise InputError(f"{place}: {name} is none of {', '.join(known)}")
+
+
+def _check_options(
+    place: str, parser: argparse.ArgumentParser, words: list[str]
+) -> None:
+    def refuse(message: str) -> NoReturn:
+        raise InputError(f"{place}: {message}")
+
+    parser.error = refuse
+    parser.parse_args(words)
+
+
+class ListRecipes(argparse.Action):
+    """The action of an argument that names a recipe: "list" prints all and ends."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option: str | None = None,
+    ) -> None:
+        """Keep the name, or print all names and titles."""
+        setattr(namespace, self.dest, values)
+        if values == "list":
+            files = recipe_files()
+            for name in files:
+                print(f"{name:{max(map(len, files))}}  {read_recipe(name).title}")
+            parser.exit()

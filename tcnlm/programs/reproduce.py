@@ -1,0 +1,280 @@
+"""A recipe the whole way: from a raw corpus to records, and how near they come.
+
+Writes OUT/data (what python -m preprocessing makes), and of each seed OUT/RECIPE/seed-S
+(the RUN) and OUT/RECIPE/seed-S.json (its record). Started again, it goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import hashlib
+import json
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from preprocessing.__main__ import main as preprocess
+from preprocessing.corpora import NAMES
+from tcnlm.common.errors import InputError, add_debug, errors_reported, reading
+from tcnlm.common.interrupts import Interrupted, interrupts
+from tcnlm.common.parallel import cores
+from tcnlm.common.settings import whole_number
+from tcnlm.measures.contract import Figure
+from tcnlm.measures.table import figure
+from tcnlm.programs import evaluate, train
+from tcnlm.programs.recipes import (
+    OWN,
+    ListRecipes,
+    Recipe,
+    name_of,
+    read_recipe,
+    recipe_files,
+    words_of,
+)
+from tcnlm.report.evaluate_run import kept_as
+from tcnlm.report.published import figures
+from tcnlm.training.divergence import NotFiniteError
+from tcnlm.training.one_by_one import one_by_one
+from tcnlm.training.run_folder import RunFolder
+from tcnlm.training.seeds import seed_folder
+
+TEXTS = ("input", "train", "heldout", "valid", "test")
+LISTS = ("vocabulary", "stop-words")
+SAID = ("perplexity", "document_perplexity.published", "bound", "npmi")
+SAID += ("classification.accuracy",)
+
+
+def main(options: argparse.Namespace) -> int:
+    """Do what is left of all recipes and say what came of them; return the status.
+
+    One training is done here. Of more, each is a process of its own.
+    """
+    chosen = queued(options.queue) if options.queue else [options.recipe]
+    recipes = {source: read_recipe(source) for source in chosen}
+    for source, recipe in recipes.items():
+        data_arguments(recipe, options)  # is refused before any work
+        recipes[source] = dataclasses.replace(recipe, seeds=seeds(recipe, options))
+    left = [
+        (source, seed)
+        for source, recipe in recipes.items()
+        for seed in recipe.seeds
+        if not finished(recipe, run_of(options.out, source, seed))
+    ]
+    if len(left) > 1:
+        commands = (same_command(options, *each) for each in left)
+        status = one_by_one(commands, "-m", "tcnlm.reproduce")
+        if status:
+            return status
+    elif left:
+        [(source, seed)] = left
+        reproduce(recipes[source], source, seed, options)
+    for source, recipe in recipes.items():
+        print(*lines(recipe, source, options.out), sep="\n", flush=True)
+    return 0
+
+
+def queued(queue: str) -> list[str]:
+    """Return the names of a queue's recipes, in their order."""
+    recipes = {name: read_recipe(name) for name in recipe_files()}
+    found = [name for name, recipe in recipes.items() if recipe.queue == queue]
+    if not found:
+        known = sorted({recipe.queue for recipe in recipes.values()} - {""})
+        raise InputError(f"--queue {queue}: is none of {', '.join(known)}")
+    return sorted(found, key=lambda name: recipes[name].place)
+
+
+def seeds(recipe: Recipe, options: argparse.Namespace) -> list[int]:
+    """Return the seeds that are asked for."""
+    return recipe.seeds if options.seed is None else [options.seed]
+
+
+def same_command(options: argparse.Namespace, source: str, seed: int) -> list[str]:
+    """Return the arguments that do the same for one recipe and seed."""
+    once = ("recipe", "queue", "seed")
+    given = {k: v for k, v in vars(options).items() if k not in once}
+    given = {k: v for k, v in given.items() if v not in ([], None) and v is not False}
+    return [source, *words_of({**given, "seed": seed})]
+
+
+def reproduce(
+    recipe: Recipe, source: str, seed: int, options: argparse.Namespace
+) -> None:
+    """Make the data, train with one seed and write its record, each unless it is there.
+
+    RUN and record say the commands of train.py and evaluate.py that do the same.
+    """
+    data, run = make_data(recipe, options), run_of(options.out, source, seed)
+    threads = {} if options.threads is None else {"threads": options.threads}
+    words = words_of({"recipe": source, "seed": seed, "out": run, **threads})
+    train.main(train.options_of([str(data), *words]), _line("train", str(data), *words))
+    given = {"reference": options.reference, "counts": options.counts}
+    chosen = {k: v for k, v in given.items() if v}
+    words = words_of({**recipe.evaluation, **chosen, "record": record_of(run)})
+    line = _line("evaluate", str(run), *words)
+    evaluate.main(evaluate.parser().parse_args([str(run), *words]), line)
+
+
+def _line(program: str, *words: str) -> str:
+    return shlex.join(["python", f"{program}.py", *words])
+
+
+def make_data(recipe: Recipe, options: argparse.Namespace) -> Path:
+    """Return the DATA folder of a recipe, made if it is not there.
+
+    Recipes that are made of the same files in the same way share one.
+    """
+    if made_before(options):
+        return Path(options.data[0])
+    words = data_arguments(recipe, options)
+    name = hashlib.sha256(shlex.join(words).encode()).hexdigest()[:12]
+    folder = options.out / "data" / name
+    if not folder.exists():
+        status = preprocess([*words, "--out", str(folder)])
+        if status:
+            sys.exit(status)
+    return folder
+
+
+def made_before(options: argparse.Namespace) -> bool:
+    """Whether --data is a DATA folder."""
+    one = len(options.data) == 1
+    return one and (Path(options.data[0]) / "meta.json").is_file()
+
+
+def data_arguments(recipe: Recipe, options: argparse.Namespace) -> list[str]:
+    """Return the arguments of python -m preprocessing but for --out."""
+    files: dict[str, list[str]] = {}
+    for text in options.data:
+        place, _, file = text.partition("=")
+        known = file and place in (*TEXTS, *LISTS)
+        place, file = (place, file) if known else ("input", text)
+        files.setdefault(place, []).append(file)
+    table = dict(recipe.data)
+    if set(files) & set(TEXTS):
+        table.pop("corpus", None)  # which is fetched
+    if options.format:
+        table["format"] = options.format
+    if "corpus" not in table and "format" not in table and not made_before(options):
+        raise InputError("--format: say which one --data has; the recipe has none")
+    return words_of({**table, **files})
+
+
+def run_of(out: Path, source: str, seed: int) -> Path:
+    """Return the RUN folder of a recipe and seed."""
+    return seed_folder(out / name_of(source), seed)
+
+
+def finished(recipe: Recipe, run: Path) -> bool:
+    """Whether there is a record of a RUN; InputError for a RUN of other settings."""
+    if not record_of(run).exists():
+        return False
+    kept = RunFolder(run)
+    model, settings = kept.model_name, (kept.settings, kept.training)
+    if model != recipe.model or settings != recipe.chosen(model, []):
+        raise InputError(f"{run}: is not of these settings; give another --out")
+    return True
+
+
+def record_of(run: Path) -> Path:
+    """Return the file of a RUN's record, beside it."""
+    return run.with_suffix(".json")
+
+
+def evaluated(recipe: Recipe, run: Path) -> dict[str, Any]:
+    """Return what was measured of a RUN."""
+    file = kept_as(run, recipe.evaluation.get("split", "test"))[0]
+    try:
+        with reading(file):
+            return json.loads(file.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError) as error:
+        again = f"remove {record_of(run)} and start again"
+        raise InputError(f"{file}: damaged ({error}); {again}") from None
+
+
+def lines(recipe: Recipe, source: str, out: Path) -> Iterator[str]:
+    """Yield a line a measure: the published figure, ours over the seeds, difference."""
+    runs = [run_of(out, source, seed) for seed in recipe.seeds]
+    evaluations = [evaluated(recipe, run) for run in runs]
+    for measured in map(figure, SAID):
+        values = [measured.value(evaluation) for evaluation in evaluations]
+        if None not in values:
+            said = compared(measured, published(recipe, measured), values)
+            yield f"{name_of(source)}: {measured.title}: {said}"
+
+
+def published(recipe: Recipe, measured: Figure) -> float | None:
+    """Return the published figure that a recipe answers, if there is one."""
+    if recipe.answers == OWN:
+        return None
+    answers = recipe.answers
+    place = f"{answers['document']}, {answers['table']}"
+    wanted = {**answers["cell"], "measure": measured.key}
+    for known in figures():
+        same = all(getattr(known, k, "") == v for k, v in wanted.items())
+        if same and known.source.startswith(place):
+            return float(known.value)
+    return None
+
+
+def compared(measured: Figure, known: float | None, values: Sequence[float]) -> str:
+    """Return a published figure beside ours, the mean and deviation over seeds."""
+    mean, form = fmean(values), measured.form.format
+    spread = f" ± {form(stdev(values))}" if len(values) > 1 else ""
+    ours = f"ours {form(mean)}{spread} (seeds: {len(values)})"
+    if known is None:
+        return f"published –, {ours}"
+    return f"published {form(known)}, {ours}, difference {mean / known - 1:+.1%}"
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parsed = argparse.ArgumentParser(
+        "python -m tcnlm.reproduce",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parsed.add_argument
+    recipe = "name of a recipe, or of a .toml file; list: print all with their titles"
+    add("recipe", metavar="RECIPE", nargs="?", action=ListRecipes, help=recipe)
+    add("--queue", metavar="NAME", help="all recipes of a queue, one after the other")
+    files = "the corpus, where the recipe does not fetch it: files to be cut into "
+    files += f"splits, or PLACE=FILE ({', '.join((*TEXTS, *LISTS))}); or a DATA folder"
+    add("--data", metavar="FILE", nargs="+", action="extend", default=[], help=files)
+    add("--format", choices=NAMES, help="of these files, if not the recipe's")
+    add("--out", metavar="OUT", type=Path, required=True, help="for all that is made")
+    seed, number = whole_number(0, 2**31 - 1), whole_number(0, cores())
+    add("--seed", type=seed, help="this one alone (default: all of the recipe's)")
+    add("--threads", type=number, help="cores to train with (default: 0, all)")
+    counted = "as evaluate.py has it: text to count coherence on"
+    group = parsed.add_mutually_exclusive_group()
+    group.add_argument("--reference", metavar="FILE", nargs="+", help=counted)
+    group.add_argument("--counts", metavar="FILE", help="likewise: counts of one")
+    add_debug(parsed)
+    return parsed
+
+
+def options_of(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return what the command line says, or end with how it is used."""
+    parsed = parser()
+    options = parsed.parse_args(arguments)
+    if bool(options.recipe) == bool(options.queue):
+        parsed.error("give a RECIPE or a --queue")
+    return options
+
+
+def run() -> None:
+    """Run the program on the command line's arguments."""
+    options = options_of(sys.argv[1:])
+    with interrupts.listen(), errors_reported(NotFiniteError):
+        try:
+            status = main(options)
+        except Interrupted as interrupted:
+            print("interrupted: the same command goes on", file=sys.stderr, flush=True)
+            sys.stdout.flush()
+            os._exit(interrupted.status)  # TensorFlow takes a second to take leave
+    sys.exit(status)

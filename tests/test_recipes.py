@@ -1,0 +1,222 @@
+"""Recipes: those of the package are valid, a wrong one is refused, and one is made."""
+
+import json
+import sys
+
+import pytest
+import toy
+from trained import call
+
+from tcnlm.common.errors import InputError
+from tcnlm.measures.table import figure
+from tcnlm.programs import recipes, reproduce, train
+from tcnlm.programs.recipes import read_recipe, recipe_files
+from tcnlm.report.published import figures
+
+TINY = """
+title = "A tiny LSTM"
+answers = { document = "Wang et al. 2018", table = "Table 6", cell = { model = "lstm", corpus = "imdb", size = "1x100" } }
+reading = "literal"
+model = "lstm"
+seeds = [1, 2]
+[data]
+format = "tdlm"
+split = [0.6, 0.2, 0.2]
+min-count = 1
+topic-min-count = 1
+topic-top-fraction = 0
+[settings]
+units = 4
+embedding_size = 4
+cutoffs = [9]
+epochs = 1
+[evaluation]
+batch-size = 16
+"""  # noqa: E501
+
+
+@pytest.fixture
+def tiny_recipe(tmp_path):
+    path = tmp_path / "tiny.toml"
+    path.write_text(TINY)
+    return path
+
+
+@pytest.fixture
+def way(tiny_recipe, tmp_path):
+    """What goes the whole way with the tiny recipe, on the toy corpus."""
+    corpus = toy.write_corpus(tmp_path / "toy.txt", documents=30)
+
+    def go(*more):
+        out = ["--out", tmp_path / "OUT", "--threads", "1"]
+        return call("reproduce", tiny_recipe, "--data", corpus, *out, *more)
+
+    return go
+
+
+@pytest.mark.parametrize("name", recipe_files())
+def test_a_recipe_of_the_package_has_settings_that_its_model_takes(name):
+    recipe = read_recipe(name)
+    config, loop = recipe.chosen(recipe.model, [])
+    assert {**vars(config), **vars(loop)}.keys() >= recipe.settings.keys()
+    assert recipe.reading == "tuned" or recipe.answers != recipes.OWN
+    text = recipe_files()[name].read_text()
+    assert text.startswith("# ")
+    assert ":/" not in text
+    assert '"/' not in text
+
+
+@pytest.mark.parametrize("name", recipe_files())
+def test_a_recipe_that_answers_one_of_our_tables_finds_its_published_figure(name):
+    recipe = read_recipe(name)
+    tables = {known.source.partition(", from")[0] for known in figures()}
+    if recipe.answers != recipes.OWN:
+        place = f"{recipe.answers['document']}, {recipe.answers['table']}"
+        found = [
+            reproduce.published(recipe, key) for key in map(figure, reproduce.SAID)
+        ]
+        assert any(found) == (place in tables)
+
+
+def test_the_places_of_a_queue_are_an_order():
+    for queue in ("table2", "table4", "table6"):
+        names = reproduce.queued(queue)
+        places = [read_recipe(name).place for name in names]
+        assert places == list(range(1, len(names) + 1))
+    with pytest.raises(InputError, match="none of table2, table4, table6"):
+        reproduce.queued("table3")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("title =", "titel =", "titel is none of title, answers"),
+        ("literal", "loose", "reading is .* must be literal or tuned"),
+        ('"lstm"\nseeds', '"lsmt"\nseeds', "model is .*lsmt"),
+        ("[1, 2]", "[1, 1]", "seeds is .* different whole numbers"),
+        ("table =", "tables =", "answers is .* document, table and cell"),
+        ("units = 4", "units = 0", "settings: units=0: must be at least 1"),
+        ("units = 4", "num_topics = 4", "settings: num_topics=4: .*belongs to"),
+        ("min-count = 1\n", "input = 1\n", "data: input is none of corpus"),
+        ("min-count = 1\n", "min-count = 0\n", "data: argument --min-count"),
+        ("batch-size = 16", "record = 'x'", "evaluation: record is none of split"),
+        ("batch-size = 16", "corpus = 'x'", "evaluation: argument --corpus"),
+        ("[data]", "[data", "damaged"),
+    ],
+)
+def test_a_wrong_recipe_is_refused_with_file_and_key(old, new, said, tiny_recipe):
+    assert old in TINY
+    tiny_recipe.write_text(TINY.replace(old, new, 1))
+    with pytest.raises(InputError, match=f"tiny.toml: .*{said}"):
+        read_recipe(str(tiny_recipe))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("table6-tcnlm-literl", "did you mean table6-tcnlm-literal"),
+        ("no/such.toml", "there is no such recipe"),
+    ],
+)
+def test_a_recipe_that_is_not_there_is_refused(name, said):
+    with pytest.raises(InputError, match=said):
+        read_recipe(name)
+
+
+def test_the_list_has_names_and_titles_and_needs_nothing_else():
+    for program, *words in (["train", "--recipe", "list"], ["reproduce", "list"]):
+        listed = call(program, *words)
+        assert listed.returncode == 0
+        assert all(name in listed.stdout for name in recipe_files())
+        assert read_recipe("reviews").title in listed.stdout
+
+
+def test_train_takes_model_and_settings_of_a_recipe_and_set_overrides_them():
+    given = ["D", "--out", "R", "--recipe", "table6-tcnlm-literal", "--set", "epochs=3"]
+    model, config, loop = train.chosen(train.options_of(given))
+    assert (model, config.units, config.num_topics) == ("tcnlm", 100, 30)
+    assert (config.factor_rate, loop.epochs) == (1.0, 3)
+    model, config, _ = train.chosen(train.options_of([*given, "--model", "lstm"]))
+    assert (model, config.units, config.dropout) == ("lstm", 100, 0.4)
+
+
+def test_a_recipe_goes_the_whole_way_and_goes_on_where_it_was(way, tmp_path):
+    for seed in ("1", "2"):
+        done = way("--seed", seed)
+        assert done.returncode == 0, done.stderr
+        assert "(seeds: 1)" in done.stdout
+    done = way()
+    assert done.returncode == 0, done.stderr
+    [line] = done.stdout.splitlines()
+    values = [
+        json.loads((tmp_path / f"OUT/tiny/seed-{s}/evaluation.json").read_text())
+        for s in (1, 2)
+    ]
+    mean = sum(each["perplexity"] for each in values) / 2
+    assert line.startswith(f"tiny: perplexity: published 105.29, ours {mean:.2f} ± ")
+    assert line.endswith(f"(seeds: 2), difference {mean / 105.29 - 1:+.1%}")
+    assert (tmp_path / "OUT/tiny/seed-2.json").is_file()
+    config = json.loads((tmp_path / "OUT/tiny/seed-2/config.json").read_text())
+    assert config["command"].startswith("python train.py ")
+    assert " --recipe " in config["command"]
+
+
+def test_several_trainings_are_each_a_process_that_does_the_same(
+    way, tmp_path, monkeypatch
+):
+    asked = []
+    monkeypatch.setattr(
+        reproduce, "one_by_one", lambda commands, *_: asked.extend(commands) or 3
+    )
+    assert way().returncode == 3
+    for seed, words in zip((1, 2), asked):
+        options = reproduce.options_of(words)
+        assert (options.seed, options.threads) == (seed, 1)
+        assert options.recipe == str(tmp_path / "tiny.toml")
+        assert options.data == [str(tmp_path / "toy.txt")]
+
+
+def test_a_run_of_other_settings_is_refused(way, tiny_recipe):
+    assert way("--seed", "1").returncode == 0
+    tiny_recipe.write_text(TINY.replace("units = 4", "units = 5"))
+    done = way("--seed", "1")
+    assert done.returncode == 2
+    assert "seed-1: is not of these settings" in done.stderr
+
+
+def arguments(recipe, *words):
+    options = reproduce.options_of([recipe, "--out", "OUT", *words])
+    return reproduce.data_arguments(read_recipe(recipe), options)
+
+
+def test_files_take_the_place_of_what_a_recipe_fetches():
+    fetched = arguments("table6-lstm-literal")
+    assert fetched[:2] == ["--corpus", "imdb"]
+    given = ["--data", "train=a", "train=b", "heldout=c", "--format", "jsonl"]
+    made = arguments("table6-lstm-literal", *given)
+    assert "--corpus" not in made
+    assert made[-7:] == ["--format", "jsonl", "--train", "a", "b", "--heldout", "c"]
+    words = arguments("docnade-tuned", "--data", "vocabulary=words.txt")
+    assert words[:2] == ["--corpus", "20news"]
+    assert words[-2:] == ["--vocabulary", "words.txt"]
+    with pytest.raises(InputError, match="--format"):
+        arguments("table6-lstm-literal", "--data", "stories.txt")
+
+
+def test_a_recipe_or_a_queue_is_needed(capsys):
+    for words in ([], ["reviews", "--queue", "table2"]):
+        with pytest.raises(SystemExit):
+            reproduce.options_of([*words, "--out", "OUT"])
+        assert "give a RECIPE or a --queue" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_the_command_makes_all_seeds_by_itself(tiny_recipe, tmp_path):
+    import subprocess
+
+    corpus = toy.write_corpus(tmp_path / "toy.txt", documents=30)
+    command = [sys.executable, "-m", "tcnlm.reproduce", tiny_recipe, "--data", corpus]
+    command += ["--out", tmp_path / "OUT", "--threads", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=toy.ROOT)
+    assert done.returncode == 0, done.stderr
+    assert "(seeds: 2), difference" in done.stdout.splitlines()[-1]

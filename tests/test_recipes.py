@@ -1,6 +1,7 @@
 """Recipes: those of the package are valid, a wrong one is refused, and one is made."""
 
 import json
+import subprocess
 import sys
 
 import pytest
@@ -8,14 +9,17 @@ import toy
 from trained import call
 
 from tcnlm.common.errors import InputError
-from tcnlm.measures.table import figure
+from tcnlm.measures.table import asked, figure
+from tcnlm.models import model_class
 from tcnlm.programs import recipes, reproduce, train
 from tcnlm.programs.recipes import read_recipe, recipe_files
 from tcnlm.report.published import figures
 
 TINY = """
 title = "A tiny LSTM"
-answers = { document = "Wang et al. 2018", table = "Table 6", cell = { model = "lstm", corpus = "imdb", size = "1x100" } }
+answers.document = "Wang et al. 2018"
+answers.table = "Table 6"
+answers.cell = { model = "lstm", corpus = "imdb", size = "1x100" }
 reading = "literal"
 model = "lstm"
 seeds = [1, 2]
@@ -32,7 +36,7 @@ cutoffs = [9]
 epochs = 1
 [evaluation]
 batch-size = 16
-"""  # noqa: E501
+"""
 
 
 @pytest.fixture
@@ -60,6 +64,8 @@ def test_a_recipe_of_the_package_has_settings_that_its_model_takes(name):
     config, loop = recipe.chosen(recipe.model, [])
     assert {**vars(config), **vars(loop)}.keys() >= recipe.settings.keys()
     assert recipe.reading == "tuned" or recipe.answers != recipes.OWN
+    measures = [m for m in asked() if m.option in recipe.evaluation]
+    assert all(measure.applies(model_class(recipe.model)) for measure in measures)
     text = recipe_files()[name].read_text()
     assert text.startswith("# ")
     assert ":/" not in text
@@ -80,9 +86,8 @@ def test_a_recipe_that_answers_one_of_our_tables_finds_its_published_figure(name
 
 def test_the_places_of_a_queue_are_an_order():
     for queue in ("table2", "table4", "table6"):
-        names = reproduce.queued(queue)
-        places = [read_recipe(name).place for name in names]
-        assert places == list(range(1, len(names) + 1))
+        places = [recipe.place for recipe in reproduce.queued(queue)]
+        assert places == list(range(1, len(places) + 1))
     with pytest.raises(InputError, match="none of table2, table4, table6"):
         reproduce.queued("table3")
 
@@ -94,7 +99,11 @@ def test_the_places_of_a_queue_are_an_order():
         ("literal", "loose", "reading is .* must be literal or tuned"),
         ('"lstm"\nseeds', '"lsmt"\nseeds', "model is .*lsmt"),
         ("[1, 2]", "[1, 1]", "seeds is .* different whole numbers"),
-        ("table =", "tables =", "answers is .* document, table and cell"),
+        (
+            "answers.table =",
+            "answers.tables =",
+            "answers is .* document, table and cell",
+        ),
         ("units = 4", "units = 0", "settings: units=0: must be at least 1"),
         ("units = 4", "num_topics = 4", "settings: num_topics=4: .*belongs to"),
         ("min-count = 1\n", "input = 1\n", "data: input is none of corpus"),
@@ -212,8 +221,6 @@ def test_a_recipe_or_a_queue_is_needed(capsys):
 
 @pytest.mark.slow
 def test_the_command_makes_all_seeds_by_itself(tiny_recipe, tmp_path):
-    import subprocess
-
     corpus = toy.write_corpus(tmp_path / "toy.txt", documents=30)
     command = [sys.executable, "-m", "tcnlm.reproduce", tiny_recipe, "--data", corpus]
     command += ["--out", tmp_path / "OUT", "--threads", "1"]

@@ -45,6 +45,7 @@ EVALUATION += [measure.option for measure in asked()]
 class Recipe:
     """One recipe, checked: `read_recipe` raises InputError for any other."""
 
+    source: str  # its name, or the path of its file
     title: str
     answers: str | dict  # "ours", or document, table and cell, as published.csv has it
     reading: str  # literal: as the paper states it; tuned: the best found
@@ -55,6 +56,11 @@ class Recipe:
     evaluation: dict[str, Any] = field(default_factory=dict)
     queue: str = ""
     place: int = 0  # in the queue
+
+    @property
+    def name(self) -> str:
+        """Its name, also where it is of a path."""
+        return Path(self.source).stem if _is_path(self.source) else self.source
 
     def chosen(self, model: str, more: Iterable[str]) -> tuple[Settings, Training]:
         """Return settings of a model and of the loop: defaults, these, then more.
@@ -76,17 +82,12 @@ def recipe_files() -> dict[str, Path]:
     return {path.stem: path for path in sorted(FOLDER.glob("*.toml"))}
 
 
-def name_of(recipe: str) -> str:
-    """Return a recipe's name, of a name or a path."""
-    return Path(recipe).stem if recipe.endswith(".toml") else recipe
-
-
 def read_recipe(recipe: str) -> Recipe:
     """Read a recipe by its name, or by its path, which ends in .toml.
 
     Raises InputError, with file and key, for what no recipe may have.
     """
-    path = Path(recipe) if recipe.endswith(".toml") else _known(recipe)
+    path = Path(recipe) if _is_path(recipe) else _known(recipe)
     try:
         with reading(path):
             content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -97,7 +98,11 @@ def read_recipe(recipe: str) -> Recipe:
     except ValueError as error:
         raise InputError(f"{path}: damaged ({error})") from None
     _check(path, content)
-    return Recipe(**content)
+    return Recipe(recipe, **content)
+
+
+def _is_path(recipe: str) -> bool:
+    return recipe.endswith(".toml")
 
 
 def _known(name: str) -> Path:
@@ -163,7 +168,7 @@ def _check(path: Path, content: dict[str, Any]) -> None:
         options = content.get(table, {})
         _check_known(f"{path}: {table}", options, known)
         _check_options(f"{path}: {table}", parser, [*places, *words_of(options)])
-    recipe = Recipe(**content)
+    recipe = Recipe(str(path), **content)
     try:
         recipe.chosen(recipe.model, [])
     except InputError as error:

@@ -31,7 +31,6 @@ from tcnlm.programs.recipes import (
     OWN,
     ListRecipes,
     Recipe,
-    name_of,
     read_recipe,
     recipe_files,
     words_of,
@@ -54,63 +53,64 @@ def main(options: argparse.Namespace) -> int:
 
     One training is done here. Of more, each is a process of its own.
     """
-    chosen = queued(options.queue) if options.queue else [options.recipe]
-    recipes = {source: read_recipe(source) for source in chosen}
-    for source, recipe in recipes.items():
-        data_arguments(recipe, options)  # is refused before any work
-        recipes[source] = dataclasses.replace(recipe, seeds=seeds(recipe, options))
+    recipes = wanted(options)
     left = [
-        (source, seed)
-        for source, recipe in recipes.items()
+        (recipe, seed)
+        for recipe in recipes
         for seed in recipe.seeds
-        if not finished(recipe, run_of(options.out, source, seed))
+        if not finished(recipe, run_of(options.out, recipe, seed))
     ]
     if len(left) > 1:
-        commands = (same_command(options, *each) for each in left)
+        commands = [same_command(options, *each) for each in left]
         status = one_by_one(commands, "-m", "tcnlm.reproduce")
         if status:
             return status
     elif left:
-        [(source, seed)] = left
-        reproduce(recipes[source], source, seed, options)
-    for source, recipe in recipes.items():
-        print(*lines(recipe, source, options.out), sep="\n", flush=True)
+        reproduce(*left[0], options)
+    for recipe in recipes:
+        print(*lines(recipe, options.out), sep="\n", flush=True)
     return 0
 
 
-def queued(queue: str) -> list[str]:
-    """Return the names of a queue's recipes, in their order."""
-    recipes = {name: read_recipe(name) for name in recipe_files()}
-    found = [name for name, recipe in recipes.items() if recipe.queue == queue]
+def wanted(options: argparse.Namespace) -> list[Recipe]:
+    """Return the recipes that are asked for, with the seeds that are.
+
+    Raises InputError, before any work, where one lacks its files.
+    """
+    recipes = queued(options.queue) if options.queue else [read_recipe(options.recipe)]
+    for recipe in recipes:
+        data_arguments(recipe, options)
+    if options.seed is None:
+        return recipes
+    return [dataclasses.replace(recipe, seeds=[options.seed]) for recipe in recipes]
+
+
+def queued(queue: str) -> list[Recipe]:
+    """Return the recipes of a queue, in their order."""
+    recipes = [read_recipe(name) for name in recipe_files()]
+    found = [recipe for recipe in recipes if recipe.queue == queue]
     if not found:
-        known = sorted({recipe.queue for recipe in recipes.values()} - {""})
+        known = sorted({recipe.queue for recipe in recipes} - {""})
         raise InputError(f"--queue {queue}: is none of {', '.join(known)}")
-    return sorted(found, key=lambda name: recipes[name].place)
+    return sorted(found, key=lambda recipe: recipe.place)
 
 
-def seeds(recipe: Recipe, options: argparse.Namespace) -> list[int]:
-    """Return the seeds that are asked for."""
-    return recipe.seeds if options.seed is None else [options.seed]
-
-
-def same_command(options: argparse.Namespace, source: str, seed: int) -> list[str]:
+def same_command(options: argparse.Namespace, recipe: Recipe, seed: int) -> list[str]:
     """Return the arguments that do the same for one recipe and seed."""
     once = ("recipe", "queue", "seed")
     given = {k: v for k, v in vars(options).items() if k not in once}
     given = {k: v for k, v in given.items() if v not in ([], None) and v is not False}
-    return [source, *words_of({**given, "seed": seed})]
+    return [recipe.source, *words_of({**given, "seed": seed})]
 
 
-def reproduce(
-    recipe: Recipe, source: str, seed: int, options: argparse.Namespace
-) -> None:
+def reproduce(recipe: Recipe, seed: int, options: argparse.Namespace) -> None:
     """Make the data, train with one seed and write its record, each unless it is there.
 
     RUN and record say the commands of train.py and evaluate.py that do the same.
     """
-    data, run = make_data(recipe, options), run_of(options.out, source, seed)
+    data, run = make_data(recipe, options), run_of(options.out, recipe, seed)
     threads = {} if options.threads is None else {"threads": options.threads}
-    words = words_of({"recipe": source, "seed": seed, "out": run, **threads})
+    words = words_of({"recipe": recipe.source, "seed": seed, "out": run, **threads})
     train.main(train.options_of([str(data), *words]), _line("train", str(data), *words))
     given = {"reference": options.reference, "counts": options.counts}
     chosen = {k: v for k, v in given.items() if v}
@@ -164,9 +164,9 @@ def data_arguments(recipe: Recipe, options: argparse.Namespace) -> list[str]:
     return words_of({**table, **files})
 
 
-def run_of(out: Path, source: str, seed: int) -> Path:
+def run_of(out: Path, recipe: Recipe, seed: int) -> Path:
     """Return the RUN folder of a recipe and seed."""
-    return seed_folder(out / name_of(source), seed)
+    return seed_folder(out / recipe.name, seed)
 
 
 def finished(recipe: Recipe, run: Path) -> bool:
@@ -196,15 +196,15 @@ def evaluated(recipe: Recipe, run: Path) -> dict[str, Any]:
         raise InputError(f"{file}: damaged ({error}); {again}") from None
 
 
-def lines(recipe: Recipe, source: str, out: Path) -> Iterator[str]:
+def lines(recipe: Recipe, out: Path) -> Iterator[str]:
     """Yield a line a measure: the published figure, ours over the seeds, difference."""
-    runs = [run_of(out, source, seed) for seed in recipe.seeds]
+    runs = [run_of(out, recipe, seed) for seed in recipe.seeds]
     evaluations = [evaluated(recipe, run) for run in runs]
     for measured in map(figure, SAID):
         values = [measured.value(evaluation) for evaluation in evaluations]
         if None not in values:
             said = compared(measured, published(recipe, measured), values)
-            yield f"{name_of(source)}: {measured.title}: {said}"
+            yield f"{recipe.name}: {measured.title}: {said}"
 
 
 def published(recipe: Recipe, measured: Figure) -> float | None:

@@ -28,6 +28,7 @@ from tcnlm.programs import (
 )
 from tcnlm.report import evaluate_run as evaluation
 from tcnlm.serving import server
+from tcnlm.training.run_folder import RunFolder
 
 HUGE = "9" * 60
 VALUES = ["", " ", "0", "-1", "nan", "inf", "-inf", "1e999", "1e300", "0.5", "x", HUGE]
@@ -62,7 +63,7 @@ PROGRAMS = {  # parser, line without options, start, where work begins
         generate.parser,
         ["OLD"],
         lambda line: generate.main(generate.parser().parse_args(line)),
-        (generate, "load"),
+        (RunFolder, "load"),
     ),
     "infer": (
         infer.parser,
@@ -83,7 +84,7 @@ PROGRAMS = {  # parser, line without options, start, where work begins
         (reproduce, "reproduce"),
     ),
     "serve": (serve.parser, ["OLD"], serve.main, (server, "Server")),
-    "export": (export.parser, ["OLD"], export.main, (export, "load")),
+    "export": (export.parser, ["OLD"], export.main, (RunFolder, "load")),
     "embeddings": (
         embeddings.parser,
         ["DATA", "--out", "out"],

@@ -113,7 +113,7 @@ def test_coherence_is_counted_on_the_training_split_by_default(evaluated, data):
 
 
 def test_figures_of_a_plain_lstm_that_do_not_apply_are_null(finished):
-    result = evaluate_run(finished["lstm"], split="valid").evaluation
+    result = evaluate_run(RunFolder(finished["lstm"]), split="valid").evaluation
     assert result["perplexity"] == pytest.approx(math.exp(result["nll"]))
     for name in ("npmi", "diversity", "topics_in_use", "topics", "elbo", "coherence"):
         assert result[name] is None
@@ -123,7 +123,7 @@ def test_figures_of_a_plain_lstm_that_do_not_apply_are_null(finished):
 
 
 def test_parameters_are_those_of_the_weights(finished, data):
-    result = evaluate_run(finished["lstm"]).evaluation
+    result = evaluate_run(RunFolder(finished["lstm"])).evaluation
     words, units, size, head = len(Dataset(data).vocabulary.words), 6, 5, 12 + 1
     recurrent = 4 * units * (size + units + 1) + 4 * units * (2 * units + 1)
     tail = units * (units // 4) + (units // 4) * (words - 12)
@@ -343,14 +343,14 @@ def test_the_command_says_at_once_that_published_figures_are_of_other_data(
     finished, capsys
 ):
     run = finished["tcnlm"]
-    asked = evaluate_command.parser().parse_args([str(run), "--corpus", "imdb"])
-    evaluate_command._check_corpus(asked)
-    words = RunFolder(run).config["data"]["vocabulary_size"]
+    folder = RunFolder(run)
+    evaluate_command._check_corpus("imdb", [folder])
+    words = folder.config["data"]["vocabulary_size"]
     assert capsys.readouterr().err.startswith(
         f"warning: {run}: the published figures of imdb are of other data ({words} "
         "words here, 34,256 there; "
     )
-    evaluate_command._check_corpus(evaluate_command.parser().parse_args([str(run)]))
+    evaluate_command._check_corpus(None, [folder])
     assert capsys.readouterr().err == ""
 
 
@@ -373,10 +373,11 @@ def test_published_figures_are_explained_only_where_there_are_any():
     assert "Published: same corpus" in report.render([beside, on_imdb()])
 
 
-def test_history_with_gaps_and_without_a_file(tmp_path):
-    assert RunFolder(tmp_path).history() == {}
-    (tmp_path / "history.csv").write_text("epoch,step,valid_kl\n1,1,\n2,2,0.5\n")
-    history = RunFolder(tmp_path).history()
+def test_history_with_gaps_and_without_a_file(run):
+    (run / "history.csv").unlink()
+    assert RunFolder(run).history() == {}
+    (run / "history.csv").write_text("epoch,step,valid_kl\n1,1,\n2,2,0.5\n")
+    history = RunFolder(run).history()
     assert list(history["step"]) == [1.0, 2.0]
     assert history["valid_kl"][1] == 0.5
     assert history["valid_kl"][0] != history["valid_kl"][0]  # not a number

@@ -98,11 +98,8 @@ def _definitions(folder: Path) -> dict[str, Any]:
     saved = SavedModel.FromString((folder / PROGRAM).read_bytes())
     every = saved.meta_graphs[0].signature_def.items()
     return {
-        name: MessageToDict(
-            signature,
-            preserving_proto_field_name=True,
-            including_default_value_fields=True,
-        )
+        # By place: releases name the first, defaults too, each in its own way.
+        name: MessageToDict(signature, True, preserving_proto_field_name=True)
         for name, signature in every
         if signature.method_name == PREDICT
     }

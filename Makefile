@@ -63,12 +63,10 @@ compatibility: $(INSTALLED)
 	$(NEWER)/bin/python tools/compatibility.py ask $(SAVED_MODEL) $(NEWER)/newer.json
 	$(RUN) tools/compatibility.py compare $(NEWER)/pinned.json $(NEWER)/newer.json
 
-# The tables of README.md and of results/, from their records and published.csv; of
-# records that pass their check, the digests: `make test` checks none again.
+# The tables of README.md and of results/, from records.jsonl and published.csv.
 results: $(INSTALLED)
 	$(RUN) tools/results.py
 	$(RUN) -m pytest tests/test_results.py
-	find results -name "*.json" | LC_ALL=C sort | xargs sha256sum > tests/records.sha256
 
 lint: $(INSTALLED)
 	$(RUN) -m ruff format --check .

@@ -108,8 +108,8 @@ def test_a_measure_of_one_line_is_in_summary_page_export_and_record(done):
     assert f"a &lt; b &amp; c: {mean:.1f}" in done.page
     assert f"<b>{longest} words</b>longest sentence" in done.page
     assert 'alt="by sentence"' in done.page
-    assert done.record["evaluation"]["lengths"] == {"mean": mean}
-    assert done.record["evaluation"]["longest"] == longest
+    assert done.record["figures"]["lengths"] == {"mean": mean}
+    assert done.record["figures"]["longest"] == longest
     folder = done.export / "RUN"
     assert (folder / "lengths.csv").read_text() == f"a & b\n{mean}\n"
     assert r"a \& b \\" in (folder / "lengths.tex").read_text()

@@ -136,7 +136,7 @@ def test_all_programs_take_a_model_of_the_bare_contract(
     line = [str(run), *flags, *(word for pair in outputs for word in pair)]
     evaluate.main(evaluate.parser().parse_args(line), "evaluate.py")
     assert json.loads((run / "evaluation.json").read_text())["perplexity"] > 1
-    assert json.loads(files[0].read_text())["evaluation"]["perplexity"] < better_than
+    assert json.loads(files[0].read_text())["figures"]["perplexity"] < better_than
     assert np.load(files[2])["vectors"].ndim == 2
     texts = tmp_path / "texts.txt"
     texts.write_text("the ship of the captain .\nthe bread .\n")

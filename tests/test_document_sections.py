@@ -113,8 +113,8 @@ def test_documents_are_measured_by_the_command_and_shown_on_the_page(
     assert kept["labels"].tolist() == split.labels.tolist()
     assert kept["ids"].tolist() == split.ids
     record = json.loads((tmp_path / "record.json").read_text())
-    assert "queries" not in record["evaluation"]["retrieval"]
-    assert "picture" not in record["evaluation"]["classification"]
+    assert "queries" not in record["figures"]["retrieval"]
+    assert "picture" not in record["figures"]["classification"]
 
 
 def test_data_without_labels_says_how_to_have_them(toy_data):

@@ -25,6 +25,7 @@ from tcnlm.measures.subject import Subject
 from tcnlm.programs import evaluate as evaluate_command
 from tcnlm.report import page as report
 from tcnlm.report.evaluate_run import evaluate_run
+from tcnlm.report.records import read_records
 from tcnlm.training.run_folder import RunFolder, write_config
 
 ROOT = Path(__file__).parents[1]
@@ -200,14 +201,14 @@ def test_what_runs_cannot_have_is_refused_before_their_reference_is_counted(
 
 
 def test_a_run_is_recorded_with_what_repeats_it(finished, tmp_path):
-    file = tmp_path / "lstm.json"
+    file = tmp_path / "lstm.jsonl"
     done = call("evaluate", finished["lstm"], "--record", file)
     assert done.returncode == 0, done.stderr
-    kept = json.loads(file.read_text())
-    assert kept["run"]["model"] == "lstm"
+    [kept] = read_records(file)
+    assert kept["model"] == "lstm"
     assert kept["data"]["name"] == "DATA"
-    assert kept["evaluation"]["perplexity"] > 1
-    assert [row["epoch"] for row in kept["history"]] == [1, 2]
+    assert kept["figures"]["perplexity"] > 1
+    assert kept["curve"]["epoch"] == [1, 2]
 
 
 def test_a_record_of_several_runs_is_refused_before_any_work(finished, tmp_path):

@@ -143,7 +143,7 @@ def test_the_page_names_no_folder_of_this_machine(measured, toy_data):
 
 
 def test_paths_from_the_root_are_cut():
-    cut = local("python evaluate.py /home/me/my/run --counts /a/b/c.npz runs/x 1/2")
+    cut = local("python evaluate.py /at/me/my/run --counts /a/b/c.npz runs/x 1/2")
     assert cut == "python evaluate.py …/my/run --counts …/b/c.npz runs/x 1/2"
 
 

@@ -48,10 +48,8 @@ def test_a_run_tells_what_it_went_on_with_where_that_was_another(run):
         assert since[-1]["versions"] == config["versions"]
     kept = RunFolder(run).config
     assert {**config, "continued_with": since} == kept
-    assert (
-        record(RunFolder(run), {"data": config["data"]})["run"]["continued_with"]
-        == since
-    )
+    told = record(RunFolder(run), {"data": config["data"]})
+    assert told["continued_with"] == since
 
 
 def test_to_go_on_needs_nothing_but_the_run(run):

@@ -1,6 +1,5 @@
 """The pictures of TCNLM's lead: what they name, and what of it the records say."""
 
-import json
 from math import exp
 
 import pytest
@@ -10,19 +9,13 @@ from tools import lead, tables
 
 def run(training, validation):
     """Return a record of perplexities by epoch."""
-    rows = enumerate(zip(training, validation), 1)
-    history = [
-        {"epoch": float(i), "train_perplexity": t, "valid_perplexity": v}
-        for i, (t, v) in rows
-    ]
-    return {"history": history}
+    columns = {"epoch": [1.0, 2.0], "train_perplexity": training}
+    return {1: {"curve": {**columns, "valid_perplexity": validation}}}
 
 
-def test_the_lead_by_epoch_is_in_percent_of_the_first_run(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "RESULTS", tmp_path)
+def test_the_lead_by_epoch_is_in_percent_of_the_first_run(monkeypatch):
     base, ours = run([20.0, 10.0], [40.0, 20.0]), run([19.0, 10.0], [42.0, 15.0])
-    for name, record in {"base": base, "ours": ours}.items():
-        (tmp_path / f"{name}.json").write_text(json.dumps(record))
+    monkeypatch.setattr(lead, "RUNS", {"base": base, "ours": ours})
     figure = lead.lead_by_epoch("base", ["ours"])
     drawn = [axes.lines[0].get_ydata() for axes in figure.axes]
     assert drawn == [pytest.approx([5, 0]), pytest.approx([-5, 25])]
@@ -31,28 +24,30 @@ def test_the_lead_by_epoch_is_in_percent_of_the_first_run(tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize(
-    ("name", "baseline", "model"),
+    ("name", "baseline", "model", "seed"),
     [
         (
             "all of IMDB",
-            "imdb-decay/lstm-multiplied-out-8-epochs",
-            "imdb-decay/tcnlm-8-epochs",
+            "imdb-lstm-multiplied-out-8-epochs",
+            "imdb-tcnlm-8-epochs",
+            1,
         ),
         (
             "a fifth, seed 3",
-            "imdb-fifth-decay/lstm-multiplied-out-seed-3",
-            "imdb-fifth-decay/tcnlm-half-seed-3",
+            "fifth-lstm-multiplied-out",
+            "fifth-tcnlm-half",
+            3,
         ),
     ],
 )
 def test_the_gains_are_those_of_the_two_models_that_the_picture_names(
-    name, baseline, model
+    name, baseline, model, seed
 ):
     found = lead.GAINS[name].read_text().splitlines()
     everything = dict(zip(found[0].split(","), found[1].split(",")))
-    for column, file in (("baseline", baseline), ("model", model)):
+    for column, recipe in (("baseline", baseline), ("model", model)):
         perplexity = exp(float(everything[f"{column}_nats"]))
-        expected = tables.record_of(file)["evaluation"]["perplexity"]
+        expected = tables.RUNS[recipe][seed]["figures"]["perplexity"]
         assert perplexity == pytest.approx(expected, 1e-6)
 
 

@@ -1,99 +1,96 @@
 """results/: the published figures, the records of runs, and the tables made of them."""
 
-import hashlib
+import gzip
 import json
 import re
+import subprocess
 
 import pytest
 import tiny
 import toy
 
+from tcnlm.common.errors import InputError
 from tcnlm.common.files import json_text
 from tcnlm.measures.table import MEASURES
 from tcnlm.report import published
-from tcnlm.report.records import record
+from tcnlm.report.records import read_records, record, write_record, write_records
 from tcnlm.training.run_folder import RunFolder, write_config
 from tools import results, tables
 
-FILES = sorted(tables.RESULTS.rglob("*.json"))
-CHECKED = set((toy.ROOT / "tests" / "records.sha256").read_text().splitlines())
-MADE_BY = {
-    "run": ("python train.py ", "python -m experiments.multiplied_out "),
-    "experiment": "python -m experiments.",
-}
+RECORDS = read_records(tables.RESULTS / "records.jsonl")
+MADE_BY = "python train.py ", "python -m experiments.multiplied_out "
+FOLDERS = re.compile(rb"(?<![\w.\x7f-\xff/])/(?:work|tmp|root|home|Users|mnt)/[\w.-]")
+EXPLAINED = {"docs/several-machines.md"}  # its folders are those of a container
 
 
-def test_there_are_records():
-    assert FILES
+def check_record(kept):
+    """Hold a line to what records must say: how to repeat it, and no text."""
+    name = kept["recipe"], kept["seed"]
+    assert kept["command"].startswith(MADE_BY), name
+    assert re.fullmatch(r"[0-9a-f]{40}", kept["git_commit"]), name
+    assert kept["data"]["command"].startswith("python -m preprocessing"), name
+    assert kept["evaluation"]["command"].startswith("python evaluate.py"), name
+    took_steps = kept["model"] != "lda"  # it is fitted before any
+    assert (kept["curve"]["seconds"][-1] > 0) == took_steps, name
+    assert kept["machine"], name
+    assert "documents" not in kept["data"], name
+    for unrecorded in (name for measure in MEASURES for name in measure.unrecorded):
+        entry, _, part = unrecorded.partition(".")
+        where = kept["figures"].get(entry, {}) if part else kept["figures"]
+        assert (part or entry) not in where, name
 
 
-def check_record(path):
-    """Hold what was kept of a run, or of an experiment, to what records must say."""
-    text = path.read_text()
-    kept = json.loads(text)
-    assert text == json_text(kept) + "\n", path
-    entry = "run" if "run" in kept else "experiment"
-    said = kept[entry]
-    assert said["command"].startswith(MADE_BY[entry]), path
-    assert re.fullmatch(r"[0-9a-f]{40}", said["git_commit"]), path
-    assert kept["data"]["command"].startswith("python -m preprocessing"), path
-    assert "documents" not in kept["data"], path
-    if entry == "run":
-        check_evaluation(kept, path)
-
-
-def check_evaluation(kept, path):
-    """Hold a run's measurements to being repeatable, without a text of the corpus."""
-    run, evaluation = kept["run"], kept["evaluation"]
-    assert evaluation["command"].startswith("python evaluate.py"), path
-    took_steps = run["model"] != "lda"  # it is fitted before any
-    assert (kept["history"][-1]["seconds"] > 0) == took_steps, path
-    assert run["machine"], path
-    assert "documents" not in evaluation, path
-    for name in (name for measure in MEASURES for name in measure.unrecorded):
-        entry, _, part = name.partition(".")
-        where = (evaluation.get(entry) or {}) if part else evaluation
-        assert (part or entry) not in where, path
-
-
-def listed(path):
-    """Return the line that sha256sum writes of a file."""
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return f"{digest}  {path.relative_to(toy.ROOT).as_posix()}"
-
-
-def test_a_record_since_the_last_check_says_how_to_repeat_it_and_has_no_text():
-    for path in FILES:
-        if listed(path) not in CHECKED:
-            check_record(path)
-
-
-@pytest.mark.slow
 def test_every_record_says_how_to_repeat_it_and_has_no_text():
-    for path in FILES:
-        check_record(path)
+    assert RECORDS
+    for kept in RECORDS:
+        check_record(kept)
+    assert len({(kept["recipe"], kept["seed"]) for kept in RECORDS}) == len(RECORDS)
 
 
 @pytest.mark.parametrize(
-    ("place", "value"),
+    "changes",
     [
-        (("run", "command"), "train"),
-        (("run", "git_commit"), None),
-        (("evaluation", "documents"), ["a text"]),
-        (("data", "documents"), ["a text"]),
+        {"command": "train"},
+        {"git_commit": ""},
+        {"figures": {"documents": ["a text"]}},
+        {"data": {"command": "python -m preprocessing", "documents": ["a text"]}},
     ],
 )
-def test_a_record_that_was_changed_is_checked_and_refused(place, value, tmp_path):
-    kept, (entry, name) = json.loads(FILES[0].read_text()), place
-    kept[entry][name] = value
-    path = tmp_path / "changed.json"
-    path.write_text(json_text(kept) + "\n")
-    with pytest.raises((AssertionError, TypeError)):
-        check_record(path)
+def test_a_record_that_was_changed_is_refused(changes):
+    with pytest.raises(AssertionError):
+        check_record({**RECORDS[0], **changes})
+
+
+def committed():
+    """Yield the files of the repository, those of an archive unpacked."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=toy.ROOT, capture_output=True, check=False
+    )
+    if listed.returncode:
+        pytest.skip("no git repository")
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        path = toy.ROOT / name
+        if path.is_file():
+            content = path.read_bytes()
+            yield name, gzip.decompress(content) if name.endswith(".gz") else content
+
+
+def test_no_committed_file_names_a_folder_of_a_machine():
+    for name, content in committed():
+        found = name not in EXPLAINED and FOLDERS.search(content)
+        assert not found, (name, content[found.start() :][:60])
+
+
+def test_folders_of_a_machine_are_found():
+    for form in ("--out {}/x", '"{}/a"', "embeddings={}/a.bin", "({}/me/run)"):
+        assert FOLDERS.search(form.format("/work").encode())
+        assert not FOLDERS.search(form.format("https://a.b/home").encode())
+        assert not FOLDERS.search(form.format("/path/to").encode())
 
 
 def test_every_title_is_of_a_record():
-    assert all(map(tables.recorded, tables.TITLES.index))
+    recipes = {recipe.partition(":")[0] for recipe in tables.TITLES.index}
+    assert recipes <= tables.RUNS.keys()
 
 
 @pytest.mark.parametrize("page", results.PAGES, ids=lambda path: str(path.parent.name))
@@ -159,13 +156,7 @@ def test_a_model_of_layers_finds_its_published_figure():
 def test_ptbs_table_has_a_ratio_where_both_rows_are_there():
     def record(model, test):
         settings = {"units": 100, "cell": "rnn"}
-        history = [{"epoch": 1.0, "valid_perplexity": 2 * test}]
-        evaluation = {"perplexity": test}
-        return {
-            "run": {"model": model, "settings": settings},
-            "history": history,
-            "evaluation": evaluation,
-        }
+        return {**history(model, 2 * test), **scored(model, test), "settings": settings}
 
     runs = [("a", {1: record("lstm", 150.0)}), ("b", {1: record("topic_rnn", 120.0)})]
     row = (
@@ -235,16 +226,16 @@ def test_a_model_without_published_figures_has_no_sizes():
 
 
 def history(model, *values):
-    rows = [{"epoch": i, "valid_perplexity": v} for i, v in enumerate(values, 1)]
-    return {"run": {"model": model}, "history": rows}
+    columns = {"epoch": [*range(1, len(values) + 1)], "train_perplexity": [*values]}
+    return {"model": model, "curve": {**columns, "valid_perplexity": [*values]}}
 
 
 def by_model(*runs):
-    return [(run["run"]["model"], {1: run}) for run in runs]
+    return [(run["model"], {1: run}) for run in runs]
 
 
 def scored(model, perplexity):
-    return {"run": {"model": model}, "evaluation": {"perplexity": perplexity}}
+    return {"model": model, "figures": {"perplexity": perplexity}}
 
 
 def test_a_table_of_ratios_compares_with_the_first_run_here_and_in_the_paper():
@@ -261,46 +252,32 @@ def test_a_table_of_ratios_compares_with_the_first_run_here_and_in_the_paper():
     ]
 
 
-def test_a_table_of_named_runs_calls_them_by_their_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "RESULTS", tmp_path)
-    for file, run in {
-        "plain": scored("lstm", 20.0),
-        "controls/one": scored("tcnlm", 15.0),
-    }.items():
-        path = tmp_path / f"{file}.json"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps(run))
-    table = results.rebuilt("<!-- table ratios plain controls/one -->\n<!-- end -->")
+def test_a_table_of_named_runs_calls_them_by_their_recipes(monkeypatch):
+    runs = {"plain": {1: scored("lstm", 20.0)}, "one": {1: scored("tcnlm", 15.0)}}
+    monkeypatch.setattr(tables, "RUNS", runs)
+    table = results.rebuilt("<!-- table ratios plain one -->\n<!-- end -->")
     assert "| plain | 105.29 | 1.000 | 20.00 | 1.000 |" in table
     assert "| one | 94.64 | 0.899 | 15.00 | 0.750 |" in table
 
 
-def topic_models(folder, name="held", npmi=0.0861):
-    topics = [
-        {
-            "topic": i,
-            "documents": n,
-            "npmi": of_topic,
-            "proportion": share,
-            "words": ["w"] * 9 + [word, "no"],
-        }
-        for i, (n, word, of_topic, share) in enumerate(
-            [(3, "seldom", 0.2, 0.25), (90, "often", 0.1, 0.75)]
-        )
-    ]
-    figures = {"npmi": npmi, "diversity": 0.72, "topics_in_use": 2, "topics": topics}
-    run = {**history("tcnlm", 9.0), "evaluation": figures}
-    (folder / f"{name}.json").write_text(json.dumps(run))
+def test_a_row_may_be_of_one_seed_alone(monkeypatch):
+    tests = {1: scored("lstm", 20.0), 2: scored("lstm", 30.0)}
+    monkeypatch.setattr(tables, "RUNS", {"plain": tests})
+    first, second = tables.named(["plain", "plain:2"])
+    assert first == ("plain", tests)
+    assert second == ("plain:2", {2: tests[2]})
 
 
-def test_a_table_of_topics_has_means_over_seeds_beside_the_paper_s(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setattr(tables, "RESULTS", tmp_path)
-    topic_models(tmp_path)
-    topic_models(tmp_path, "held-seed-2", npmi=0.0961)
+def topic_model(npmi):
+    figures = {"npmi": npmi, "npmi_by_use": 0.125, "diversity": 0.72}
+    figures |= {"topics_in_use": 2, "effective_topics": 1.75}
+    return {**history("tcnlm", 9.0), "figures": figures}
+
+
+def test_a_table_of_topics_has_means_over_seeds_beside_the_paper_s(monkeypatch):
+    runs = {"held": {1: topic_model(0.0861), 2: topic_model(0.0961)}}
+    monkeypatch.setattr(tables, "RUNS", runs)
     table = results.rebuilt("<!-- table topics held -->\n<!-- end -->")
-    # By use .25 * .2 + .75 * .1, effective 4 / 3^.75.
     figures = "0.125 ± 0.000 | 0.72 ± 0.00 | 2 ± 0 | 1.8 ± 0.0 | – |"
     assert f"| held | 2 | 0.106 | 0.091 ± 0.007 | {figures}" in table
 
@@ -319,46 +296,74 @@ def test_curves_close_together_have_an_axis_to_read_them_by(tmp_path, monkeypatc
     assert sum(low <= tick <= high for tick in axes.get_yticks()) >= 3
 
 
-def test_a_record_keeps_the_history_and_drops_texts(tmp_path):
-    run = tmp_path / "run"
-    tiny.make_run(run)
-    config = json.loads((run / "config.json").read_text())
+@pytest.fixture
+def run(tmp_path):
+    """Return a RUN whose texts name folders of this machine."""
+    folder = tmp_path / "run"
+    tiny.make_run(folder)
+    config = json.loads((folder / "config.json").read_text())
     data = dict.fromkeys(("command", "fingerprint", "splits"), "x")
     sizes = {"vocabulary_size": 9, "topic_vocabulary_size": 5}
     config["data"].update(data, **sizes)
-    names = ("command", "versions", "git_commit", "machine")
-    config.update(dict.fromkeys(names, "x"), training={})
-    write_config(run, config)
-    (run / "history.csv").write_text("epoch,valid_perplexity\n1,20\n2,10.5\n")
-    measured = {"perplexity": 10.4, "data": {"path": "/a/imdb-tenth"}}
-    kept = record(RunFolder(run), {**measured, "documents": ["a text"]})
+    config.update(dict.fromkeys(("versions", "git_commit", "machine"), "x"))
+    config["settings"]["embeddings"] = f"{tmp_path}/vectors.bin"
+    command = f"python train.py {tmp_path}/data --set embeddings={tmp_path}/vectors.bin"
+    write_config(folder, {**config, "command": command, "training": {}})
+    (folder / "history.csv").write_text("epoch,valid_perplexity\n1,20\n2,10.5\n")
+    return RunFolder(folder)
+
+
+def measured(run, perplexity=10.4):
+    evaluation = {"data": {"path": f"{run.path.parent}/imdb-tenth"}, "loss": None}
+    how = {"command": f"python evaluate.py {run.path} --bleu", "split": "test"}
+    texts = {"documents": ["a text"], "topics": [{"words": ["a"]}]}
+    return {**evaluation, **how, **texts, "perplexity": perplexity}
+
+
+def test_a_record_keeps_the_curve_and_drops_texts_and_folders(run):
+    kept = record(run, measured(run))
+    assert kept["recipe"] == "run"
+    assert kept["command"] == "python train.py data --set embeddings=vectors.bin"
+    assert kept["settings"]["embeddings"] == "vectors.bin"
     assert kept["data"]["name"] == "imdb-tenth"
-    assert kept["evaluation"] == measured
-    assert kept["history"] == [
-        {"epoch": 1.0, "valid_perplexity": 20.0},
-        {"epoch": 2.0, "valid_perplexity": 10.5},
-    ]
-    assert json.loads(json.dumps(kept)) == kept
+    assert kept["figures"] == {"perplexity": 10.4}
+    evaluation = {"command": "python evaluate.py run --bleu", "split": "test"}
+    assert kept["evaluation"] == evaluation
+    assert kept["curve"] == {"epoch": [1.0, 2.0], "valid_perplexity": [20.0, 10.5]}
+    assert str(run.path.parent) not in json.dumps(kept)
+
+
+def test_a_record_takes_the_place_of_that_of_its_recipe_and_seed(run, tmp_path):
+    file, seed = tmp_path / "records.jsonl", run.config["seed"]
+    others = [{"recipe": "run", "seed": seed + 1}, {"recipe": "other", "seed": seed}]
+    write_records(others, file)
+    for perplexity in (11.0, 10.4):
+        write_record(run, measured(run, perplexity), file)
+    assert read_records(file) == [*others, record(run, measured(run))]
+
+
+def test_a_file_of_something_else_takes_no_record(run, tmp_path):
+    file = tmp_path / "records.jsonl"
+    file.write_text('{"perplexity": 1}\n')
+    with pytest.raises(InputError, match="other lines than records"):
+        write_record(run, measured(run), file)
 
 
 def test_a_table_of_seeds_has_means_deviations_and_ratios_to_the_same_seed(
-    tmp_path, monkeypatch
+    monkeypatch,
 ):
-    monkeypatch.setattr(tables, "RESULTS", tmp_path)
-
-    def kept(name, model, test, worth=None):
-        row = {"epoch": 1.0, "train_perplexity": 50.0, "valid_perplexity": 2 * test}
-        last = {"epoch": 2.0, "train_perplexity": test / 2, "valid_perplexity": 999.0}
+    def kept(model, test, worth=None):
+        columns = {"train_perplexity": [50.0, test / 2]}
+        columns["valid_perplexity"] = [2 * test, 999.0]
         found = {"perplexity": test, "parameters": 1234, "npmi": worth and 0.05}
         found["topic_worth"] = worth and {"own": test, "mean": worth}
-        run = {"model": model, "settings": {"num_topics": 3} if worth else {}}
-        content = {"run": run, "history": [row, last], "evaluation": found}
-        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+        settings = {"num_topics": 3} if worth else {}
+        content = {"model": model, "settings": settings}
+        return {**content, "curve": {"epoch": [1, 2], **columns}, "figures": found}
 
-    kept("plain", "lstm", 100.0)
-    kept("plain-seed-2", "lstm", 110.0)
-    kept("ours", "tcnlm", 90.0, worth=95.0)
-    kept("ours-seed-2", "tcnlm", 88.0, worth=97.0)
+    plain = {1: kept("lstm", 100.0), 2: kept("lstm", 110.0)}
+    ours = {1: kept("tcnlm", 90.0, worth=95.0), 2: kept("tcnlm", 88.0, worth=97.0)}
+    monkeypatch.setattr(tables, "RUNS", {"plain": plain, "ours": ours})
     runs = tables.named(["plain", "ours"])
     rows = tables.table("seeds", runs).split("\n")[2:]
     first = "| plain | – | 1,234 | 2 | 50.00 ± 0.00 | 210.00 ± 14.14 | 105.00 ± 7.07 |"
@@ -370,7 +375,7 @@ def test_a_table_of_seeds_has_means_deviations_and_ratios_to_the_same_seed(
     [row] = tables.table("leads", runs).split("\n")[2:]
     lead = "15.00 ± 7.07 %"  # in training that of the last epoch, not of the best
     assert row == f"| ours | plain | 2 | {lead} | {lead} | {lead} |"
-    kept("ours-seed-3", "tcnlm", 1.0, worth=97.0)
+    ours[3] = kept("tcnlm", 1.0, worth=97.0)
     table = tables.table("seeds", tables.named(["plain", "ours"]))
     last = table.split("\n")[-1].split(" | ")
     assert (last[3], last[7]) == ("3", "0.850 ± 0.071")
@@ -380,9 +385,9 @@ def test_a_table_of_errors_counts_topics_if_any_and_takes_the_first_run_s_bags()
     def run(size, error, **topics):
         rows = {name: {"logistic": {"error_rate": e}} for name, e in error.items()}
         return {
-            "run": {"settings": {"units": 7, **topics}},
+            "settings": {"units": 7, **topics},
             "data": {"vocabulary_size": size, "topic_vocabulary_size": size - 500},
-            "evaluation": {"classification": {"rows": rows}},
+            "figures": {"classification": {"rows": rows}},
         }
 
     bags = {"bag of words": 0.11, "bag of topic words": 0.13}

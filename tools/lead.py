@@ -7,28 +7,28 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from tcnlm.drawing.figures import BLUE, GREY, INK, LIGHT, RED, axes_of
-from tools.tables import RESULTS, record_of, title_of
+from tools.tables import RESULTS, RUNS, title_of
 
 COLOURS = (GREY, BLUE, RED)
 GAIN = "TCNLM below the LSTM that starts like it, by class of word"
 GAIN_UNIT = "nats a word of the test, the LSTM's minus TCNLM's (± standard error)"
 GAINS = {  # each of the two models that are compared
-    "all of IMDB": RESULTS / "imdb-decay" / "gains-8-epochs.csv",
-    "a fifth, seed 1": RESULTS / "imdb-fifth-decay" / "gains.csv",
-    "a fifth, seed 3": RESULTS / "imdb-fifth-decay" / "gains-seed-3.csv",
+    "all of IMDB": RESULTS / "gains-imdb.csv",
+    "a fifth, seed 1": RESULTS / "gains-fifth.csv",
+    "a fifth, seed 3": RESULTS / "gains-fifth-seed-3.csv",
 }
 
 
-def lead_by_epoch(base: str, files: Sequence[str]) -> Figure:
+def lead_by_epoch(base: str, recipes: Sequence[str]) -> Figure:
     """Draw how far below the first run others are, in training and validation."""
     figure = Figure(figsize=(9, 3.8), layout="constrained")
     theirs = _epochs(base)
     titles = {"train": "On training batches", "valid": "On the validation split"}
     for axes, split in zip(figure.subplots(1, 2, sharey=True), titles):
         axes_of(axes, titles[split], "epoch", f"% below the {title_of(base)}")
-        for file, colour in zip(files, COLOURS):
-            ratio = (_epochs(file) / theirs)[f"{split}_perplexity"].dropna()
-            lead, label = 100 * (1 - ratio), title_of(file)
+        for recipe, colour in zip(recipes, COLOURS):
+            ratio = (_epochs(recipe) / theirs)[f"{split}_perplexity"].dropna()
+            lead, label = 100 * (1 - ratio), title_of(recipe)
             axes.plot(lead.index, lead, "o-", ms=3, color=colour, label=label)
         axes.axhline(0, color=GREY, lw=0.8)
     lines = axes.get_legend_handles_labels()
@@ -37,9 +37,9 @@ def lead_by_epoch(base: str, files: Sequence[str]) -> Figure:
     return figure
 
 
-def _epochs(file: str) -> pd.DataFrame:
+def _epochs(recipe: str) -> pd.DataFrame:
     """Return the evaluations after whole epochs; there may be others in between."""
-    rows = pd.DataFrame(record_of(file)["history"]).set_index("epoch")
+    rows = pd.DataFrame(RUNS[recipe][1]["curve"]).set_index("epoch")
     return rows[rows.index % 1 == 0]
 
 

@@ -1,10 +1,10 @@
 """Rebuild the tables of README.md and of the pages in results/ from its records.
 
-And draw runs on all of IMDB by epoch, and where TCNLM gains: results/imdb/*.png.
+And draw runs on all of IMDB by epoch, and where TCNLM gains: results/*.png.
 
-A table stands between `<!-- table KIND FILE FILE... -->` and `<!-- end -->`: a row for
-each run in results/FILE.json, ratios to the first, the columns of that kind as in
-results/columns.csv (`leads`: how far runs are below each other; `written`: sentences).
+A table stands between `<!-- table KIND RECIPE RECIPE... -->` and `<!-- end -->`: a row
+for the runs of each recipe in results/records.jsonl, ratios to the first, the columns
+of that kind as in results/columns.csv (`leads`: how far runs are below each other).
 
     python tools/results.py
 """
@@ -21,16 +21,16 @@ sys.path.insert(0, str(ROOT))
 from tcnlm.common.replacing import replacing  # noqa: E402
 from tcnlm.drawing.figures import compared_curves, save  # noqa: E402
 from tools.lead import GAINS, gains_by_class, lead_by_epoch  # noqa: E402
-from tools.tables import RESULTS, Rows, named, table, written  # noqa: E402
+from tools.tables import RESULTS, Rows, named, table  # noqa: E402
 
 PLACE = re.compile(r"(<!-- table (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 PAGES = (ROOT / "README.md", *sorted(RESULTS.glob("*.md")))
 DRAWN = (
-    "imdb-decay/lstm-8-epochs",
-    "imdb-decay/lstm-multiplied-out-8-epochs",
-    "imdb-decay/tcnlm-8-epochs",
+    "imdb-lstm-8-epochs",
+    "imdb-lstm-multiplied-out-8-epochs",
+    "imdb-tcnlm-8-epochs",
 )
-CURVES = RESULTS / "imdb" / "curves.png"
+CURVES = RESULTS / "curves.png"
 
 
 def rebuilt(page: str) -> str:
@@ -39,14 +39,14 @@ def rebuilt(page: str) -> str:
 
 
 def _table(text: str) -> str:
-    kind, *files = text.split()
-    return written(*files) if kind == "written" else table(kind, named(files))
+    kind, *recipes = text.split()
+    return table(kind, named(recipes))
 
 
 def draw_curves(chosen: Rows, path: Path) -> None:
     """Draw the validation perplexity of runs by epoch."""
-    histories = [(title, runs[1]["history"]) for title, runs in chosen]
-    save(compared_curves((t, pd.DataFrame(rows)) for t, rows in histories), path)
+    curves = [(title, pd.DataFrame(runs[1]["curve"])) for title, runs in chosen]
+    save(compared_curves(curves), path)
 
 
 def main() -> None:

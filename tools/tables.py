@@ -1,30 +1,27 @@
 """The tables of the README and of results/: recorded runs to rows of Markdown.
 
-results/columns.csv has the columns of every table, results/titles.csv what runs are
-called where their file's name would not do. A column's `form` with ± asks for mean and
-deviation over seeds (seed N of FILE.json is in FILE-seed-N.json), another for the
-figure of the first seed. Its `figure` is one of `figure`, or a place in the record.
+results/columns.csv has the columns of every table, results/titles.csv what the runs of
+a recipe are called where its name would not do. A column's `form` with ± asks for mean
+and deviation over seeds, another for the figure of the first seed. Its `figure` is one
+of `figure`, or a place in the record.
 """
 
-import json
 import operator
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from scipy.stats import entropy
 
 from tcnlm.report import published
+from tcnlm.report.records import Record, read_records
 
 RESULTS = Path(__file__).parents[1] / "results"
 COLUMNS = pd.read_csv(RESULTS / "columns.csv")
-TITLES = pd.read_csv(RESULTS / "titles.csv", index_col="file")["title"]
+TITLES = pd.read_csv(RESULTS / "titles.csv", index_col="recipe")["title"]
 MISSING, DEVIATION = "–", re.compile(r" ± {.*?}")
-SEEDS = range(2, 10)
-TEST = "evaluation.perplexity"
+TEST = "figures.perplexity"
 PAPER = {  # size and topics that runs are set beside
     "Table 2": ("1x600", "50"),
     "Table 4": ("1x600", "50"),
@@ -35,7 +32,6 @@ BAGS = {
     "bag of topic words": "topic_vocabulary_size",
     "bag of words": "vocabulary_size",
 }
-Record = dict[str, Any]
 Rows = Sequence[tuple[str, dict[int, Record]]]  # title, and records by their seeds
 
 
@@ -93,7 +89,7 @@ def _of_paper(runs: pd.Series, name: str, base: str = "") -> pd.DataFrame:
     """
     size, topics = (("", own) for own in PAPER[name])
     found = printed(corpus=["imdb"], table=[name], size=size, topics=topics)
-    models = figure(runs, "run.model")[1]
+    models = figure(runs, "model")[1]
     theirs = models.map(found).mask(models.duplicated())
     return theirs.to_frame() / found.get(base, 1)
 
@@ -117,30 +113,26 @@ def at(record: Record, place: str) -> Any:
 
 def _best(run: Record) -> dict[str, float]:
     """Return the epoch with the best perplexity; nothing where topics are all."""
-    scored = [row for row in run["history"] if "valid_perplexity" in row]
-    return min(scored, key=lambda row: row["valid_perplexity"], default={})
-
-
-def _topics(run: Record, key: str) -> list[float]:
-    return [topic[key] for topic in run["evaluation"]["topics"]]
+    columns = run["curve"]
+    pairs = zip(columns["train_perplexity"], columns.get("valid_perplexity", ()))
+    rows = [{"train": train, "valid": valid} for train, valid in pairs if valid]
+    return min(rows, key=lambda row: row["valid"], default={})
 
 
 def _layers(run: Record) -> list[float]:
     """Return how many topics of every layer are used, effectively."""
-    layers = at(run, "evaluation.hierarchy.layers") or []
-    return [np.exp(entropy([topic["use"] for topic in layer])) for layer in layers]
+    return at(run, "figures.hierarchy.effective_topics") or []
 
 
 def _with_context(run: Record, rule: str) -> float | None:
     """Return the test perplexity with contexts of a rule; None where not recorded.
 
-    With the context that a run was not trained with it is in FILE-at-RULE. An LSTM has
-    the same with any; DATA's own rule, where none is named, is `others`.
+    With the context that a run was not trained with it is that of RECIPE-at-RULE. An
+    LSTM has the same with any; DATA's own rule, where none is named, is `others`.
     """
-    preceding = at(run, "run.training.context") == "preceding"
-    if run["run"]["model"] != "lstm" and preceding != (rule == "preceding"):
-        other = f"{run['file']}-at-{rule}"
-        run = record_of(other) if recorded(other) else {}
+    preceding = at(run, "training.context") == "preceding"
+    if run["model"] != "lstm" and preceding != (rule == "preceding"):
+        run = RUNS.get(f"{run['recipe']}-at-{rule}", {}).get(run["seed"], {})
     return at(run, TEST)
 
 
@@ -148,27 +140,23 @@ def _published_ratio(run: Record) -> float | None:
     """Return the paper's on IMDB for as many layers, to its LSTM of one."""
     layers = len(_layers(run))
     found = printed(corpus=["imdb"], size=["1x600", "-".join(LAYERS[:layers])])
-    ours = found.get(run["run"]["model"]) if layers else None
+    ours = found.get(run["model"]) if layers else None
     return ours and ours / found["lstm"]
 
 
 def _features(run: Record) -> int:
     """Return how long a document's vector is: topics, or units without any, or both."""
-    settings = run["run"]["settings"]
+    settings = run["settings"]
     both = "cell" in settings or "num_topics" not in settings
     return settings.get("num_topics", 0) + (settings["units"] if both else 0)
 
 
 DERIVED = {  # from a run's record
     "number of topics": lambda run: (
-        published.layered(run["run"]["settings"].get("num_topics", "")) or None
+        published.layered(run["settings"].get("num_topics", "")) or None
     ),
     "best epoch": _best,
     "features": _features,
-    "NPMI by use": lambda run: np.average(
-        _topics(run, "npmi"), weights=_topics(run, "proportion")
-    ),
-    "effective topics": lambda run: np.exp(entropy(_topics(run, "proportion"))),
     "with preceding": lambda run: _with_context(run, "preceding"),
     "with others": lambda run: _with_context(run, "others"),
     "published ratio": _published_ratio,
@@ -195,10 +183,10 @@ def _lead(base: str, theirs: Record, ours: Record) -> Record:
     Training is compared at the last epoch of both: it falls with every epoch, so that a
     best epoch less of one of them would pass for a lead.
     """
-    last = min(len(theirs["history"]), len(ours["history"])) - 1
+    last = min(len(run["curve"]["train_perplexity"]) for run in (theirs, ours)) - 1
     figures = {
-        "training lead": lambda run: run["history"][last]["train_perplexity"],
-        "validation lead": lambda run: at(run, "best epoch.valid_perplexity"),
+        "training lead": lambda run: run["curve"]["train_perplexity"][last],
+        "validation lead": lambda run: at(run, "best epoch.valid"),
         "test lead": lambda run: at(run, TEST),
     }
     leads = {name: 100 * (1 - of(ours) / of(theirs)) for name, of in figures.items()}
@@ -212,12 +200,12 @@ def _cells(rows: Rows) -> Rows:
     """
     found: dict[tuple[int, str], Record] = {}
     for _, runs in rows:
-        settings = runs[1]["run"]["settings"]
+        settings = runs[1]["settings"]
         units, cell = settings["units"], settings["cell"]
         theirs = printed(corpus=["ptb"], size=[f"1x{units}"])
         theirs = {"rnn": theirs["lstm-rnn"], "topics": theirs[f"topic_rnn-{cell}"]}
         row = found.setdefault((units, cell), {"cell": cell, "published": theirs})
-        row[runs[1]["run"]["model"]] = runs[1]
+        row[runs[1]["model"]] = runs[1]
     return [(str(units), {1: row}) for (units, _), row in sorted(found.items())]
 
 
@@ -225,7 +213,7 @@ def _sentiment(rows: Rows) -> Rows:
     """Return what classifiers read: features of runs, words of the first's DATA."""
     found = []
     for title, runs in rows:
-        settings, kinds = runs[1]["run"]["settings"], _classifiers(runs[1])
+        settings, kinds = runs[1]["settings"], _classifiers(runs[1])
         sizes = {"vector": _features(runs[1]), "topics": settings.get("num_topics")}
         for part, size in {**sizes, "last state": settings.get("units")}.items():
             name = title if part == "vector" else f"its {part} alone"
@@ -237,52 +225,44 @@ def _sentiment(rows: Rows) -> Rows:
 
 
 def _classifiers(run: Record) -> dict[str, Record]:
-    return run["evaluation"]["classification"]["rows"]
+    return run["figures"]["classification"]["rows"]
 
 
 def _bleu(rows: Rows) -> Rows:
     """Return the runs, and the real sentences that the last was set beside."""
-    real = at(rows[-1][1][1], "evaluation.bleu.real")
-    return [*rows, ("real text", {1: {"evaluation": {"bleu": real}}})]
+    real = at(rows[-1][1][1], "figures.bleu.real")
+    return [*rows, ("real text", {1: {"figures": {"bleu": real}}})]
 
 
 MADE = {"leads": _leads, "cells": _cells, "sentiment": _sentiment, "bleu": _bleu}
 
 
-def named(files: Sequence[str]) -> Rows:
-    """Return the runs in results/FILE.json over their seeds, with their titles."""
-    return [(title_of(file), {1: record_of(file), **_seeds(file)}) for file in files]
+def named(recipes: Sequence[str]) -> Rows:
+    """Return the runs of recipes over their seeds, with their titles.
+
+    RECIPE:SEED is the run of one seed alone.
+    """
+    return [(title_of(recipe), _runs(*recipe.split(":"))) for recipe in recipes]
 
 
-def _seeds(file: str) -> dict[int, Record]:
-    further = {seed: f"{file}-seed-{seed}" for seed in SEEDS}
-    return {seed: record_of(f) for seed, f in further.items() if recorded(f)}
+def _runs(recipe: str, *seed: str) -> dict[int, Record]:
+    return {s: RUNS[recipe][s] for s in map(int, seed)} or RUNS[recipe]
 
 
-def title_of(file: str) -> str:
-    """Return what the run in results/FILE.json is called."""
-    return TITLES.get(file, Path(file).name)
+def title_of(recipe: str) -> str:
+    """Return what the runs of a recipe are called."""
+    return TITLES.get(recipe, recipe)
 
 
-def record_of(file: str) -> Record:
-    """Return what is kept in results/FILE.json, and that name."""
-    return {**json.loads((RESULTS / f"{file}.json").read_text()), "file": file}
+def by_recipe(records: Iterable[Record]) -> dict[str, dict[int, Record]]:
+    """Return runs by their recipes and seeds."""
+    found: dict[str, dict[int, Record]] = {}
+    for run in records:
+        found.setdefault(run["recipe"], {})[run["seed"]] = run
+    return found
 
 
-def recorded(file: str) -> bool:
-    """Tell whether there is a results/FILE.json."""
-    return (RESULTS / f"{file}.json").exists()
-
-
-def written(file: str, number: int = 2) -> str:
-    """Return what topics write: words of each, and sampled sentences."""
-    found = record_of(file)
-    rows = [["topic", "ten most probable words", "sampled"]]
-    for one in found["sentences"]:
-        if len(one["topics"]) == 1:
-            words = " ".join(found["words"][str(one["topics"][0])])
-            rows.append([one["name"], words, "<br>".join(one["sampled"][:number])])
-    return markdown(rows)
+RUNS = by_recipe(read_records(RESULTS / "records.jsonl"))
 
 
 def markdown(rows: Sequence[Sequence[str]]) -> str:

@@ -17,6 +17,7 @@ class Continuations(Measure):
     key = "continuations"
     applies = staticmethod(topical)
     entries = ("continuations",)
+    unrecorded = entries
     template = """
 <h2>One beginning, different topics</h2>
 {{ note("“" ~ prefix ~ " …” continued greedily under the most used topics: only the "

@@ -110,7 +110,7 @@ class Measure:
     early = False  # comes first, since it may be refused by what is only then read
     figures: tuple[Figure, ...] = ()
     entries: tuple[str, ...] = ()  # of evaluation.json, those of its figures apart
-    unrecorded: tuple[str, ...] = ()  # of these: text of the corpus, points of pictures
+    unrecorded: tuple[str, ...] = ()  # of these: texts, lists of words, points
     template = ""  # Jinja, of its section of the page
 
     def check(self, dataset: Dataset, split: str) -> None:

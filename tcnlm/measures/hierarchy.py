@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import entr
 
 from preprocessing.vocabulary import GO, SPECIALS, UNK
 from tcnlm.data.dataset import Dataset, Split
@@ -42,7 +43,8 @@ def hierarchy(model: TopicHierarchy, dataset: Dataset, split: Split) -> dict[str
     """
     from tcnlm.models.topics import theta_of_sentences
 
-    layers = [_layer(model, n, use) for n, use in enumerate(_use(model, split), 1)]
+    uses = _use(model, split)
+    layers = [_layer(model, n, use) for n, use in enumerate(uses, 1)]
     names, sample = model.vocabulary.words, _sample(split)
     document = [[names[word] for word in s] for s in split.document(sample) if s]
     document = document[:MOST_SENTENCES]
@@ -50,6 +52,7 @@ def hierarchy(model: TopicHierarchy, dataset: Dataset, split: Split) -> dict[str
     theta = theta_of_sentences(model, document, preprocessing)
     return {
         "layers": layers,
+        "effective_topics": [float(np.exp(entr(use).sum())) for use in uses],
         "document": {
             "document": sample,
             "sentences": [" ".join(words) for words in document],
@@ -143,7 +146,7 @@ class Hierarchy(Measure):
     key = "hierarchy"
     applies = staticmethod(layered)
     entries = ("hierarchy",)
-    unrecorded = ("hierarchy.document", "hierarchy.norms")
+    unrecorded = ("hierarchy.layers", "hierarchy.document", "hierarchy.norms")
     template = """
 {% macro branch(topic) -%}
 {% set line %}<b>{{ topic.name }}</b> {{ topic.words }} <small>{{ topic.said }}</small>

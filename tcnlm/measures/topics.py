@@ -107,6 +107,7 @@ class Topics(Measure):
         ),
     )
     entries = ("coherence", "topics")
+    unrecorded = ("topics",)
     template = """
 {% from "exploration.html" import topic_map, topic_rows, typical_documents %}
 <div class="explored">

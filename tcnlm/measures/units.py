@@ -38,6 +38,7 @@ class Units(Measure):
     key = "units"
     applies = staticmethod(documental)
     entries = ("units",)
+    unrecorded = entries
     template = """
 <h2>Units</h2>
 {{ table(("unit", "words of largest weight"), ("number", ""), rows) }}"""

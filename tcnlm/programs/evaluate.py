@@ -86,6 +86,7 @@ def _first(baseline: Path, paths: Sequence[Path]) -> list[Path]:
 def _check_outputs(options: argparse.Namespace) -> None:
     """Refuse, before hours of measuring, what cannot be written."""
     from tcnlm.report.evaluate_run import kept_as, nats_file
+    from tcnlm.report.records import read_records
 
     for run in options.run:
         *files, figures = kept_as(run, options.split)
@@ -99,6 +100,8 @@ def _check_outputs(options: argparse.Namespace) -> None:
     if options.export:
         check_folder(options.export)
     check_outputs(options, "features", "record", "report", "export")
+    if options.record and options.record.exists():
+        read_records(options.record)
 
 
 def _write_asked(
@@ -227,7 +230,7 @@ def _add_measures(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_outputs(group: argparse._ArgumentGroup) -> None:
-    record = "keep what was measured of the one RUN, and how: results/NAME.json"
+    record = "add what was measured of the one RUN, and how, as a line of JSON"
     exported = "for a paper: tables as .csv and .tex, figures as .svg and .pdf, .bib"
     features = "write vectors, labels and ids of the split's documents (.npz)"
     beginning = "continued under different topics (default: the split's own)"

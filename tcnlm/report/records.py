@@ -1,42 +1,76 @@
-"""What is kept of a run that was really made: results/*.json.
+"""What is kept of a run that was really made: a line of results/records.jsonl.
 
-Command, settings, data, seed, machine, time, history and figures: what a reader needs
-to repeat the run and to compare it. No text of the corpus.
+Recipe, seed, command, settings, data, machine, figures and perplexity by epoch: what a
+reader needs to repeat the run and to compare it. No text of the corpus, and no path of
+the machine: of each only the last name, as DATA and RUN have it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tcnlm.common.files import write_json, writing
+from tcnlm.common.errors import InputError, reading
+from tcnlm.common.files import write_file
 from tcnlm.measures.table import MEASURES
 from tcnlm.training.run_folder import RunFolder
+from tcnlm.training.seeds import is_seed_folder
 
 DATA = ("command", "fingerprint", "vocabulary_size", "topic_vocabulary_size", "splits")
-RUN = ("model", "command", "settings", "training", "seed", "versions", "git_commit")
+RUN = ("seed", "model", "command", "settings", "training", "git_commit", "versions")
 RUN += ("machine",)
 SINCE = ("continued_by", "continued_with")  # of a run that went on otherwise
+HOW = ("command", "versions", "split", "samples", "context", "epoch", "stopped")
+TOLD = ("run", "model", "data", "corpus", *HOW)  # beside the figures
+CURVE = ("epoch", "seconds", "train_perplexity", "valid_perplexity")
+FOLDERS = re.compile(r"(?<![^\s=,'\"])[^\s=,'\"]*/(?=[^\s/])")
+
+Record = dict[str, Any]
 
 
-def record(run: RunFolder, evaluation: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the contents of a results file."""
-    config, history = run.config, run.history()
-    rows = zip(*history.values())
-    return {
-        "run": {name: config[name] for name in (*RUN, *SINCE) if name in config},
-        "data": {
-            "name": Path(evaluation["data"]["path"]).name,
-            **{name: config["data"][name] for name in DATA},
-        },
-        "evaluation": _without_text(evaluation),
-        "history": [dict(zip(history, map(float, row))) for row in rows],
-    }
+def record(run: RunFolder, evaluation: Mapping[str, Any]) -> Record:
+    """Return the line of a run; its recipe is the name of its folder."""
+    folder = run.path.absolute()
+    folder = folder.parent if is_seed_folder(folder) else folder
+    return line_of(folder.name, run.config, run.history(), evaluation)
 
 
-def _without_text(evaluation: Mapping[str, Any]) -> dict[str, Any]:
-    kept = dict(evaluation)
+def line_of(
+    recipe: str,
+    config: Mapping[str, Any],
+    history: Mapping[str, Iterable[float]],
+    evaluation: Mapping[str, Any],
+) -> Record:
+    """Return a line; config: that of a RUN, history: the columns of its history.csv."""
+    told = {name: evaluation[name] for name in HOW if evaluation.get(name) is not None}
+    figures = {k: v for k, v in evaluation.items() if k not in TOLD and v is not None}
+    name = Path(evaluation["data"]["path"]).name
+    return without_folders(
+        {
+            "recipe": recipe,
+            **{name: config[name] for name in (*RUN, *SINCE) if name in config},
+            "data": {"name": name, **{name: config["data"][name] for name in DATA}},
+            "evaluation": told,
+            "figures": _without_text(figures),
+            "curve": {k: [*map(float, history[k])] for k in CURVE if k in history},
+        }
+    )
+
+
+def without_folders(content: Any) -> Any:
+    """Return JSON with the last names of the paths in its texts alone."""
+    if isinstance(content, dict):
+        return {name: without_folders(value) for name, value in content.items()}
+    if isinstance(content, (list, tuple)):
+        return [without_folders(value) for value in content]
+    return FOLDERS.sub("", content) if isinstance(content, str) else content
+
+
+def _without_text(figures: Mapping[str, Any]) -> Record:
+    kept = dict(figures)
     for name in (name for measure in MEASURES for name in measure.unrecorded):
         entry, _, part = name.partition(".")
         if not part:
@@ -46,7 +80,30 @@ def _without_text(evaluation: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
+def read_records(file: Path) -> list[Record]:
+    """Return the lines of a file. Raises InputError where one is no record."""
+    with reading(file):
+        lines = file.read_text(encoding="utf-8").splitlines()
+    try:
+        records = [json.loads(line) for line in lines]
+        [_key(each) for each in records]
+    except (ValueError, TypeError, KeyError):
+        raise InputError(f"{file}: has other lines than records") from None
+    return records
+
+
+def write_records(records: Iterable[Record], file: Path) -> None:
+    """Write lines, a run each, whole or not at all."""
+    lines = (f"{json.dumps(each, ensure_ascii=False)}\n" for each in records)
+    write_file(file, "".join(lines).encode())
+
+
 def write_record(run: RunFolder, evaluation: Mapping[str, Any], file: Path) -> None:
-    """Write a results file, whole or not at all."""
-    with writing(file):
-        write_json(file, record(run, evaluation))
+    """Add a run's line to a file, or put it in place of that of its recipe and seed."""
+    new = record(run, evaluation)
+    old = read_records(file) if file.exists() else []
+    write_records([*(each for each in old if _key(each) != _key(new)), new], file)
+
+
+def _key(each: Record) -> tuple[str, int]:
+    return each["recipe"], each["seed"]

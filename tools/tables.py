@@ -88,7 +88,8 @@ def _of_paper(runs: pd.Series, name: str, base: str = "") -> pd.DataFrame:
     They stand beside the first row of each method.
     """
     size, topics = (("", own) for own in PAPER[name])
-    found = printed(corpus=["imdb"], table=[name], size=size, topics=topics)
+    paper = {"document": [published.PAPER], "table": [name], "corpus": ["imdb"]}
+    found = printed(**paper, size=size, topics=topics)
     models = figure(runs, "model")[1]
     theirs = models.map(found).mask(models.duplicated())
     return theirs.to_frame() / found.get(base, 1)
@@ -96,10 +97,9 @@ def _of_paper(runs: pd.Series, name: str, base: str = "") -> pd.DataFrame:
 
 def printed(**kept: Iterable[str]) -> dict[str, float]:
     """Return the published figures of such table, corpus, size, topics, by model."""
-    rows = [
-        f for f in published.figures() if all(getattr(f, k) in kept[k] for k in kept)
-    ]
-    return {row.model: float(row.value) for row in rows}
+    rows = [f for f in published.figures() if f.measure in published.COMPARED]
+    rows = [f for f in rows if all(getattr(f, name) in kept[name] for name in kept)]
+    return {row.model: row.number for row in rows}
 
 
 def at(record: Record, place: str) -> Any:
@@ -139,7 +139,8 @@ def _with_context(run: Record, rule: str) -> float | None:
 def _published_ratio(run: Record) -> float | None:
     """Return the paper's on IMDB for as many layers, to its LSTM of one."""
     layers = len(_layers(run))
-    found = printed(corpus=["imdb"], size=["1x600", "-".join(LAYERS[:layers])])
+    sizes = "1x600", "-".join(LAYERS[:layers])
+    found = printed(table=["Table 1", "Table 2"], corpus=["imdb"], size=sizes)
     ours = found.get(run["model"]) if layers else None
     return ours and ours / found["lstm"]
 

@@ -56,6 +56,8 @@ def main(options: argparse.Namespace, command: str) -> None:
             evaluate_run(run, options.data, command, reference=reference, **chosen)
         )
         print(summary(measured[-1].evaluation))
+        for line in measured[-1].beside:
+            print(f"  published: {line}")
         file, page, _ = kept_as(run.path, options.split)
         print(f"written to {file} and {page}")
     _write_asked(options, runs, measured)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from tcnlm.drawing.figures import History
 from tcnlm.measures.scores import DocumentNats
-from tcnlm.report.published import beside, other_data
+from tcnlm.report.published import COMPARED, beside, other_data
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,12 @@ class Measured:
         """Return the published figure for the same corpus, size and topics, or None."""
         model, settings = self.evaluation["model"], self.config.get("settings", {})
         return beside(self.evaluation.get("corpus"), model, settings, measure)
+
+    @property
+    def beside(self) -> list[str]:
+        """What is published of its figures, and how near they are, in a line each."""
+        pairs = ((self.published(name), self.evaluation.get(name)) for name in COMPARED)
+        return [found.beside(ours) for found, ours in pairs if found and ours]
 
     @property
     def other_data(self) -> str:

@@ -134,10 +134,8 @@ def _subtitle(run: Measured) -> str:
 def _beside(run: Measured) -> str:
     """Say what is published for the same corpus, size and number of topics."""
     corpus = run.evaluation.get("corpus")
-    found = filter(None, map(run.published, ("perplexity", "npmi")))
-    printed = [f"{f.measure} {f.value} ({f.source})" for f in found]
-    if printed:
-        text = f"Published for {corpus} at this size: {'; '.join(printed)}."
+    if run.beside:
+        text = f"Published for {corpus} at this size: {'; '.join(run.beside)}."
         differs = f" Not of the same data: {run.other_data}." if run.other_data else ""
         return text + differs
     return _nothing_beside(run) if corpus else ""

@@ -1,5 +1,6 @@
 """results/: the published figures, the records of runs, and the tables made of them."""
 
+import dataclasses
 import gzip
 import json
 import re
@@ -15,7 +16,7 @@ from tcnlm.measures.table import MEASURES
 from tcnlm.report import published
 from tcnlm.report.records import read_records, record, write_record, write_records
 from tcnlm.training.run_folder import RunFolder, write_config
-from tools import results, tables
+from tools import results, scoreboard, tables
 
 RECORDS = read_records(tables.RESULTS / "records.jsonl")
 MADE_BY = "python train.py ", "python -m experiments.multiplied_out "
@@ -126,14 +127,99 @@ def test_json_has_a_setting_a_line_and_a_topic_a_line():
     assert json.loads(text) == {**content, "tops": [5, 10]}
 
 
-def test_every_published_figure_is_a_number_of_a_known_kind():
-    for figure in published.figures():
-        assert float(figure.value) > 0
-        assert figure.measure in ("perplexity", "npmi")
-        others = ("Dieng et al. 2017, PTB", "Guo et al. 2020, Table 1")
-        assert figure.table in ("Table 2", "Table 4", "Table 6", *others)
-    keys = [tuple(vars(f).values())[:6] for f in published.figures()]
-    assert len(keys) == len(set(keys)) == 165 + 15 + 18
+def test_every_published_figure_is_a_number_and_stands_once_in_its_document():
+    assert all(figure.number >= 0 for figure in published.figures())
+    keys = [tuple(vars(f).values())[:7] for f in published.figures()]
+    assert len(keys) == len(set(keys))
+
+
+@pytest.mark.parametrize(
+    ("place", "number"),
+    [
+        ("Wang et al. 2018, Table 1", 3 * 11),
+        ("Wang et al. 2018, Table 2", 3 * 2 * (2 + 4 * 3)),
+        ("Wang et al. 2018, Table 4", 3 * 3 * 8),
+        ("Wang et al. 2018, Table 6", 3 * 3),
+        ("Dieng et al. 2017, poster, Table 2", 5 * 2 + 1),
+        ("Dieng et al. 2017, poster, Table 3", 23),
+        ("Dieng et al. 2017, PTB", 5 * 2 + 5 + 3),
+        ("Guo et al. 2020, Table 1", 23 * 3 + 9 * 3 + 5 * 3 + 7),
+        ("Guo et al. 2020, Table 2", 3 * 11),
+        ("AYLIEN, DocNADE, perplexities", 4),
+    ],
+)
+def test_every_figure_of_a_published_table_is_there(place, number):
+    assert sum(figure.place == place for figure in published.figures()) == number
+
+
+def figure_of(value, copied=""):
+    cell = ("Wang et al. 2018", "Table 2", "lstm", "imdb", "1x600", "", "perplexity")
+    return published.Published(*cell, value, copied)
+
+
+@pytest.mark.parametrize(
+    ("value", "ours", "said"),
+    [
+        ("100.00", 105, "reproduced"),
+        ("100.00", 95, "reproduced"),
+        ("100.00", 94.9, "near"),
+        ("100.00", 110, "near"),
+        ("100.00", 110.1, "off"),
+        ("6.28%", 0.0628, "reproduced"),
+        ("0.2M", 154_997, "reproduced"),  # as it is rounded in print
+        ("0.3M", 351_000, "off"),
+        ("12.5K", 12_500, "reproduced"),
+    ],
+)
+def test_a_verdict_goes_by_the_distance_from_the_published_figure(value, ours, said):
+    assert figure_of(value).verdict(ours) == said
+
+
+def test_a_figure_beside_a_published_one_is_a_line_with_its_verdict():
+    line = figure_of("72.14", "Lau et al. 2017").beside(80.0)
+    place = "Wang et al. 2018, Table 2, from Lau et al. 2017"
+    assert line == f"perplexity 72.14 ({place}), here 80.00: +10.9%, off"
+
+
+def test_every_published_figure_has_an_answer_by_a_record_or_a_reason():
+    for figure, answer in scoreboard.answered():
+        recipes = [answer[kind] for kind in ("literal", "tuned") if answer[kind]]
+        assert set(recipes) <= tables.RUNS.keys()
+        assert recipes or answer["why"], figure
+        assert scoreboard.verdict(figure, answer) in scoreboard.VERDICTS
+        for kind in filter(answer.get, ("literal", "tuned")):
+            assert scoreboard.measured(answer, kind).notna().all(), figure
+
+
+def test_every_answer_is_of_a_figure():
+    used = {answer.name for _, answer in scoreboard.answered()}
+    assert used == set(scoreboard.answers().index)
+
+
+def test_the_scoreboard_has_a_row_a_cell_and_one_for_what_was_not_run(monkeypatch):
+    blank = dict.fromkeys((*scoreboard.CELL, "literal", "figure", "same", "why"), "*")
+    run = {"literal": "", "tuned": "ours", "figure": "figures.perplexity"}
+    run |= {"same": "yes", "why": "", "corpus": "imdb"}
+    absent = {"literal": "", "tuned": "", "why": "no text"}
+    answers = scoreboard.pd.DataFrame([blank | run, blank | absent])
+    other = dataclasses.replace(figure_of("50.0"), corpus="bnc")
+    printed = [figure_of("72.14", "Lau et al. 2017"), other]
+    printed += [dataclasses.replace(other, size="2x900")]
+    monkeypatch.setattr(scoreboard, "answers", lambda: answers)
+    monkeypatch.setattr(scoreboard, "figures", lambda: printed)
+    seeds = {1: scored("lstm", 72.0), 2: scored("lstm", 73.0)}
+    monkeypatch.setattr(scoreboard, "RUNS", {"ours": seeds})
+    said = "72.14\\* | – | 72.50 ± 0.71 (2) | yes | **reproduced** (+0.5 %) |"
+    place = "Wang et al. 2018, Table 2, lstm"
+    cells = [f"| {place}, imdb, 1x600, perplexity | {said}"]
+    missing = "50.0 | – | – | * | not run: no text |"
+    cells += [f"| {place}, bnc, perplexity, 2 figures | {missing}"]
+    assert scoreboard.table().split("\n")[2:] == cells
+    assert scoreboard.table(["perplexity"]).split("\n")[2:] == cells[:1]
+    counted = "1 are reproduced, 0 near, 0 off and 2 not run."
+    assert scoreboard.counted() == (
+        f"**Of 3 published figures {counted}** Of the 3 results of models {counted}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -144,7 +230,7 @@ def test_a_cell_finds_its_own_published_figure(model, cell, value):
     settings = {"layers": 1, "units": 100, "num_topics": 50, "cell": cell}
     found = published.beside("ptb", model, settings, "perplexity")
     assert (found and found.value) == value
-    assert found is None or found.source.startswith("Dieng et al. 2017, PTB")
+    assert found is None or found.source.startswith("Dieng et al. 2017, poster")
 
 
 def test_a_model_of_layers_finds_its_published_figure():
@@ -213,7 +299,8 @@ def test_a_run_of_no_published_corpus_stands_beside_nothing():
             "ptb",
             "topic_rnn",
             "gru",
-            "1x10 with 18 topics, 1x100 or 1x300 with 50 topics (Dieng et al. 2017",
+            "1x100 with 50 topics (Dieng et al. 2017, poster, Table 2); 1x10 with 18 "
+            "topics, 1x300 with 50 topics (Dieng et al. 2017, PTB)",
         ),
     ],
 )

@@ -5,6 +5,7 @@ And draw runs on all of IMDB by epoch, and where TCNLM gains: results/*.png.
 A table stands between `<!-- table KIND RECIPE RECIPE... -->` and `<!-- end -->`: a row
 for the runs of each recipe in results/records.jsonl, ratios to the first, the columns
 of that kind as in results/columns.csv (`leads`: how far runs are below each other).
+`scoreboard MEASURE...` is made of published.csv, `counts` are its verdicts.
 
     python tools/results.py
 """
@@ -20,6 +21,7 @@ sys.path.insert(0, str(ROOT))
 
 from tcnlm.common.replacing import replacing  # noqa: E402
 from tcnlm.drawing.figures import compared_curves, save  # noqa: E402
+from tools import scoreboard  # noqa: E402
 from tools.lead import GAINS, gains_by_class, lead_by_epoch  # noqa: E402
 from tools.tables import RESULTS, Rows, named, table  # noqa: E402
 
@@ -39,8 +41,12 @@ def rebuilt(page: str) -> str:
 
 
 def _table(text: str) -> str:
-    kind, *recipes = text.split()
-    return table(kind, named(recipes))
+    kind, *chosen = text.split()
+    if kind == "counts":
+        return scoreboard.counted()
+    if kind == "scoreboard":
+        return scoreboard.table(chosen)
+    return table(kind, named(chosen))
 
 
 def draw_curves(chosen: Rows, path: Path) -> None:

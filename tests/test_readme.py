@@ -29,7 +29,7 @@ README = (toy.ROOT / "README.md").read_text()
 DEVIATIONS = toy.ROOT / "docs/deviations.md"
 DOCS = sorted((toy.ROOT / "docs").glob("*.md"))
 PAGES = [toy.ROOT / f"{folder}/README.md" for folder in (".", "results", "benchmarks")]
-PAGES += DOCS
+PAGES += [*DOCS, toy.ROOT / "results/SCOREBOARD.md"]
 STEPS = {
     "-m preprocessing": preprocessing_parser,
     "train.py": train.parser,
@@ -111,6 +111,12 @@ def test_every_link_of_a_page_leads_somewhere(page):
 def test_two_pages_are_all_that_the_readme_takes():
     assert len(README.splitlines()) <= 160
     assert len(README.split()) <= 1400
+
+
+def test_the_results_are_as_short_as_they_are_to_be():
+    assert len((toy.ROOT / "results/README.md").read_text().splitlines()) <= 120
+    files = [path for path in (toy.ROOT / "results").rglob("*") if path.is_file()]
+    assert len(files) <= 30
 
 
 def test_the_readme_shows_the_whole_way_a_command_a_step():

@@ -1,9 +1,9 @@
 """The tables of the README and of results/: recorded runs to rows of Markdown.
 
 results/columns.csv has the columns of every table, results/titles.csv what the runs of
-a recipe are called where its name would not do. A column's `form` with ± asks for mean
-and deviation over seeds, another for the figure of the first seed. Its `figure` is one
-of `figure`, or a place in the record.
+a recipe are called where its name would not do, and what it is of use for. A column's
+`form` with ± asks for mean and deviation over seeds, another for the figure of the
+first seed. Its `figure` is one of `figure`, or a place in the record.
 """
 
 import operator
@@ -19,7 +19,7 @@ from tcnlm.report.records import Record, read_records
 
 RESULTS = Path(__file__).parents[1] / "results"
 COLUMNS = pd.read_csv(RESULTS / "columns.csv")
-TITLES = pd.read_csv(RESULTS / "titles.csv", index_col="recipe")["title"]
+TITLES = pd.read_csv(RESULTS / "titles.csv", index_col="recipe")
 MISSING, DEVIATION = "–", re.compile(r" ± {.*?}")
 TEST = "figures.perplexity"
 PAPER = {  # size and topics that runs are set beside
@@ -163,6 +163,8 @@ DERIVED = {  # from a run's record
     "published ratio": _published_ratio,
     "by layer": lambda run: ", ".join(f"{n:.1f}" for n in _layers(run)) or None,
     "percent": lambda run: 0.01,
+    "minutes": lambda run: run["curve"]["seconds"][-1] / 60,
+    "use": lambda run: TITLES["use"].get(run["recipe"]),
 }
 
 
@@ -252,7 +254,7 @@ def _runs(recipe: str, *seed: str) -> dict[int, Record]:
 
 def title_of(recipe: str) -> str:
     """Return what the runs of a recipe are called."""
-    return TITLES.get(recipe, recipe)
+    return TITLES["title"].get(recipe, recipe)
 
 
 def by_recipe(records: Iterable[Record]) -> dict[str, dict[int, Record]]:

@@ -320,7 +320,9 @@ def test_a_run_of_the_papers_size_shows_the_published_figures():
     run = dataclasses.replace(run, config={**run.config, "settings": sizes})
     page = report.render([run])
     assert "perplexity 63.98 (Wang et al. 2018, Table 2)" in page
-    assert "npmi 0.106 (Wang et al. 2018, Table 4)" in page
+    line = "npmi 0.106 (Wang et al. 2018, Table 4), here 0.100: -5.7%, near"
+    assert line in page
+    assert line in run.beside
 
 
 @pytest.mark.parametrize(

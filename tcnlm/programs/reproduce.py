@@ -36,7 +36,7 @@ from tcnlm.programs.recipes import (
     words_of,
 )
 from tcnlm.report.evaluate_run import kept_as
-from tcnlm.report.published import figures
+from tcnlm.report.published import Published, figures
 from tcnlm.training.divergence import NotFiniteError
 from tcnlm.training.one_by_one import one_by_one
 from tcnlm.training.run_folder import RunFolder
@@ -207,28 +207,26 @@ def lines(recipe: Recipe, out: Path) -> Iterator[str]:
             yield f"{recipe.name}: {measured.title}: {said}"
 
 
-def published(recipe: Recipe, measured: Figure) -> float | None:
+def published(recipe: Recipe, measured: Figure) -> Published | None:
     """Return the published figure that a recipe answers, if there is one."""
     if recipe.answers == OWN:
         return None
     answers = recipe.answers
-    place = f"{answers['document']}, {answers['table']}"
-    wanted = {**answers["cell"], "measure": measured.key}
-    for known in figures():
-        same = all(getattr(known, k, "") == v for k, v in wanted.items())
-        if same and known.source.startswith(place):
-            return float(known.value)
-    return None
+    place = {name: answers[name] for name in ("document", "table")}
+    wanted = {**place, **answers["cell"], "measure": measured.key}
+    same = (f for f in figures() if all(getattr(f, k) == wanted[k] for k in wanted))
+    return next(same, None)
 
 
-def compared(measured: Figure, known: float | None, values: Sequence[float]) -> str:
+def compared(measured: Figure, known: Published | None, values: Sequence[float]) -> str:
     """Return a published figure beside ours, the mean and deviation over seeds."""
     mean, form = fmean(values), measured.form.format
     spread = f" ± {form(stdev(values))}" if len(values) > 1 else ""
     ours = f"ours {form(mean)}{spread} (seeds: {len(values)})"
     if known is None:
         return f"published –, {ours}"
-    return f"published {form(known)}, {ours}, difference {mean / known - 1:+.1%}"
+    apart = f"{known.difference(mean):+.1%}, {known.verdict(mean)}"
+    return f"published {known.value}, {ours}, difference {apart}"
 
 
 def parser() -> argparse.ArgumentParser:

@@ -176,7 +176,7 @@ def _measured(run: Measured, measures: Sequence[Figure]) -> Row:
 
 def _published(run: Measured, measure: Figure) -> Cell:
     found, mark = run.published(measure.key), OTHER_DATA if run.other_data else ""
-    return (float(found.value), found.value + mark) if found else _plain(None)
+    return (found.number, found.value + mark) if found else _plain(None)
 
 
 def _set(row: Mapping[str, tuple[Any, str]]) -> Row:

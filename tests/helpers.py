@@ -89,8 +89,8 @@ def jacobian(function, x):
 
 
 def read_history(run):
-    """Return RUN/history.csv to the last digit, which pandas by default does not."""
-    return pd.read_csv(run / "history.csv", float_precision="round_trip")
+    """Return RUN/history.csv to the last digit, which pandas itself does not."""
+    return pd.read_csv(run / "history.csv", dtype=str).astype(float)
 
 
 def fix_draws(monkeypatch, values):

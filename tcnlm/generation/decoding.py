@@ -46,7 +46,7 @@ class Decoding:
                     f"{name} must be a whole number, at least 1, not {value!r}"
                 )
         limits = np.finfo("float32")
-        if not limits.tiny <= self.temperature <= limits.max:
+        if not float(limits.tiny) <= self.temperature <= float(limits.max):
             raise InputError(
                 f"temperature must be a number above 0, not {self.temperature}"
             )

@@ -61,7 +61,7 @@ def _is_named(row: Any, name: str) -> bool:
 
 
 def _check_names(given: Mapping[str, Any], specs: Specs) -> None:
-    for name in specs:
+    for name in sorted(specs):
         if name not in given:
             raise Refused(f"{name}: is missing; the inputs are {_list(specs)}")
     for name in given:
@@ -101,7 +101,7 @@ def _value(name: str, value: Any, dtype: tf.DType) -> Any:
         if type(value) is not int or not dtype.min <= value <= dtype.max:
             raise Refused(f"{name}: must be whole numbers that {dtype.name} holds")
         return value
-    if type(value) not in (int, float) or abs(value) > dtype.max:
+    if type(value) not in (int, float) or abs(value) > float(dtype.max):
         raise Refused(f"{name}: must be numbers that {dtype.name} holds")
     return float(value)
 

@@ -52,16 +52,19 @@ test: $(OPTIONAL)
 test-all: $(OPTIONAL)
 	$(PYTEST)
 
-# What the demo's SavedModel answers here, and under the newest TensorFlow.
-NEWER := .venv-newer
-SAVED_MODEL ?= runs/demo/saved_model
+# What each stack makes of texts, of its own RUN and of the other's.
+COMPARED := runs/compatibility
 
-compatibility: $(INSTALLED)
-	$(PYTHON) -m venv $(NEWER)
-	$(NEWER)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade tensorflow
-	$(RUN) tools/compatibility.py ask $(SAVED_MODEL) $(NEWER)/pinned.json
-	$(NEWER)/bin/python tools/compatibility.py ask $(SAVED_MODEL) $(NEWER)/newer.json
-	$(RUN) tools/compatibility.py compare $(NEWER)/pinned.json $(NEWER)/newer.json
+compatibility:
+	$(MAKE) environment STACK=pinned
+	$(MAKE) environment STACK=current
+	rm -rf $(COMPARED)
+	set -e; for made in pinned current; do \
+	  .venv-$$made/bin/python tools/compatibility.py make $(COMPARED)/$$made; \
+	  for stack in pinned current; do .venv-$$stack/bin/python \
+	    tools/compatibility.py ask $(COMPARED)/$$made $(COMPARED)/$$made-by-$$stack.json; done; \
+	  .venv-pinned/bin/python tools/compatibility.py compare $(COMPARED)/$$made-by-*.json; \
+	done
 
 # The tables of README.md and of results/, from records.jsonl and published.csv.
 results: $(INSTALLED)

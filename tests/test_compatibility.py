@@ -13,7 +13,9 @@ from tools import compatibility
 def answers(tmp_path_factory):
     folder = tmp_path_factory.mktemp("compatibility")
     export(tiny.make_model(), folder / "1")
-    compatibility.ask(str(folder / "1"), folder / "answers.json")
+    found = {"tensorflow": "", "python": ""}
+    found["answers"] = compatibility.asked(folder / "1", "of it")
+    (folder / "answers.json").write_text(json.dumps(found))
     return folder / "answers.json"
 
 
@@ -28,31 +30,33 @@ def changed(answers, name, change):
 
 def test_every_signature_is_asked(answers):
     found = json.loads(answers.read_text())["answers"]
-    names = {name.split(":")[0] for name in found}
+    names = {name.split(", ")[1].split(":")[0] for name in found}
     writing = {"generate", "beam_search"}
     assert names == {*writing, "infer_topics", "topic_words", "score"}
-    assert len(set(found["generate: sentences"])) > compatibility.ROWS / 2
+    assert len(set(found["of it, generate: sentences"])) > compatibility.ROWS / 2
 
 
 def test_equal_answers_pass(answers, capsys):
     compatibility.compare(answers, answers)
-    assert "score: perplexity: 6 values, largest relative" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "score: perplexity: 6 values, largest relative" in printed
 
 
 def test_the_last_digits_may_differ(answers, capsys):
-    other = changed(answers, "score: perplexity", lambda value: value * 1.00001)
+    other = changed(answers, "of it, score: perplexity", lambda value: value * 1.00001)
     compatibility.compare(answers, other)
-    assert "score: perplexity: 6 values, largest relative" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "score: perplexity: 6 values, largest relative" in printed
 
 
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        ("score: perplexity", lambda value: value * 1.001),
-        ("score: perplexity", lambda _: float("nan")),
-        ("score: targets", lambda value: value + 1),
-        ("generate: sentences", lambda value: f"{value} sea"),
-        ("topic_words: words", lambda _: "xylophone"),
+        ("of it, score: perplexity", lambda value: value * 1.001),
+        ("of it, score: perplexity", lambda _: float("nan")),
+        ("of it, score: targets", lambda value: value + 1),
+        ("of it, generate: sentences", lambda value: f"{value} sea"),
+        ("of it, topic_words: words", lambda _: "xylophone"),
     ],
 )
 def test_what_differs_is_named(name, change, answers):
@@ -62,13 +66,28 @@ def test_what_differs_is_named(name, change, answers):
 
 def test_an_answer_that_is_missing_is_named(answers):
     found = json.loads(answers.read_text())
-    del found["answers"]["generate: sentences"]
+    del found["answers"]["of it, generate: sentences"]
     other = answers.with_name("missing.json")
     other.write_text(json.dumps(found))
-    with pytest.raises(SystemExit, match="differ: generate: sentences"):
+    with pytest.raises(SystemExit, match="differ: of it, generate: sentences"):
         compatibility.compare(answers, other)
 
 
-def test_what_is_no_saved_model_is_refused(tmp_path):
-    with pytest.raises(SystemExit, match="is no SavedModel"):
+def test_a_training_that_goes_on_may_differ_more(answers):
+    found = json.loads(answers.read_text())
+    files = [answers.with_name(f"{number}.json") for number in (1, 2)]
+    for file, perplexity in zip(files, (100.0, 100.05)):
+        found["answers"] = {"trained on: perplexity": [perplexity]}
+        file.write_text(json.dumps(found))
+    compatibility.compare(*files)
+    found["answers"] = {"the RUN: perplexity": [100.0]}
+    files[0].write_text(json.dumps(found))
+    found["answers"] = {"the RUN: perplexity": [100.05]}
+    files[1].write_text(json.dumps(found))
+    with pytest.raises(SystemExit, match="differ: the RUN: perplexity"):
+        compatibility.compare(*files)
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path):
+    with pytest.raises(SystemExit, match="has no RUN"):
         compatibility.ask(str(tmp_path), tmp_path / "answers.json")

@@ -37,6 +37,7 @@ ROWS, SEED, TEMPERATURE, WORDS, BEAMS = 40, 2**40 + 7, 0.8, 20, 5
 def make(folder):
     """Make DATA of the stories that come with gensim, and train a small model on it."""
     folder = Path(folder)
+    folder.mkdir(parents=True)
     preprocess(folder / "DATA")
     train = ["train.py", folder / "DATA", "--out", folder / "RUN", "--threads", "1"]
     run(*train, "--set", *SETTINGS)

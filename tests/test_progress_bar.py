@@ -23,7 +23,7 @@ def watched(monkeypatch):
 
     def watch(file, seconds=0.2):
         monkeypatch.setattr(sys, "stderr", file)
-        monkeypatch.setattr(module, "LOG_SECONDS", seconds)
+        monkeypatch.setattr(module, "FIRST_SECONDS", seconds)
         return file
 
     return watch
@@ -40,6 +40,17 @@ def test_a_log_gets_lines_of_how_far_long_work_is(watched):
     assert 1 <= len(lines) <= 4  # of the .9 seconds, or more on a slow machine
     for line in lines:
         assert re.fullmatch(r"epoch 1/2: +\d+%.*\| \d/6 \[.*, loss \d\]", line)
+
+
+def test_lines_of_a_log_come_ever_more_rarely(watched):
+    watched(io.StringIO(), seconds=10)
+    with progress_bar(total=1) as bar:
+        waits = [bar.mininterval]
+        for _ in range(20):
+            bar.display()
+            waits.append(bar.mininterval)
+    assert waits[:3] == [10, 15, 22.5]
+    assert waits[-1] == module.LOG_SECONDS
 
 
 def test_a_log_gets_nothing_of_short_work(watched):

@@ -7,7 +7,7 @@ from typing import Any, TextIO
 
 from tqdm import tqdm
 
-LOG_SECONDS = 300  # between two lines
+FIRST_SECONDS, LOG_SECONDS = 10, 300  # between lines of a log, at first and at most
 
 
 class _Lines:
@@ -25,13 +25,22 @@ class _Lines:
         self.file.flush()
 
 
+class _Rarer(tqdm):
+    """A bar whose lines come ever more rarely."""
+
+    def display(self, *arguments: Any, **options: Any) -> Any:
+        """Write a line, and wait longer for the next."""
+        self.mininterval = min(1.5 * self.mininterval, LOG_SECONDS)
+        return super().display(*arguments, **options)
+
+
 def progress_bar(*arguments: Any, **options: Any) -> tqdm:
     """Return `tqdm` of these arguments; where stderr is no terminal, one of lines.
 
-    The first of them comes after LOG_SECONDS, so that short work says nothing.
+    The first of them comes after FIRST_SECONDS, so that short work says nothing.
     """
-    if not sys.stderr.isatty():
-        often = {"mininterval": LOG_SECONDS, "maxinterval": 2 * LOG_SECONDS}
-        options |= {**often, "delay": LOG_SECONDS, "ascii": True}
-        options["file"] = _Lines(sys.stderr)
-    return tqdm(*arguments, **options)
+    if sys.stderr.isatty():
+        return tqdm(*arguments, **options)
+    often = {"mininterval": FIRST_SECONDS, "maxinterval": 2 * LOG_SECONDS}
+    options |= {**often, "delay": FIRST_SECONDS, "ascii": True}
+    return _Rarer(*arguments, **options, file=_Lines(sys.stderr))

@@ -13,7 +13,7 @@ from tcnlm.common.files import digest_of
 from tcnlm.common.interrupts import Interrupted, interrupts
 from tcnlm.common.parallel import cores
 from tcnlm.common.process import command_line, keep_memory, make_reproducible, program
-from tcnlm.common.settings import Settings, describe, override, whole_number
+from tcnlm.common.settings import Settings, describe, names, override, whole_number
 from tcnlm.data.dataset import Dataset
 from tcnlm.generation.saved_model import export, is_export_of
 from tcnlm.layers.optimization import Training
@@ -180,7 +180,9 @@ def parser() -> argparse.ArgumentParser:
 def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     """Return what the command line says, or end with how it is used."""
     parsed = parser()
-    options = parsed.parse_args(arguments)
+    options, unknown = parsed.parse_known_args(arguments)
+    if unknown:
+        parsed.error(_said_of(unknown))
     if not options.resume and not options.data:
         parsed.error("DATA is missing: a folder made by python -m preprocessing")
     given = vars(options)
@@ -195,6 +197,15 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     if options.embeddings:
         options.set.append(f"embeddings={options.embeddings}")
     return options
+
+
+def _said_of(unknown: Sequence[str]) -> str:
+    """Return what is wrong with arguments that are none, settings perhaps."""
+    name, _, value = unknown[0].lstrip("-").replace("-", "_").partition("=")
+    kinds = [Training, *(model_class(model).Config for model in MODELS)]
+    if unknown[0].startswith("--") and any(name in names(kind) for kind in kinds):
+        return f"{unknown[0]}: is a setting; write --set {name}={value or 'VALUE'}"
+    return f"unrecognized arguments: {' '.join(unknown)}"
 
 
 def seed_command(options: argparse.Namespace, seed: int) -> list[str]:

@@ -64,6 +64,7 @@ def table(meta: dict) -> str:
             header,
             *(_row(name, meta["splits"][name]) for name in SPLITS),
             _without_topic_words(meta["splits"]),
+            *([_left_out(meta["left_out"])] if "left_out" in meta else []),
         ]
     )
 
@@ -77,6 +78,10 @@ def _row(name: str, counts: dict[str, int]) -> str:
 def _without_topic_words(splits: dict[str, dict[str, int]]) -> str:
     numbers = (f"{name} {splits[name]['without_topic_words']:,}" for name in SPLITS)
     return f"documents without a topic word: {', '.join(numbers)}"
+
+
+def _left_out(number: int) -> str:
+    return f"left out by --skip-empty, without a text: {number:,}"
 
 
 def run() -> None:

@@ -15,7 +15,7 @@ from preprocessing.encode import CONTEXTS
 from preprocessing.fetching import CACHE, MIRROR
 from preprocessing.known_corpora import KNOWN, known_corpus
 from preprocessing.pipeline import Preprocessing
-from preprocessing.sources import FORMATS, Fields
+from preprocessing.sources import FORMATS, WITH_FIELDS, Fields
 from preprocessing.splits import DEFAULT_FRACTIONS
 from preprocessing.thresholds import ENOUGH_TOPIC_WORDS, LEAST, MOST_UNKNOWN
 from preprocessing.vocabulary import (
@@ -46,14 +46,8 @@ def corpus_of(options: argparse.Namespace) -> corpora.Corpus:
     given = {name for name in _PLACES if getattr(options, name)}
     if options.corpus:
         return _known_corpus(options, given)
-    _require(
-        options.format == "jsonl" or _fields(options) == Fields(),
-        "--field, --label and --id name fields of --format jsonl",
-    )
-    _require(
-        options.format == "jsonl" or options.headers == "keep",
-        "--headers drop is for news messages of several lines, in --format jsonl",
-    )
+    if options.format not in WITH_FIELDS:
+        corpora.refuse_fields(_fields(options), options.headers == "drop")
     lines = [name for name, kind in FORMATS.items() if kind.joint]
     _require(
         options.format in lines or not options.group,
@@ -91,10 +85,7 @@ def _known_corpus(options: argparse.Namespace, given: set[str]) -> corpora.Corpu
     needed = "needs --valid-from-train and" if cut else "is divided already: it"
     _require(given == cut, f"--corpus {name} {needed} takes no files")
     _require(not options.split, f"--corpus {name} is divided already: no --split")
-    _require(
-        _fields(options) == Fields(),
-        "--field, --label and --id name fields of --format jsonl",
-    )
+    corpora.refuse_fields(_fields(options))
     drop = options.headers == "drop"
     _require(known.has_headers or not drop, f"--corpus {name} has no headers to drop")
     _require(
@@ -105,7 +96,7 @@ def _known_corpus(options: argparse.Namespace, given: set[str]) -> corpora.Corpu
 
 
 def _fields(options: argparse.Namespace) -> Fields:
-    return Fields(options.field, options.label, options.id)
+    return Fields(options.field, options.label, options.id, options.skip_empty)
 
 
 def _file_corpus(
@@ -227,7 +218,8 @@ def _add_source(group: argparse._ArgumentGroup) -> None:
         "lee: the news corpus that gensim ships; aclimdb: the folder aclImdb or its "
         ".tar.gz (train is for training, test is held out); tdlm: a document a line, "
         "sentences apart by tabs, tokens by white space; text: a document a line; "
-        "jsonl: a JSON object a line. Files may be plain, .gz or .xz, in UTF-8"
+        "jsonl: a JSON object a line; table: a row of CSV, TSV (.tsv) or parquet. "
+        "Files may be plain, .gz, .xz or .bz2, in UTF-8"
     )
     add("--format", choices=corpora.NAMES, help=kinds)
     purpose = (
@@ -237,21 +229,29 @@ def _add_source(group: argparse._ArgumentGroup) -> None:
         f"kept in; {MIRROR}, an address to fetch them from"
     )
     add("--corpus", choices=KNOWN, help=purpose)
-    purpose = "jsonl: the field that holds the document (default: %(default)s)"
+    purpose = (
+        "jsonl, table: the field or column that holds the document "
+        "(default: %(default)s)"
+    )
     add("--field", default=Fields().text, metavar="NAME", help=purpose)
     purpose = (
-        "jsonl: the field that holds the document's class, null where it has none "
-        "(aclimdb has pos and neg), for DATA/SPLIT/labels.npy"
+        "jsonl, table: the field that holds the document's class, null or an empty "
+        "cell where it has none (aclimdb has pos and neg), for DATA/SPLIT/labels.npy"
     )
     add("--label", metavar="NAME", help=purpose)
     purpose = (
-        "jsonl: the field that holds the document's name (aclimdb has that of its "
-        "file), for DATA/SPLIT/ids.txt"
+        "jsonl, table: the field that holds the document's name (aclimdb has that of "
+        "its file), for DATA/SPLIT/ids.txt"
     )
     add("--id", metavar="NAME", help=purpose)
     purpose = (
-        "of jsonl documents that are news messages: all up to the first empty line "
-        "(default: %(default)s)"
+        "jsonl, table: leave out documents whose text is missing, null or blank, and "
+        "say how many (default: missing and null are refused)"
+    )
+    add("--skip-empty", action="store_true", help=purpose)
+    purpose = (
+        "of jsonl or table documents that are news messages: all up to the first empty "
+        "line (default: %(default)s)"
     )
     add("--headers", choices=("keep", "drop"), default="keep", help=purpose)
     purpose = (

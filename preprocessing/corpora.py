@@ -13,6 +13,7 @@ from pathlib import Path
 from preprocessing import text
 from preprocessing.sources import (
     FORMATS,
+    WITH_FIELDS,
     Document,
     Fields,
     Format,
@@ -39,6 +40,11 @@ class Corpus:
     sentences: Callable[[str], list[list[str]]]
     source: str
     of_lines: bool = False  # whether every line of plain text is a document
+    skip_empty: bool = False  # whether documents without a text are left out
+
+    def has(self, document: Document) -> bool:
+        """Whether a document that is read is one of the corpus."""
+        return not self.skip_empty or not is_empty(document)
 
 
 def lee_corpus() -> Corpus:
@@ -87,13 +93,29 @@ def file_corpus(
     sources = " ".join(map(str, chain(*files.values())))
     lines = f", {group} lines a document" if group else ""
     of_lines = name == "text" and not group
-    return Corpus(parts, chosen.sentences, f"{name}: {sources}{lines}", of_lines)
+    source = f"{name}: {sources}{lines}"
+    return Corpus(parts, chosen.sentences, source, of_lines, fields.skip_empty)
 
 
 def refuse_tables(name: str, paths: Iterable[Path]) -> None:
     """InputError for the first table among files in the format `name` of plain text."""
     for path in paths if name == "text" else ():
-        refuse_table(path, "--format jsonl --field COLUMN")
+        refuse_table(path)
+
+
+def refuse_fields(fields: Fields, drop_headers: bool = False) -> None:
+    """InputError for an option that only the formats with fields have."""
+    formats = " or ".join(WITH_FIELDS)
+    if fields != Fields():
+        raise InputError(
+            "--field, --label, --id and --skip-empty are for fields of --format "
+            f"{formats}"
+        )
+    if drop_headers:
+        raise InputError(
+            "--headers drop is for news messages of several lines, in --format "
+            f"{formats}"
+        )
 
 
 def _refuse_pipe(path: Path) -> None:
@@ -120,6 +142,20 @@ def read_files(
             if drop_headers:
                 document = document._replace(text=body(document.text))
             yield document
+
+
+def is_empty(document: Document) -> bool:
+    """Whether a document has no text but white space."""
+    return not document.text.strip()
+
+
+def refuse_none_left(kept: int, left_out: int) -> None:
+    """InputError where documents were left out as empty, and none is left."""
+    if left_out and not kept:
+        raise InputError(
+            f"all documents, {left_out:,}, are without a text; name its field with "
+            "--field"
+        )
 
 
 def body(message: str) -> str:

@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from preprocessing.advice import blank_lines, refuse_no_topics, warnings, without_tabs
 from preprocessing.collect import Arrays, select, tokenize_all
-from preprocessing.corpora import Corpus
+from preprocessing.corpora import Corpus, refuse_none_left
 from preprocessing.encode import (
     counted,
     counts_of,
@@ -63,7 +63,7 @@ def preprocess(
     mapped: what tokenizes parts of the corpus; the result does not depend on it.
     """
     with new_folder(out, force) as folder:
-        sizes, marks = _survey(corpus)
+        sizes, marks, left_out = _survey(corpus)
         splits = assign(
             sizes,
             preprocessing.fractions,
@@ -79,6 +79,8 @@ def preprocess(
         counts = _save_splits(folder, types, arrays, rows, vocabulary, length)
         (folder / "tokens.tmp").unlink()
         meta = _meta(folder, corpus, preprocessing, vocabulary, command)
+        if corpus.skip_empty:
+            meta["left_out"] = left_out
         classes = save_marks(folder, splits, marks)
         wanted = held_out(splits)
         save_texts(folder, splits, _pick(_documents(corpus), wanted))
@@ -87,16 +89,23 @@ def preprocess(
     return read_meta(out)
 
 
-def _survey(corpus: Corpus) -> tuple[dict[str, int], Marks]:
-    """Read all of the corpus once: the size of every part, the marks of documents."""
-    sizes, marks = {}, Marks([], [])
+def _survey(corpus: Corpus) -> tuple[dict[str, int], Marks, int]:
+    """Read all of the corpus once: the size of every part, the marks of documents.
+
+    And how many were left out.
+    """
+    sizes, marks, left_out = {}, Marks([], []), 0
     for name, read in corpus.parts.items():
         before = len(marks.ids)
         for document in _progress(read(), f"reading {name}"):
+            if not corpus.has(document):
+                left_out += 1
+                continue
             marks.labels.append(document.label)
             marks.ids.append(document.id)
         sizes[name] = len(marks.ids) - before
-    return sizes, marks
+    refuse_none_left(len(marks.ids), left_out)
+    return sizes, marks, left_out
 
 
 def _tokenize(
@@ -112,7 +121,8 @@ def _tokenize(
 
 
 def _documents(corpus: Corpus) -> Iterator[Document]:
-    return chain.from_iterable(read() for read in corpus.parts.values())
+    read = chain.from_iterable(read() for read in corpus.parts.values())
+    return filter(corpus.has, read)
 
 
 def _pick(items: Iterable[Document], wanted: np.ndarray) -> Iterator[Document]:

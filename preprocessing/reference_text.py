@@ -15,11 +15,11 @@ CHUNK = 100  # documents that a process tokenizes at a time
 def read_reference(
     paths: Iterable[str | Path], field: str = "text", processes: int = 1
 ) -> Iterator[list[str]]:
-    """Yield the documents of text or JSON-lines files, lower-cased and tokenized.
+    """Yield the documents of text, JSON-lines or table files, lower-cased, tokenized.
 
-    A file whose first line is JSON has objects with the document in `field`; of any
-    other every line is a document. Raises InputError for one that is missing, damaged
-    or no text.
+    A file whose first line is JSON has objects with the document in `field`, a table
+    (.csv, .tsv, parquet) rows; of any other every line is a document. Raises InputError
+    for one that is missing, damaged or no text.
     """
     documents = chunks(reference_texts(paths, field), CHUNK)
     for tokenized in ordered_map(tokens_of, documents, processes):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import bz2
+import csv
 import gzip
 import io
 import json
 import lzma
+import math
+import re
 import tarfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -23,11 +26,15 @@ ACLIMDB_LABELS = {"train": ("neg", "pos", "unsup"), "test": ("neg", "pos")}
 
 _COMPRESSED = (".gz", ".tgz", ".xz", ".bz2")
 _TABLES = (".csv", ".tsv")
+_DELIMITERS = ",;\t"
+_QUOTED = re.compile('"[^"]*"?')
+_WHOLE = re.compile(r"\A(-?\d+)\.0\Z")  # as pandas writes a column of numbers with gaps
 _OPENERS = {b"\x1f\x8b": gzip.open, b"\xfd7zXZ\0": lzma.open, b"BZh": bz2.open}
-_PANDAS = 'df.to_json("x.jsonl", orient="records", lines=True)'
+_PARQUET = b"PAR1"
+_SKIPPED = "; preprocessing and tcnlm.infer leave such documents out by --skip-empty"
 _FOREIGN = {  # how a file begins that is no text: what it is, and what to do
-    b"PK\x03\x04": "a zip archive (or a spreadsheet); unpack it and give what is in it",
-    b"PAR1": f"a parquet table; write JSON Lines, with pandas {_PANDAS}",
+    b"PK\x03\x04": "a zip archive (unpack it) or a spreadsheet (save it as CSV)",
+    _PARQUET: "a parquet table; give the file, no pipe, and --format table",
     b"\xff\xfe": "UTF-16; convert it with iconv -f UTF-16 -t UTF-8",
     b"\xfe\xff": "UTF-16; convert it with iconv -f UTF-16 -t UTF-8",
     b"%PDF": "a PDF; give its text, as pdftotext makes it",
@@ -53,11 +60,16 @@ class Document(NamedTuple):
 
 
 class Fields(NamedTuple):
-    """The fields of a JSON object that hold a document, its label and its id."""
+    """The fields of a JSON object that hold a document, its label and its id.
+
+    Or the columns of a table. skip_empty: whether an object without a text is read as a
+    blank document, to be left out by who reads them, instead of refused.
+    """
 
     text: str = "text"
     label: str | None = None
     id: str | None = None
+    skip_empty: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,30 +110,38 @@ def read_jsonl(path: Path, fields: Fields) -> Iterator[Document]:
 
     Or all of them in one JSON array.
     """
-    first, lines = _ahead(path)
-    if first.startswith("["):
-        yield from _array(path, lines, fields)
-        return
-    for number, line in lines:
-        if line.strip():
-            yield _json_document(line, fields, f"{path}:{number}")
+    return _json_documents(path, *_ahead(path), fields)
+
+
+def read_table(path: Path, fields: Fields) -> Iterator[Document]:
+    """A row a document, its `fields` the columns that the header names so.
+
+    CSV, of which .tsv has tabs and any other the delimiter that cuts its header most;
+    or parquet. An empty cell is null; empty lines do not count.
+    """
+    if _is_parquet(path):
+        return _parquet_documents(path, fields)
+    return _table_documents(path, *_ahead(path), fields)
 
 
 def read_any(path: Path, fields: Fields) -> Iterator[Document]:
-    """The documents of a file of JSON or plain text, as it is by its first line."""
+    """The documents of a file of JSON or plain text, as it is by its first line.
+
+    Or of a table: parquet by what is in it, CSV by its name.
+    """
+    if _is_parquet(path):
+        return _parquet_documents(path, fields)
     first, lines = _ahead(path)
     if _is_json(first) or _plain_suffix(path) in (".jsonl", ".ndjson"):
-        if first.startswith("["):
-            yield from _array(path, lines, fields)
-            return
-        for number, line in lines:
-            if line.strip():
-                yield _json_document(line, fields, f"{path}:{number}")
-        return
-    if fields.label or fields.id:
-        raise InputError(f"{path}: is no JSON, and has no fields for --label and --id")
-    for _, line in lines:
-        yield Document(line)
+        return _json_documents(path, first, lines, fields)
+    if _plain_suffix(path) in _TABLES:
+        return _table_documents(path, first, lines, fields)
+    if fields != Fields(fields.text):
+        raise InputError(
+            f"{path}: is neither JSON nor a table, and has no fields for --label, --id "
+            "and --skip-empty"
+        )
+    return (Document(line) for _, line in lines)
 
 
 def _ahead(path: Path) -> tuple[str, Iterator[tuple[int, str]]]:
@@ -144,6 +164,17 @@ def _is_json(line: str) -> bool:
         return False
 
 
+def _json_documents(
+    path: Path, first: str, lines: Iterator[tuple[int, str]], fields: Fields
+) -> Iterator[Document]:
+    if first.startswith("["):
+        yield from _array(path, lines, fields)
+        return
+    for number, line in lines:
+        if line.strip():
+            yield _json_document(line, fields, f"{path}:{number}")
+
+
 def _array(
     path: Path, lines: Iterator[tuple[int, str]], fields: Fields
 ) -> Iterator[Document]:
@@ -155,22 +186,114 @@ def _array(
         yield _document(record, fields, f"{path}, item {number}")
 
 
+def _table_documents(
+    path: Path, first: str, lines: Iterator[tuple[int, str]], fields: Fields
+) -> Iterator[Document]:
+    delimiter = "\t" if _plain_suffix(path) == ".tsv" else _delimiter(first)
+    rows = _rows(path, lines, delimiter)
+    _, columns = next(rows, (1, []))
+    _check_columns(path, columns, fields)
+    for number, row in rows:
+        if len(row) != len(columns):
+            raise InputError(
+                f"{path}:{number}: a row of {len(row)} cells under a header of "
+                f"{len(columns)}; a cell with {delimiter!r} or a line end in it needs "
+                "double quotes around it"
+            )
+        record = {name: cell or None for name, cell in zip(columns, row)}
+        for name in {fields.label, fields.id} & record.keys() - {fields.text}:
+            record[name] = _WHOLE.sub(r"\1", record[name] or "") or None
+        yield _document(record, fields, f"{path}:{number}")
+
+
+def _delimiter(header: str) -> str:
+    """What stands most often in a header outside quotes; a comma where none does."""
+    return max(_DELIMITERS, key=_QUOTED.sub("", header).count)
+
+
+def _rows(
+    path: Path, lines: Iterator[tuple[int, str]], delimiter: str
+) -> Iterator[tuple[int, list[str]]]:
+    """The rows of CSV that have a cell, each with the number of its first line."""
+    csv.field_size_limit(MOST_BYTES)  # of a cell; Python's own is 131,072
+    ended = (f"{line}\n" for _, line in lines)
+    reader = csv.reader(ended, delimiter=delimiter, strict=True)
+    number = 1
+    try:
+        for row in reader:
+            if row:
+                yield number, row
+            number = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(
+            f"{path}:{number}: no row of a table: {error}; double quotes stand around "
+            "a whole cell, and those in it twice"
+        ) from None
+
+
+def _is_parquet(path: Path) -> bool:
+    try:
+        if not path.is_file():  # what a pipe has is gone when it is read
+            return False
+        with path.open("rb") as file:
+            return file.read(len(_PARQUET)) == _PARQUET
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _parquet_documents(path: Path, fields: Fields) -> Iterator[Document]:
+    try:  # Here, since it is an option.
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        raise InputError(
+            f"{path}: a parquet table, to be read by pyarrow: pip install pyarrow"
+        ) from None
+    number = 0
+    try:
+        with ParquetFile(path) as file:
+            names = _check_columns(path, file.schema_arrow.names, fields)
+            for batch in file.iter_batches(columns=names):
+                for record in batch.to_pylist():
+                    number += 1
+                    yield _document(record, fields, f"{path}, row {number}")
+    except (ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(
+            f"{path}: cannot be read after row {number} ({reason}); make it again"
+        ) from None
+
+
+def _check_columns(path: Path, columns: list[str], fields: Fields) -> list[str]:
+    """The columns that are wanted of a table; InputError unless each is there once."""
+    wanted = {"field": fields.text, "label": fields.label, "id": fields.id}
+    wanted = {option: name for option, name in wanted.items() if name is not None}
+    for option, name in wanted.items():
+        if columns.count(name) != 1:
+            found = "two columns" if name in columns else "no column"
+            known = ", ".join(columns) or "none"
+            raise InputError(
+                f"{path}: {found} {name!r} (its columns: {known}); name one with "
+                f"--{option}"
+            )
+    return list(dict.fromkeys(wanted.values()))
+
+
 def _plain_suffix(path: Path) -> str:
     """The ending of a file's name in small letters, what compressed it apart."""
     is_compressed = path.suffix.lower() in _COMPRESSED
     return (path.with_suffix("") if is_compressed else path).suffix.lower()
 
 
-def refuse_table(path: Path, options: str) -> None:
+def refuse_table(path: Path) -> None:
     """InputError if a file of plain text, compressed or not, is a table by its name.
 
     Its rows would be taken for documents line by line, the names of its columns too.
-    options: those that read the same as JSON Lines.
     """
     if _plain_suffix(path) in _TABLES:
         raise InputError(
-            f"{path}: a table, and of plain text every line is a document; write JSON "
-            f"Lines, with pandas {_PANDAS}, and give {options}"
+            f"{path}: a table, and of plain text every line is a document; give "
+            "--format table --field COLUMN"
         )
 
 
@@ -206,7 +329,9 @@ FORMATS = {
     "tdlm": Format(read_plain, split_tdlm, joint="\t"),
     "text": Format(read_plain, text.sentences, joint="\n"),
     "jsonl": Format(read_jsonl, text.sentences),
+    "table": Format(read_table, text.sentences),
 }
+WITH_FIELDS = tuple(name for name, kind in FORMATS.items() if kind.joint is None)
 BY_CONTENT = Format(read_any, text.sentences)
 
 
@@ -297,6 +422,8 @@ def _document(record: object, fields: Fields, where: str, hint: str = "") -> Doc
     if not isinstance(record, dict):
         like = f'{{"{fields.text}": "..."}}{hint}'
         raise InputError(f"{where}: not a JSON object like {like}")
+    if fields.skip_empty and record.get(fields.text) is None:
+        return Document("")
     return Document(
         _checked_text(_value(record, "field", fields.text, where), fields.text, where),
         _name(record, "label", fields.label, where),
@@ -314,24 +441,27 @@ def _value(record: dict, option: str, field: str, where: str) -> object:
         fields = ", ".join(record) or "none"
         raise InputError(
             f"{where}: no field {field!r} (its fields: {fields}); name one with "
-            f"--{option}"
+            f"--{option}{_SKIPPED if option == 'field' else ''}"
         )
     return record[field]
 
 
 def _name(record: dict, option: str, field: str | None, where: str) -> str | None:
-    """A label or id, which may be a number; null is none, and so is an empty id."""
+    """A label or id, which may be a number; null is none, and so is an empty id.
+
+    A whole number is written without ".0", so that 1.0 is 1.
+    """
     value = None if field is None else _value(record, option, field, where)
     if value is None or (option, value) == ("id", ""):
         return None
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # as pandas writes whole numbers of a column with gaps
-    if isinstance(value, int):
+    if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return json.dumps(value)
     if not isinstance(value, str):
         raise InputError(
             f"{where}: field {field!r} is {type(value).__name__}, neither a text nor a "
-            f"whole number; name another --{option}"
+            f"number; name another --{option}"
         )
     value = _checked_text(value, field, where)
     if not value or value.splitlines() != [value]:
@@ -346,8 +476,8 @@ def _checked_text(value: object, field: str, where: str) -> str:
     if not isinstance(value, str):
         found = "null" if value is None else type(value).__name__
         raise InputError(
-            f"{where}: field {field!r} is {found}, not a text; leave such documents "
-            "out, or name another --field"
+            f"{where}: field {field!r} is {found}, not a text; name another --field"
+            f"{_SKIPPED if value is None else ''}"
         )
     try:
         value.encode()

@@ -254,7 +254,7 @@ def write_counts(**changes):
     [
         ("nowhere.txt --counts counts.npz", "nowhere.txt: no such file"),
         ("topics.txt --reference nowhere.txt", "nowhere.txt: no such"),
-        ("topics.txt --reference a.csv.gz", "a.csv.gz: a table, .*JSON Lines"),
+        ("topics.txt --reference a.csv.gz", "a.csv.gz: no column 'text'"),
         ("topics.txt --counts nowhere.npz", "nowhere.npz: no such"),
         ("gap.txt --counts counts.npz", r"gap.txt:4: .*two different.*\['oven'\]"),
         ("empty.txt --counts counts.npz", "empty.txt: no topics"),
@@ -285,7 +285,7 @@ def test_bad_input_is_refused_by_name(place, line, complaint):
     foreign = [["корабль", "море"]], [w for t in TOPIC_WORDS for w in t]
     save_counts(place / "foreign.npz", count_windows(*foreign, 20, "foreign.txt"))
     (place / "gap.txt").write_text("ship sea\n\n \noven\n")
-    (place / "a.csv.gz").write_bytes(b"")
+    (place / "a.csv.gz").write_bytes(gzip.compress(b"id,body\n1,ship\n"))
     (place / "empty.txt").write_text("")
     (place / "blank.txt").write_text("\n \n")
     (place / "new.txt").write_text("ship novel\n")

@@ -277,7 +277,7 @@ def test_an_archive_that_is_none_is_named(tmp_path, read):
         ("--corpus imdb --group 3", "--group makes documents of lines"),
         ("--corpus ptb --headers drop", "no headers to drop"),
         ("--corpus ptb --split .8 .1 .1", "no --split"),
-        ("--corpus ptb --label kind", "of --format jsonl"),
+        ("--corpus ptb --label kind", "of --format jsonl or table"),
     ],
 )
 def test_options_that_do_not_fit_a_corpus_are_refused(tmp_path, capsys, options, said):

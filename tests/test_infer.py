@@ -3,9 +3,11 @@
 import csv
 import json
 import math
+import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -167,10 +169,14 @@ def test_the_command_reads_standard_input_and_refuses_in_a_line(run, tmp_path):
     [
         ("--out theta.txt", r"theta\.txt: its name must end in \.csv or \.jsonl"),
         ("--out nowhere/theta.csv", "there is no folder nowhere"),
-        ("--out theta.csv --format text --label kind", "--label and --id name fields"),
-        ("--out theta.csv --format text --field body", "--field, --label and --id"),
+        (
+            "--out theta.csv --format text --label kind",
+            "--id and --skip-empty are",
+        ),
+        ("--out theta.csv --format text --field body", "--field, --label, --id and"),
+        ("--out theta.csv --format text --skip-empty", "--id and --skip-empty are"),
         ("--out theta.csv --by-label l.csv", "name the field of the labels"),
-        ("--out theta.csv --format text --headers drop", "is for messages in"),
+        ("--out theta.csv --format text --headers drop", "is for news messages of"),
     ],
 )
 def test_what_cannot_be_is_refused(
@@ -182,13 +188,69 @@ def test_what_cannot_be_is_refused(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("options", [[], ["--format", "text"], ["--field", "body"]])
-def test_a_table_is_refused_as_preprocessing_refuses_it(run, tmp_path, options):
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--format text", "news.csv: a table, .*--format table --field COLUMN"),
+        ("", "news.csv: no column 'text' .its columns: id, body.; .*--field"),
+        ("--format table --field x", "news.csv: no column 'x' .its columns: id, body"),
+    ],
+)
+def test_a_table_is_refused_as_preprocessing_refuses_it(
+    run, tmp_path, options, message
+):
     table = tmp_path / "news.csv"
     table.write_text("id,body\n1,The sea.\n")
     out = tmp_path / "theta.csv"
-    with pytest.raises(InputError, match="news.csv: a table, .*--field COLUMN"):
-        call(run, "--input", table, "--out", out, *options)
+    with pytest.raises(InputError, match=message):
+        call(run, "--input", table, "--out", out, *options.split())
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("options", ["", "--format table"])
+def test_a_table_has_the_rows_of_its_json_lines(run, corpus, tmp_path, options):
+    table = tmp_path / "texts.csv"
+    rows = [json.loads(line) for line in corpus.read_text().splitlines()]
+    with table.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(row for row in rows if row["text"])
+    lines = tmp_path / "texts.jsonl"
+    lines.write_text("".join(json.dumps(row) + "\n" for row in rows if row["text"]))
+    marks = ["--id", "name", "--label", "kind"]
+    call(run, "--input", lines, *marks, "--out", tmp_path / "lines.csv")
+    out = tmp_path / "table.csv"
+    call(run, "--input", table, *marks, "--out", out, *options.split())
+    assert read_csv(out) == read_csv(tmp_path / "lines.csv")
+
+
+def test_a_table_may_come_from_a_pipe(run, tmp_path):
+    reading, writing = os.pipe()
+    os.write(writing, b"id,text\n7,The sea.\n")
+    os.close(writing)
+    place = Path(f"/dev/fd/{reading}")
+    out = tmp_path / "theta.csv"
+    call(run, "--input", place, "--format", "table", "--id", "id", "--out", out)
+    os.close(reading)
+    assert [row["id"] for row in read_csv(out)] == ["7"]
+
+
+def test_texts_that_are_empty_are_left_out_if_asked_and_counted(run, tmp_path, capsys):
+    texts, out = tmp_path / "texts.csv", tmp_path / "theta.csv"
+    texts.write_text("id,answer\n1,The sea.\n2,\n3,  \n4,A judge.\n")
+    options = ["--input", texts, "--field", "answer", "--id", "id", "--out", out]
+    with pytest.raises(InputError, match="texts.csv:3: .*null.* --skip-empty"):
+        call(run, *options)
+    call(run, *options, "--skip-empty")
+    assert [row["id"] for row in read_csv(out)] == ["1", "4"]
+    assert "left out by --skip-empty, without a text: 2" in capsys.readouterr().out
+
+
+def test_where_all_texts_are_empty_the_field_is_in_question(run, tmp_path):
+    texts, out = tmp_path / "texts.jsonl", tmp_path / "theta.csv"
+    texts.write_text('{"body": "sea"}\n{"body": "ship"}\n')
+    with pytest.raises(InputError, match="all documents, 2, are without a text; name"):
+        call(run, "--input", texts, "--skip-empty", "--out", out)
     assert not out.exists()
 
 

@@ -122,14 +122,57 @@ def test_the_number_of_processes_does_not_change_the_result(tmp_path):
 def test_the_same_text_gives_the_same_data_in_every_format(stories, tmp_path):
     jsonl = tmp_path / "stories.jsonl"
     jsonl.write_text("".join(json.dumps({"body": s}) + "\n" for s in STORIES))
+    table = tmp_path / "stories.csv"
+    table.write_text("id,body\n" + "".join(f'1,"{story}"\n' for story in STORIES))
     calls = {
         "text": ["--input", stories],
         "jsonl": ["--field", "body", "--input", jsonl],
+        "table": ["--field", "body", "--input", table],
     }
     for name, options in calls.items():
         assert call("--format", name, *options, *SMALL, "--out", tmp_path / name) == 0
-    folders = [tmp_path / name for name in calls]
-    assert filecmp.cmpfiles(*folders, FILES, shallow=False) == (FILES, [], [])
+    first, *others = (tmp_path / name for name in calls)
+    for folder in others:
+        assert filecmp.cmpfiles(first, folder, FILES, shallow=False) == (FILES, [], [])
+
+
+@pytest.mark.parametrize("name", ["jsonl", "table"])
+def test_documents_without_a_text_are_left_out_if_asked_and_counted(
+    name, capsys, tmp_path
+):
+    texts = [*STORIES[:5], None, *STORIES[5:], "  ", ""]
+    records = [{"id": i, "body": story} for i, story in enumerate(texts)]
+    given = tmp_path / name
+    if name == "jsonl":
+        records.append({"id": 99})
+        given.write_text("".join(json.dumps(record) + "\n" for record in records))
+    else:
+        rows = (f'{record["id"]},"{record["body"] or ""}"\n' for record in records)
+        given.write_text("id,body\n" + "".join(rows))
+    options = ["--format", name, "--input", given, "--field", "body", "--id", "id"]
+    options += [*SMALL, "--out", tmp_path / "DATA"]
+    assert "--skip-empty" in refused(capsys, tmp_path, *options)
+    assert call(*options, "--skip-empty") == 0
+    left_out = {"jsonl": 4, "table": 3}[name]
+    meta = read_meta(tmp_path / "DATA")
+    assert meta["left_out"] == left_out
+    line = f"left out by --skip-empty, without a text: {left_out}\n"
+    assert line in capsys.readouterr().out
+    for split in ("train", "valid", "test"):
+        ids = (tmp_path / "DATA" / split / "ids.txt").read_text().split()
+        assert len(ids) == meta["splits"][split]["documents"]
+        if split != "train":
+            kept = (tmp_path / "DATA" / split / "texts.jsonl").read_text().splitlines()
+            assert [texts[int(i)] for i in ids] == [*map(json.loads, kept)]
+    assert call("--verify", tmp_path / "DATA") == 0
+
+
+def test_where_all_are_left_out_the_field_is_in_question(capsys, stories, tmp_path):
+    given = tmp_path / "a.jsonl"
+    given.write_text('{"body": "x"}\n' * 20)
+    options = ["--format", "jsonl", "--input", given, "--skip-empty"]
+    error = refused(capsys, tmp_path, *options, "--out", tmp_path / "DATA")
+    assert "all documents, 20, are without a text; name its field with" in error
 
 
 def test_lee_needs_no_file(tmp_path):
@@ -321,11 +364,13 @@ BAD_OPTIONS = {
     "--format text --train FILE --heldout FILE --split .8 .1 .1": "--split cuts",
     "--format text --input FILE --topic-top-fraction 1": "--topic-top-fraction",
     "--format text --input FILE --stop-words nowhere.txt": "nowhere.txt",
-    "--format text --input FILE --label x": "fields of --format jsonl",
+    "--format text --input FILE --label x": "fields of --format jsonl or table",
     "--format text --input FILE --headers drop": "in --format jsonl",
     "--format text --input FILE --vocabulary nowhere.txt": "nowhere.txt",
     "--format lee --id x": "fields of --format jsonl",
-    "--format text --input news.csv": "lines=True), and give --format jsonl --field",
+    "--format text --input news.csv": "give --format table --field COLUMN",
+    "--format text --input FILE --skip-empty": "--skip-empty are for fields of",
+    "--format lee --skip-empty": "--skip-empty are for fields of",
 }
 
 

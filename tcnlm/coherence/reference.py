@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from preprocessing.reference_text import read_reference, reference_texts
-from preprocessing.sources import refuse_table
 from tcnlm.coherence import WINDOW, WindowCounts, count_windows, load_counts
 from tcnlm.common.errors import InputError
 from tcnlm.common.progress_bar import progress_bar
@@ -26,7 +25,7 @@ class Reference:
     """
 
     files: tuple[Path, ...] = ()
-    field: str = "text"  # of JSON lines
+    field: str = "text"  # of JSON lines and tables
     processes: int = 1
     counts: Path | None = None  # window counts made earlier, in place of any text
     counted: WindowCounts | None = None  # the same in memory
@@ -36,8 +35,6 @@ class Reference:
         for path in (*self.files, *filter(None, [self.counts])):
             if not path.is_file():
                 raise InputError(f"{path}: no such reference file")
-        for path in self.files:
-            refuse_table(path, "--field COLUMN")
 
     def window_counts(
         self, words: Iterable[str], window: int = WINDOW, dataset: Any = None

@@ -81,13 +81,13 @@ def parser() -> argparse.ArgumentParser:
     topics = "a RUN folder, or a text file with one topic's words a line, best first"
     add("topics", metavar="TOPICS", nargs="+", type=Path, help=topics)
     source = parsed.add_mutually_exclusive_group(required=True)
-    text = "a document a line, or .jsonl; plain, .gz or .xz"
+    text = "a document a line, .jsonl, .csv or .tsv; plain, .gz or .xz"
     source.add_argument(
         "--reference", metavar="FILE", nargs="+", type=Path, default=[], help=text
     )
     counted = "window counts made with --save-counts"
     source.add_argument("--counts", metavar="FILE", type=Path, help=counted)
-    add("--field", default="text", help="of .jsonl: the field with the text")
+    add("--field", default="text", help="of .jsonl, .csv: the field with the text")
     window = f"tokens; 0: a whole document (default: {WINDOW})"
     size, words = whole_number(0, LARGEST), whole_number(2, LARGEST)
     add("--window", metavar="N", type=size, default=WINDOW, help=window)

@@ -214,11 +214,11 @@ def _add_data(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_coherence(group: argparse._ArgumentGroup) -> None:
-    reference = "text to count coherence on: a document a line, or .jsonl; plain, .gz "
-    reference += "or .xz (default: the training split of the run's own corpus)"
+    reference = "text to count coherence on: a document a line, .jsonl or .csv; plain, "
+    reference += ".gz or .xz (default: the training split of the run's own corpus)"
     counts = "in place of a reference: what python -m tcnlm.coherence --save-counts "
     counts += "counted on it"
-    field = "of .jsonl: the field with the text (default: text)"
+    field = "of .jsonl and .csv: the field with the text (default: text)"
     add = group.add_mutually_exclusive_group().add_argument
     add("--reference", metavar="FILE", nargs="+", type=Path, default=[], help=reference)
     add("--counts", metavar="FILE", type=Path, help=counts)

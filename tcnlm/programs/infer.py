@@ -19,8 +19,21 @@ from typing import Any
 
 import numpy as np
 
-from preprocessing.corpora import read_files, refuse_tables
-from preprocessing.sources import BY_CONTENT, FORMATS, Document, Fields, Format
+from preprocessing.corpora import (
+    is_empty,
+    read_files,
+    refuse_fields,
+    refuse_none_left,
+    refuse_tables,
+)
+from preprocessing.sources import (
+    BY_CONTENT,
+    FORMATS,
+    WITH_FIELDS,
+    Document,
+    Fields,
+    Format,
+)
 from tcnlm.common.errors import InputError, add_debug, errors_reported
 from tcnlm.common.outputs import check_outputs
 from tcnlm.common.parallel import chunks
@@ -82,12 +95,9 @@ def _read(
 
 def check(options: argparse.Namespace) -> None:
     """Refuse options that don't fit together before anything is loaded."""
-    refuse_tables(options.format or "text", options.input)
-    plain = options.format in ("text", "tdlm")
-    if fields_of(options) != Fields() and plain:
-        raise InputError("--field, --label and --id name fields of --format jsonl")
-    if options.headers == "drop" and plain:
-        raise InputError("--headers drop is for messages in --format jsonl")
+    refuse_tables(options.format, options.input)
+    if options.format not in (None, *WITH_FIELDS):
+        refuse_fields(fields_of(options), options.headers == "drop")
     if options.by_label and not options.label:
         raise InputError("--by-label: name the field of the labels with --label")
     _places(options)
@@ -102,16 +112,27 @@ def format_of(options: argparse.Namespace) -> Format:
 
 
 def fields_of(options: argparse.Namespace) -> Fields:
-    """Return what the fields of .jsonl are called."""
-    return Fields(options.field, options.label, options.id)
+    """Return what the fields of .jsonl and the columns of tables are called."""
+    return Fields(options.field, options.label, options.id, options.skip_empty)
 
 
 def documents_of(options: argparse.Namespace) -> Iterator[Document]:
-    """Yield the documents of all files, with a progress bar."""
+    """Yield the documents of all files, with a progress bar.
+
+    With --skip-empty those that have a text; says at the end how many have none.
+    """
     fields = fields_of(options)
     drop = options.headers == "drop"
     documents = read_files(format_of(options), _places(options), fields, drop)
-    return iter(progress_bar(documents, "inferring", unit=" documents"))
+    number = kept = 0
+    for document in progress_bar(documents, "inferring", unit=" documents"):
+        number += 1
+        if not (options.skip_empty and is_empty(document)):
+            kept += 1
+            yield document
+    if options.skip_empty:
+        refuse_none_left(kept, number - kept)
+        print(f"left out by --skip-empty, without a text: {number - kept:,}")
 
 
 def _places(options: argparse.Namespace) -> list[Path]:
@@ -124,10 +145,10 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     formats = (
         "as python -m preprocessing reads it (default: jsonl where a file's first "
+        "line is JSON, table of .csv, .tsv and parquet, else text)"
     )
-    formats += "line is JSON, else text)"
     by_label = "mean proportions and perplexity of every label, .csv or .jsonl, too"
-    headers = "of jsonl documents that are news messages: all up to an empty line"
+    headers = "of documents that are news messages: all up to an empty line"
     parsed = argparse.ArgumentParser(
         "python -m tcnlm.infer",
         description=__doc__,
@@ -139,9 +160,13 @@ def parser() -> argparse.ArgumentParser:
     add("--input", nargs="+", **source, help="documents; - is standard input")
     add("--out", **source, help="the table, .csv or .jsonl by its name")
     add("--format", choices=FORMATS, help=formats)
-    add("--field", metavar="NAME", default=Fields().text, help="jsonl: of the text")
-    add("--label", metavar="NAME", help="jsonl: the field of a document's class")
-    add("--id", metavar="NAME", help="jsonl: the field of a document's name")
+    field = "jsonl, table: of the text"
+    add("--field", metavar="NAME", default=Fields().text, help=field)
+    add("--label", metavar="NAME", help="jsonl, table: the field of its class")
+    add("--id", metavar="NAME", help="jsonl, table: the field of its name")
+    skipped = "leave out documents whose text is missing, null or blank; "
+    skipped += "the others are numbered without them"
+    add("--skip-empty", action="store_true", help=skipped)
     add("--headers", choices=("keep", "drop"), default="keep", help=headers)
     add("--by-label", metavar="FILE", type=Path, help=by_label)
     unquoted = "texts in .csv as they are (default: with an apostrophe before = + - @, "

@@ -116,7 +116,7 @@ def read_jsonl(path: Path, fields: Fields) -> Iterator[Document]:
 def read_table(path: Path, fields: Fields) -> Iterator[Document]:
     """A row a document, its `fields` the columns that the header names so.
 
-    CSV, of which .tsv has tabs and any other the delimiter that cuts its header most;
+    CSV, of which .tsv has tabs, any other what stands most often in its header;
     or parquet. An empty cell is null; empty lines do not count.
     """
     if _is_parquet(path):
@@ -258,7 +258,7 @@ def _parquet_documents(path: Path, fields: Fields) -> Iterator[Document]:
                     number += 1
                     yield _document(record, fields, f"{path}, row {number}")
     except (ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0]
+        reason, _, _ = str(error).partition("\n")
         raise InputError(
             f"{path}: cannot be read after row {number} ({reason}); make it again"
         ) from None

@@ -99,7 +99,7 @@ def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
     """Write arrays as an .npz file, as `write_file` does."""
     content = io.BytesIO()  # a zip file cannot be closed on a full disk
     np.savez(content, **arrays)
-    write_file(path, content.getbuffer())
+    write_file(path, content.getvalue())
 
 
 def digest_of(file: Path) -> str:

@@ -8,6 +8,7 @@ In turns, three times; compare the least of each. See benchmarks/README.md.
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from collections.abc import Callable
@@ -83,5 +84,12 @@ def least(work: Callable[[], object]) -> float:
     return 1000 * min(times)
 
 
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parsed = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parsed.add_argument("data", metavar="DATA", help="made by python -m preprocessing")
+    return parsed
+
+
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(parser().parse_args().data)

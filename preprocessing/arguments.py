@@ -297,16 +297,16 @@ def _add_splits(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_vocabularies(group: argparse._ArgumentGroup) -> None:
-    def add(name: str, kind: Callable, default: float, purpose: str) -> None:
+    def add(name: str, kind: Callable, default: float | str, purpose: str) -> None:
         purpose += " (default: %(default)s)"
         group.add_argument(name, type=kind, default=default, metavar="N", help=purpose)
 
     purpose = (
-        "times that a word occurs in the training documents, at least; auto, for small "
-        f"corpora: the largest number up to {Rules.min_count} that leaves at most "
-        f"{MOST_UNKNOWN:.0%}% of the words unknown, but at least {LEAST}"
+        "times that a word occurs in the training documents, at least; auto: the "
+        f"paper's {Rules.min_count}, for small corpora the largest number that leaves "
+        f"at most {MOST_UNKNOWN:.0%}% of the words unknown, but at least {LEAST}"
     )
-    add("--min-count", _positive_or_auto, Rules.min_count, purpose)
+    add("--min-count", _positive_or_auto, "auto", purpose)
     purpose = (
         "words at most, the most frequent of those, ties by first occurrence; <unk> "
         "and other symbols come beside them (default: all)"
@@ -314,10 +314,10 @@ def _add_vocabularies(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--max-words", type=_positive, metavar="N", help=purpose)
     purpose = (
         "times that a topic word occurs in all of them together, at least; auto: the "
-        f"largest number up to {Rules.topic_min_count} that leaves "
-        f"{ENOUGH_TOPIC_WORDS:,} topic words, but at least --min-count"
+        f"paper's {Rules.topic_min_count}, for small corpora the largest number that "
+        f"leaves {ENOUGH_TOPIC_WORDS:,} topic words, but at least --min-count"
     )
-    add("--topic-min-count", _positive_or_auto, Rules.topic_min_count, purpose)
+    add("--topic-min-count", _positive_or_auto, "auto", purpose)
     purpose = "the most frequent types, this fraction of all, are no topic words"
     add("--topic-top-fraction", float, Rules.top_fraction, purpose)
     purpose = "no topic words: a word a line, # for comments (default: those of MALLET)"

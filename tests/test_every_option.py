@@ -79,7 +79,7 @@ PROGRAMS = {  # parser, line without options, start, where work begins
     ),
     "reproduce": (
         reproduce.parser,
-        ["reviews", "--data", "file", "--out", "NEW"],
+        ["auto", "--data", "file", "--out", "NEW"],
         lambda line: reproduce.main(reproduce.options_of(line)),
         (reproduce, "reproduce"),
     ),

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -152,11 +151,6 @@ def test_the_list_has_names_and_titles_and_needs_nothing_else():
         assert read_recipe("auto").title in listed.stdout
 
 
-def sized(tokens):
-    """A dataset of so many training tokens, as far as recipes ask."""
-    return SimpleNamespace(meta={"splits": {"train": {"tokens": tokens}}})
-
-
 SIZES = [size["tokens"] for size in read_recipe("auto").sizes]
 
 
@@ -164,7 +158,7 @@ SIZES = [size["tokens"] for size in read_recipe("auto").sizes]
 @pytest.mark.parametrize("tokens", [1, *(n + 1 for n in SIZES)])
 def test_without_a_recipe_settings_go_by_the_size_and_are_said(tokens, model, capsys):
     options = train.options_of(["D", "--out", "R", "--model", model])
-    _, config, loop = train.chosen(options, sized(tokens))
+    _, config, loop = train.chosen(options, tokens)
     given = read_recipe("auto").given(model, tokens)
     chosen = {**vars(config), **vars(loop)}
     for name, value in given.items():
@@ -185,18 +179,18 @@ def test_a_size_holds_up_to_its_tokens():
 
 def test_the_papers_settings_are_asked_for_by_name():
     options = train.options_of(["D", "--out", "R", "--recipe", "paper-large"])
-    model, config, loop = train.chosen(options, sized(9))
+    model, config, loop = train.chosen(options, 9)
     assert (model, config.units, config.layers) == ("tcnlm", 900, 2)
     assert (config.num_topics, loop) == (100, Training())
 
 
 def test_train_takes_model_and_settings_of_a_recipe_and_set_overrides_them():
     given = ["D", "--out", "R", "--recipe", "table6-tcnlm-literal", "--set", "epochs=3"]
-    model, config, loop = train.chosen(train.options_of(given), sized(900))
+    model, config, loop = train.chosen(train.options_of(given), 900)
     assert (model, config.units, config.num_topics) == ("tcnlm", 100, 30)
     assert (config.factor_rate, loop.epochs) == (1.0, 3)
     options = train.options_of([*given, "--model", "lstm"])
-    model, config, _ = train.chosen(options, sized(900))
+    model, config, _ = train.chosen(options, 900)
     assert (model, config.units, config.dropout) == ("lstm", 100, 0.4)
 
 

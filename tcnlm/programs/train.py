@@ -89,7 +89,7 @@ def write_saved_model(model: Method, run: Path, dataset: Dataset) -> None:
 def begun(options: argparse.Namespace, command: str) -> tuple[dict, Dataset]:
     """Return the configuration and data of a run from the options alone."""
     dataset = Dataset(options.data)
-    model, settings, loop = chosen(options, dataset)
+    model, settings, loop = chosen(options, dataset.meta["splits"]["train"]["tokens"])
     dataset.context = loop.context
     seed = SEED if options.seed is None else options.seed
     settled = seed, command, options.threads or 0
@@ -127,13 +127,13 @@ def farewell(run: Path, command: str) -> str:
     return f"interrupted: `{resume_command(run)}` goes on from step {step}"
 
 
-def chosen(
-    options: argparse.Namespace, dataset: Dataset
-) -> tuple[str, Settings, Training]:
-    """Return the model and all settings: defaults, the recipe's, then --set."""
+def chosen(options: argparse.Namespace, tokens: int) -> tuple[str, Settings, Training]:
+    """Return the model and all settings: defaults, the recipe's, then --set.
+
+    tokens: how many the training split has.
+    """
     recipe = read_recipe(options.recipe or BY_SIZE)
     model = options.model or recipe.model
-    tokens = dataset.meta["splits"]["train"]["tokens"]
     if recipe.sizes:
         given = recipe.given(model, tokens).items()
         said = " ".join(f"{name}={as_text(value)}" for name, value in given)

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from preprocessing import corpora
 from preprocessing.checks import LONGEST
+from preprocessing.documents import Fields
 from preprocessing.encode import CONTEXTS
 from preprocessing.fetching import CACHE, MIRROR
 from preprocessing.known_corpora import KNOWN, known_corpus
 from preprocessing.pipeline import Preprocessing
-from preprocessing.sources import FORMATS, WITH_FIELDS, Fields
+from preprocessing.sources import FORMATS, WITH_FIELDS
 from preprocessing.splits import DEFAULT_FRACTIONS
 from preprocessing.thresholds import ENOUGH_TOPIC_WORDS, LEAST, MOST_UNKNOWN
 from preprocessing.vocabulary import (

@@ -11,14 +11,12 @@ from itertools import chain
 from pathlib import Path
 
 from preprocessing import text
+from preprocessing.aclimdb import read_aclimdb
+from preprocessing.documents import Document, Fields, Format
 from preprocessing.sources import (
     FORMATS,
     WITH_FIELDS,
-    Document,
-    Fields,
-    Format,
     grouped,
-    read_aclimdb,
     read_plain,
     refuse_table,
 )

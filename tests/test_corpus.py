@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
-from preprocessing import known_corpora, sources
+from preprocessing import files, known_corpora
 from preprocessing.__main__ import main
 from preprocessing.fetching import CACHE, MIRROR, PIECE, Remote, fetched
 from preprocessing.known_corpora import KNOWN, read_20news, read_wikitext
@@ -299,7 +299,7 @@ def test_a_link_planted_in_the_cache_is_not_written_through(server, tmp_path):
 def test_an_archive_that_unpacks_to_too_much_is_refused_before_it_is_read(
     name, registry, tmp_path, monkeypatch, capsys
 ):
-    for module in (sources, known_corpora):
+    for module in (files, known_corpora):
         monkeypatch.setattr(module, "MOST_BYTES", 10)
     command = ["--corpus", name, *OPTIONS[name], *SMALL, "--out", str(tmp_path / "D")]
     assert main(command) == 2

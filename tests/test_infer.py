@@ -16,7 +16,7 @@ import tiny
 import toy
 
 import tcnlm
-from preprocessing.sources import Document
+from preprocessing.documents import Document
 from preprocessing.text import sentences
 from tcnlm.common.errors import InputError
 from tcnlm.common.rows import quoted

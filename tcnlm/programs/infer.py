@@ -26,14 +26,8 @@ from preprocessing.corpora import (
     refuse_none_left,
     refuse_tables,
 )
-from preprocessing.sources import (
-    BY_CONTENT,
-    FORMATS,
-    WITH_FIELDS,
-    Document,
-    Fields,
-    Format,
-)
+from preprocessing.documents import Document, Fields, Format
+from preprocessing.sources import BY_CONTENT, FORMATS, WITH_FIELDS
 from tcnlm.common.errors import InputError, add_debug, errors_reported
 from tcnlm.common.outputs import check_outputs
 from tcnlm.common.parallel import chunks

@@ -1,0 +1,42 @@
+"""A raw document, and what a reader of files is told and is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Document(NamedTuple):
+    """A raw document, with its class and its name where the corpus has them."""
+
+    text: str
+    label: str | None = None
+    id: str | None = None
+
+
+class Fields(NamedTuple):
+    """The fields of a JSON object that hold a document, its label and its id.
+
+    Or the columns of a table. skip_empty: whether an object without a text is read as a
+    blank document, to be left out by who reads them, instead of refused.
+    """
+
+    text: str = "text"
+    label: str | None = None
+    id: str | None = None
+    skip_empty: bool = False
+
+
+@dataclass(frozen=True)
+class Format:
+    """How to read a file: (path, fields) to documents, a text to sentences.
+
+    joint: what to put between lines that are to be one document; None where a line says
+    more than text.
+    """
+
+    read: Callable[[Path, Fields], Iterator[Document]]
+    sentences: Callable[[str], list[list[str]]]
+    joint: str | None = None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from tcnlm.common.errors import InputError
 
 FEW_TOPIC_WORDS = 200
 MANY_BLANK = 0.2  # of the lines
+SHOWN_WORDS = 5
 _LETTER_RULES = {
     "english": "one of the letters a to z; --topic-letters unicode takes those of any "
     "script",
@@ -41,6 +44,27 @@ def warnings(
         _empty_contexts(train, vocabulary, context),
     )
     return [line for line in found if line]
+
+
+def unseen_words(
+    vocabulary: Vocabulary, rules: Rules, sentences: Callable[[str], list[list[str]]]
+) -> str | None:
+    """A warning that names words of --vocabulary that the training text never has.
+
+    sentences: what made words of it, and may make several of one that was given.
+    """
+    counts = dict(zip(vocabulary.topic_words, vocabulary.topic_counts))
+    unseen = [word for word in rules.topic_words or () if not counts[word]]
+    if not unseen:
+        return None
+    more = " ..." if len(unseen) > SHOWN_WORDS else ""
+    line = (
+        f"{len(unseen):,} of the {len(counts):,} words of --vocabulary never occur in "
+        f"the training documents: {', '.join(unseen[:SHOWN_WORDS])}{more}"
+    )
+    made = ((word, list(chain.from_iterable(sentences(word)))) for word in unseen)
+    split = next(((word, parts) for word, parts in made if parts != [word]), None)
+    return f"{line}; of {split[0]!r} a text has {split[1]}" if split else line
 
 
 def _few_topic_words(vocabulary: Vocabulary, rules: Rules, better: Rules) -> str | None:

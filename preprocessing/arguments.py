@@ -47,6 +47,11 @@ def corpus_of(options: argparse.Namespace) -> corpora.Corpus:
     given = {name for name in _PLACES if getattr(options, name)}
     if options.corpus:
         return _known_corpus(options, given)
+    _require(
+        options.format != "counts" or _about_sequences(options) == _SEQUENCES,
+        "--sequence-length, --context and --context-words are of texts: a document of "
+        "--format counts is one row, with all its words",
+    )
     if options.format not in WITH_FIELDS:
         corpora.refuse_fields(_fields(options), options.headers == "drop")
     lines = [name for name, kind in FORMATS.items() if kind.joint]
@@ -96,16 +101,24 @@ def _known_corpus(options: argparse.Namespace, given: set[str]) -> corpora.Corpu
     return known_corpus(name, drop, options.group)
 
 
+def _about_sequences(options: argparse.Namespace | type) -> tuple[int, str, int]:
+    return options.sequence_length, options.context, options.context_words
+
+
+_SEQUENCES = _about_sequences(Preprocessing)
+
+
 def _fields(options: argparse.Namespace) -> Fields:
-    return Fields(options.field, options.label, options.id, options.skip_empty)
+    named = options.field, options.label, options.id
+    return Fields(*named, options.skip_empty, options.tokenized)
 
 
 def _file_corpus(
     options: argparse.Namespace, files: dict[str, list[Path]]
 ) -> corpora.Corpus:
-    fields = _fields(options)
-    drop = options.headers == "drop"
-    return corpora.file_corpus(options.format, files, fields, drop, options.group)
+    ids = corpora.ids_of(options.format, options.vocabulary, options.ids_from)
+    asked = options.headers == "drop", options.group, ids
+    return corpora.file_corpus(options.format, files, _fields(options), *asked)
 
 
 def chosen_preprocessing(options: argparse.Namespace) -> Preprocessing:
@@ -219,7 +232,9 @@ def _add_source(group: argparse._ArgumentGroup) -> None:
         "lee: the news corpus that gensim ships; aclimdb: the folder aclImdb or its "
         ".tar.gz (train is for training, test is held out); tdlm: a document a line, "
         "sentences apart by tabs, tokens by white space; text: a document a line; "
-        "jsonl: a JSON object a line; table: a row of CSV, TSV (.tsv) or parquet. "
+        "jsonl: a JSON object a line; table: a row of CSV, TSV (.tsv) or parquet; "
+        "counts: a label and word:count or id:count a line, for models that need no "
+        "order of words; bnc: XML of the British National Corpus, files or a folder. "
         "Files may be plain, .gz, .xz or .bz2, in UTF-8"
     )
     add("--format", choices=corpora.NAMES, help=kinds)
@@ -250,6 +265,17 @@ def _add_source(group: argparse._ArgumentGroup) -> None:
         "say how many (default: missing and null are refused)"
     )
     add("--skip-empty", action="store_true", help=purpose)
+    purpose = (
+        "jsonl, table: the field holds words already, and nothing is split or changed: "
+        "a text with spaces between words and line ends or tabs between sentences, a "
+        "list of words, or a list of sentences, lists of words"
+    )
+    add("--tokenized", action="store_true", help=purpose)
+    purpose = (
+        "counts: its words are ids, lines of --vocabulary counted from 0 or from 1 "
+        "(default: they are words)"
+    )
+    add("--ids-from", type=int, choices=(0, 1), help=purpose)
     purpose = (
         "of jsonl or table documents that are news messages: all up to the first empty "
         "line (default: %(default)s)"

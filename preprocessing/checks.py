@@ -50,12 +50,15 @@ _ENTRIES: Entries = {
     "topic_vocabulary_size": SIZE,
     **{f"splits.{s}": ("counts", lambda v: isinstance(v, dict)) for s in SPLITS},
 }
-_LABELS = (
-    "a list of names, each of them once",
-    lambda value: isinstance(value, list)
-    and all(isinstance(name, str) for name in value)
-    and 0 < len(value) == len(set(value)),
-)
+_OF_SOME: Entries = {  # that a DATA may have
+    "labels": (
+        "a list of names, each of them once",
+        lambda value: isinstance(value, list)
+        and all(isinstance(name, str) for name in value)
+        and 0 < len(value) == len(set(value)),
+    ),
+    "word_order": ("true or false", lambda value: isinstance(value, bool)),
+}
 
 
 def open_data(path: Path) -> tuple[dict, Vocabulary]:
@@ -66,8 +69,8 @@ def open_data(path: Path) -> tuple[dict, Vocabulary]:
     """
     meta = read_meta(path)
     try:
-        labels = {"labels": _LABELS} if "labels" in meta else {}
-        check_entries(path / "meta.json", meta, {**_ENTRIES, **labels})
+        had = {name: right for name, right in _OF_SOME.items() if name in meta}
+        check_entries(path / "meta.json", meta, {**_ENTRIES, **had})
         vocabulary = _vocabulary(path, meta)
         splits = {name: load_arrays(path / name) for name in SPLITS}
         for name, arrays in splits.items():

@@ -16,10 +16,12 @@ from preprocessing.documents import Document, Fields, Format
 from preprocessing.sources import (
     FORMATS,
     WITH_FIELDS,
+    chosen_format,
     grouped,
     read_plain,
     refuse_table,
 )
+from preprocessing.vocabulary import read_ids
 from tcnlm.common.errors import InputError
 
 NAMES = ("lee", "aclimdb", *FORMATS)
@@ -39,6 +41,7 @@ class Corpus:
     source: str
     of_lines: bool = False  # whether every line of plain text is a document
     skip_empty: bool = False  # whether documents without a text are left out
+    ordered: bool = True  # whether the order of words is that of a text
 
     def has(self, document: Document) -> bool:
         """Whether a document that is read is one of the corpus."""
@@ -74,16 +77,17 @@ def file_corpus(
     fields: Fields,
     drop_headers: bool = False,
     group: int = 0,
+    ids: Mapping[int, str] | None = None,
 ) -> Corpus:
     """A corpus in the format `name`, the `files` of every part given.
 
     drop_headers: of documents that are news messages, take the bodies; group: lines of
-    a file that make a document, 0 where a line is one.
+    a file that make a document, 0 where a line is one; ids: see `read_counts`.
     """
     refuse_tables(name, chain(*files.values()))
     for path in chain(*files.values()):
         _refuse_pipe(path)
-    chosen = FORMATS[name]
+    chosen = chosen_format(name, fields, ids)
     parts = {
         part: partial(read_files, chosen, paths, fields, drop_headers, group)
         for part, paths in files.items()
@@ -92,7 +96,8 @@ def file_corpus(
     lines = f", {group} lines a document" if group else ""
     of_lines = name == "text" and not group
     source = f"{name}: {sources}{lines}"
-    return Corpus(parts, chosen.sentences, source, of_lines, fields.skip_empty)
+    told = of_lines, fields.skip_empty, chosen.ordered
+    return Corpus(parts, chosen.sentences, source, *told)
 
 
 def refuse_tables(name: str, paths: Iterable[Path]) -> None:
@@ -106,14 +111,28 @@ def refuse_fields(fields: Fields, drop_headers: bool = False) -> None:
     formats = " or ".join(WITH_FIELDS)
     if fields != Fields():
         raise InputError(
-            "--field, --label, --id and --skip-empty are for fields of --format "
-            f"{formats}"
+            "--field, --label, --id, --tokenized and --skip-empty are for fields of "
+            f"--format {formats}"
         )
     if drop_headers:
         raise InputError(
             "--headers drop is for news messages of several lines, in --format "
             f"{formats}"
         )
+
+
+def ids_of(
+    name: str | None, vocabulary: Path | None, first: int | None
+) -> dict[int, str] | None:
+    """What the ids of the format counts stand for; None where it has words.
+
+    vocabulary, first: --vocabulary and --ids-from. InputError where they do not fit.
+    """
+    if first is None:
+        return None
+    if name != "counts" or vocabulary is None:
+        raise InputError("--ids-from is of --format counts with a --vocabulary")
+    return read_ids(vocabulary, first)
 
 
 def _refuse_pipe(path: Path) -> None:

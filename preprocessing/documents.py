@@ -20,13 +20,15 @@ class Fields(NamedTuple):
     """The fields of a JSON object that hold a document, its label and its id.
 
     Or the columns of a table. skip_empty: whether an object without a text is read as a
-    blank document, to be left out by who reads them, instead of refused.
+    blank document, to be left out by who reads them, instead of refused. tokenized:
+    whether the text is in words already: a text, or a list of words or of sentences.
     """
 
     text: str = "text"
     label: str | None = None
     id: str | None = None
     skip_empty: bool = False
+    tokenized: bool = False
 
 
 @dataclass(frozen=True)
@@ -34,9 +36,12 @@ class Format:
     """How to read a file: (path, fields) to documents, a text to sentences.
 
     joint: what to put between lines that are to be one document; None where a line says
-    more than text.
+    more than text. marked: whether it has labels or ids without fields that are named;
+    ordered: whether the order of a document's words is that of a text.
     """
 
     read: Callable[[Path, Fields], Iterator[Document]]
     sentences: Callable[[str], list[list[str]]]
     joint: str | None = None
+    marked: bool = False
+    ordered: bool = True

@@ -13,7 +13,13 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from preprocessing.advice import blank_lines, refuse_no_topics, warnings, without_tabs
+from preprocessing.advice import (
+    blank_lines,
+    refuse_no_topics,
+    unseen_words,
+    warnings,
+    without_tabs,
+)
 from preprocessing.collect import Arrays, select, tokenize_all
 from preprocessing.corpora import Corpus, refuse_none_left
 from preprocessing.documents import Document
@@ -73,6 +79,8 @@ def preprocess(
             preprocessing.valid_from_train,
         )
         types, arrays, rows = _tokenize(corpus, splits, folder / "tokens.tmp", mapped)
+        if not corpus.ordered:
+            preprocessing = _of_bags(preprocessing, arrays)
         train = select(arrays, rows["train"])
         vocabulary, preprocessing = _vocabulary(corpus, types, train, preprocessing)
         vocabulary.save(folder)
@@ -88,6 +96,13 @@ def preprocess(
         write_meta(folder, {**meta, **classes, "splits": counts})
         write_sums(folder)
     return read_meta(out)
+
+
+def _of_bags(preprocessing: Preprocessing, arrays: Arrays) -> Preprocessing:
+    """The same where a document is one row, with all its words for its context."""
+    longest = int(np.diff(arrays.sentences).max(initial=1))
+    sizes = {"sequence_length": longest + 1, "context_words": longest}
+    return replace(preprocessing, context="all", **sizes)
 
 
 def _survey(corpus: Corpus) -> tuple[dict[str, int], Marks, int]:
@@ -152,7 +167,8 @@ def _vocabulary(
     ids = np.array(vocabulary.ids(types), dtype=np.int32)
     train = train._replace(tokens=ids[train.tokens])
     found = warnings(words, counts, train, vocabulary, rules, preprocessing.context)
-    for line in [misread, *found] if misread else found:
+    told = misread, unseen_words(vocabulary, rules, corpus.sentences), *found
+    for line in filter(None, told):
         print(f"warning: {line}", file=sys.stderr)
     return vocabulary, replace(preprocessing, rules=rules)
 
@@ -197,6 +213,7 @@ def _meta(
     return {
         "command": command,
         "source": corpus.source,
+        **({} if corpus.ordered else {"word_order": False}),
         "seed": values.pop("seed"),
         "versions": {
             "python": platform.python_version(),

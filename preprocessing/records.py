@@ -7,6 +7,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from preprocessing.documents import Document, Fields
@@ -16,6 +17,7 @@ from tcnlm.common.errors import InputError
 _DELIMITERS = ",;\t"
 _QUOTED = re.compile('"[^"]*"?')
 _WHOLE = re.compile(r"\A(-?\d+)\.0\Z")  # as pandas writes a column of numbers with gaps
+_LINES = re.compile(r"[\t\r\n]+")
 _SKIPPED = "; preprocessing and tcnlm.infer leave such documents out by --skip-empty"
 
 
@@ -163,11 +165,31 @@ def _document(record: object, fields: Fields, where: str, hint: str = "") -> Doc
         raise InputError(f"{where}: not a JSON object like {like}")
     if fields.skip_empty and record.get(fields.text) is None:
         return Document("")
+    value = _value(record, "field", fields.text, where)
+    if fields.tokenized:
+        value = _joined(value, fields.text, where)
     return Document(
-        _checked_text(_value(record, "field", fields.text, where), fields.text, where),
+        _checked_text(value, fields.text, where),
         _name(record, "label", fields.label, where),
         _name(record, "id", fields.id, where),
     )
+
+
+def _joined(value: object, field: str, where: str) -> object:
+    """Words as one text, sentences apart by tabs; what is no list as it is."""
+    if isinstance(value, str):
+        return _LINES.sub("\t", value)
+    if not isinstance(value, list):
+        return value
+    nested = bool(value) and all(isinstance(each, list) for each in value)
+    sentences = value if nested else [value]
+    for word in chain.from_iterable(sentences):
+        if not isinstance(word, str) or word.split() != [word]:
+            raise InputError(
+                f"{where}: field {field!r} has {word!r:.40}, not a word; --tokenized "
+                "takes a text, a list of words, or a list of sentences, lists of words"
+            )
+    return "\t".join(map(" ".join, sentences))
 
 
 def _of_array(line: str) -> str:

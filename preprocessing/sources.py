@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
 from preprocessing import text
+from preprocessing.bnc import read_bnc
+from preprocessing.counted import read_counts
 from preprocessing.documents import Document, Fields, Format
 from preprocessing.files import ahead, plain_suffix
 from preprocessing.records import (
@@ -69,8 +73,8 @@ def read_any(path: Path, fields: Fields) -> Iterator[Document]:
         return table_documents(path, first, lines, fields)
     if fields != Fields(fields.text):
         raise InputError(
-            f"{path}: is neither JSON nor a table, and has no fields for --label, --id "
-            "and --skip-empty"
+            f"{path}: is neither JSON nor a table, and has no fields for --label, "
+            "--id, --tokenized and --skip-empty"
         )
     return (Document(line) for _, line in lines)
 
@@ -95,14 +99,33 @@ def split_tdlm(document: str) -> list[list[str]]:
     return [sentence.split() for sentence in document.removesuffix("\t").split("\t")]
 
 
+def split_tokenized(document: str) -> list[list[str]]:
+    """The same without empty sentences: a document without words has none."""
+    return [words for words in split_tdlm(document) if words]
+
+
 FORMATS = {
     "tdlm": Format(read_plain, split_tdlm, joint="\t"),
     "text": Format(read_plain, text.sentences, joint="\n"),
     "jsonl": Format(read_jsonl, text.sentences),
     "table": Format(read_table, text.sentences),
+    "counts": Format(read_counts, split_tokenized, marked=True, ordered=False),
+    "bnc": Format(read_bnc, split_tokenized, marked=True),
 }
-WITH_FIELDS = tuple(name for name, kind in FORMATS.items() if kind.joint is None)
+WITH_FIELDS = ("jsonl", "table")
 BY_CONTENT = Format(read_any, text.sentences)
+
+
+def chosen_format(
+    name: str | None, fields: Fields, ids: Mapping[int, str] | None = None
+) -> Format:
+    """A format by its name, or each file's own; ids: see `read_counts`."""
+    chosen = FORMATS[name] if name else BY_CONTENT
+    if fields.tokenized:
+        return replace(chosen, sentences=split_tokenized)
+    return (
+        chosen if ids is None else replace(chosen, read=partial(read_counts, ids=ids))
+    )
 
 
 def grouped(

@@ -210,6 +210,17 @@ def read_topic_words(path: Path) -> tuple[str, ...]:
     return tuple(places)
 
 
+def read_ids(path: Path, first: int) -> dict[int, str]:
+    """The words of a list such as `read_topic_words` reads, by their lines.
+
+    first: the number of the first line. Raises InputError for an empty line, too.
+    """
+    words = read_topic_words(path)
+    if len(words) < len(_lines(path, "words")):
+        raise InputError(f"{path}: ids are lines, and one is empty; take it out")
+    return dict(enumerate(words, first))
+
+
 def _lines(path: Path, kind: str) -> list[str]:
     try:
         return path.read_text(encoding="utf-8-sig").splitlines()

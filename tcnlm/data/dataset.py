@@ -14,6 +14,7 @@ from preprocessing.collect import Arrays
 from preprocessing.encode import load_arrays
 from preprocessing.marks import read_ids, read_labels
 from preprocessing.vocabulary import Vocabulary
+from tcnlm.common.errors import InputError
 from tcnlm.data.contexts import NO_WORD, Contexts
 from tcnlm.data.stream import Stream, cut, pad
 
@@ -29,6 +30,16 @@ class Dataset:
         self.path = Path(path)
         self.context = context
         self.meta, self.vocabulary = open_data(self.path)
+        if not self.word_order and context not in ("data", "all"):
+            raise InputError(
+                f"{path}: holds bags of words, one a document, and context={context} "
+                "is of sentences; leave it out"
+            )
+
+    @property
+    def word_order(self) -> bool:
+        """Whether documents are texts; else a document's words are in any order."""
+        return self.meta.get("word_order", True)
 
     def split(self, name: str) -> Split:
         """Return one of train, valid and test."""

@@ -37,6 +37,7 @@ class Method(tf.keras.Model):
 
     Config: type[Settings]
     TINY: dict[str, Any] = {}  # settings with which tests sweep over all methods
+    reads_order = True  # whether it learns from words in the order of a text
     paper = ""  # key in references.bib, if not its own name
     per_word: str
     batching: Batching = Sequences()  # what a row of its batches is
@@ -285,6 +286,7 @@ class DocumentModel(Method):
     """p(words of a document), and its vector; "nll" in its objective: nats a word."""
 
     per_word = "nll"
+    reads_order = False
     batching = document_batching = Documents()
 
     @abstractmethod
@@ -317,6 +319,7 @@ class TopicsAlone(TopicModel, Method):
     """
 
     per_word = "loss"
+    reads_order = False
 
     def count_words(self, batch: dict[str, np.ndarray]) -> int:
         """Return the number of content words."""

@@ -51,6 +51,7 @@ def main(options: argparse.Namespace, command: str) -> None:
     loop = settings_of(config)[1]
     make_reproducible(config["seed"], config["threads"], loop.deterministic)
     workers = named_workers(options.wait)
+    _check_order(config["model"], dataset)
     judged = judge(model_class(config["model"]), loop.judge)
     model = make_model(config, dataset.vocabulary)
     check_words(model, dataset, "train")
@@ -67,6 +68,17 @@ def main(options: argparse.Namespace, command: str) -> None:
     if workers.chief:
         best = f"validation {judged.title} {judged.form.format(state.best)}"
         print(f"{run}: {best} after {state.epoch} epochs")
+
+
+def _check_order(name: str, dataset: Dataset) -> None:
+    """Refuse bags of words to a model that learns from words in their order."""
+    if dataset.word_order or not model_class(name).reads_order:
+        return
+    able = [model for model in sorted(MODELS) if not model_class(model).reads_order]
+    raise InputError(
+        f"{dataset.path}: holds bags of words, and {name} learns from words in their "
+        f"order; train one of {', '.join(able)}"
+    )
 
 
 def same_for_all(config: dict) -> dict:

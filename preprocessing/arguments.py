@@ -88,9 +88,13 @@ def _known_corpus(options: argparse.Namespace, given: set[str]) -> corpora.Corpu
         not options.format, f"--corpus {name} has its own --format: leave that out"
     )
     cut = {"valid_from_train"} if known.cuts_valid else set()
-    needed = "needs --valid-from-train and" if cut else "is divided already: it"
+    needed = "needs --valid-from-train and" if cut else "is there as a whole: it"
     _require(given == cut, f"--corpus {name} {needed} takes no files")
-    _require(not options.split, f"--corpus {name} is divided already: no --split")
+    divided = not known.is_whole
+    _require(
+        not (divided and options.split),
+        f"--corpus {name} is divided already: no --split",
+    )
     corpora.refuse_fields(_fields(options))
     drop = options.headers == "drop"
     _require(known.has_headers or not drop, f"--corpus {name} has no headers to drop")
@@ -241,8 +245,9 @@ def _add_source(group: argparse._ArgumentGroup) -> None:
     purpose = (
         "fetched once, in place of --format and files: imdb (aclimdb), 20news (by "
         "date; needs --valid-from-train), ptb (Penn Treebank as language models take "
-        f"it; with --group), wikitext103. Environment: {CACHE}, the folder they are "
-        f"kept in; {MIRROR}, an address to fetch them from"
+        "it; with --group), wikitext103, wikitext2, oanc (open American National "
+        f"Corpus, cut by --split). Environment: {CACHE}, the folder they are kept in; "
+        f"{MIRROR}, an address to fetch them from"
     )
     add("--corpus", choices=KNOWN, help=purpose)
     purpose = (
@@ -305,7 +310,7 @@ def _add_files(group: argparse._ArgumentGroup) -> None:
 def _add_splits(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     names = ("TRAIN", "VALID", "TEST")
-    purpose = "fractions of --input, which is shuffled before (default: 0.8 0.1 0.1)"
+    purpose = "fractions of --input, or of oanc, shuffled before (default: 0.8 0.1 0.1)"
     add("--split", nargs=3, type=float, metavar=names, help=purpose)
     purpose = (
         "validation documents to take out of --train, which is shuffled before: so "

@@ -123,9 +123,9 @@ def chosen_format(
     chosen = FORMATS[name] if name else BY_CONTENT
     if fields.tokenized:
         return replace(chosen, sentences=split_tokenized)
-    return (
-        chosen if ids is None else replace(chosen, read=partial(read_counts, ids=ids))
-    )
+    if ids is not None:
+        return replace(chosen, read=partial(read_counts, ids=ids))
+    return chosen
 
 
 def grouped(

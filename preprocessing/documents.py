@@ -36,12 +36,12 @@ class Format:
     """How to read a file: (path, fields) to documents, a text to sentences.
 
     joint: what to put between lines that are to be one document; None where a line says
-    more than text. marked: whether it has labels or ids without fields that are named;
+    more than text. marks: of "label" and "id" those it has without a field for them;
     ordered: whether the order of a document's words is that of a text.
     """
 
     read: Callable[[Path, Fields], Iterator[Document]]
     sentences: Callable[[str], list[list[str]]]
     joint: str | None = None
-    marked: bool = False
+    marks: tuple[str, ...] = ()
     ordered: bool = True

@@ -109,8 +109,8 @@ FORMATS = {
     "text": Format(read_plain, text.sentences, joint="\n"),
     "jsonl": Format(read_jsonl, text.sentences),
     "table": Format(read_table, text.sentences),
-    "counts": Format(read_counts, split_tokenized, marked=True, ordered=False),
-    "bnc": Format(read_bnc, split_tokenized, marked=True),
+    "counts": Format(read_counts, split_tokenized, marks=("label",), ordered=False),
+    "bnc": Format(read_bnc, split_tokenized, marks=("label", "id")),
 }
 WITH_FIELDS = ("jsonl", "table")
 BY_CONTENT = Format(read_any, text.sentences)

@@ -7,6 +7,7 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
+import tiny
 import toy
 from trained import call
 
@@ -120,8 +121,19 @@ def test_every_such_model_reads_other_bags_by_their_labels(run, files, tmp_path)
     assert list(rows.label) == [i % 3 for i in range(15)]
     assert list(groups.label) == [0, 1, 2]
     assert list(groups.documents) == [5, 5, 5]
+    assert "id" not in rows
     assert not rows.unknown_words.any()
     assert rows.iloc[:, -1].notna().all()
+
+
+def test_a_model_of_texts_reads_no_bags(files, tmp_path):
+    tiny.make_run(tmp_path / "RUN")
+    line = [tmp_path / "RUN", "--input", files / "test.txt", "--format", "counts"]
+    line += ["--ids-from", "0", "--vocabulary", files / "words.txt"]
+    result = call("infer", *line, "--out", tmp_path / "theta.csv")
+    assert result.returncode == 2
+    assert "RUN: a tcnlm reads words in their order, of which" in result.stderr
+    assert not (tmp_path / "theta.csv").exists()
 
 
 def test_coherence_of_bags_is_counted_in_whole_documents(data):

@@ -45,9 +45,13 @@ def main(options: argparse.Namespace) -> None:
     keep_memory()
     check(options)
     run = Run(options.run)
-    marked = format_of(options).marked
-    named = bool(options.id) or marked, bool(options.label) or marked
-    table = Table(run.reader.vectors_of, *named)
+    if run.model.reads_order and not format_of(options).ordered:
+        raise InputError(
+            f"{options.run}: a {run.config['model']} reads words in their order, of "
+            f"which --format {options.format} has none"
+        )
+    has_id, has_label = (has_mark(options, name) for name in ("id", "label"))
+    table = Table(run.reader.vectors_of, has_id, has_label)
     with row_writer(options.out, options.quote) as write:
         for documents, reading in readings(options, run):
             for row in table.rows(documents, reading):
@@ -95,7 +99,7 @@ def check(options: argparse.Namespace) -> None:
     refuse_tables(options.format, options.input)
     if options.format not in (None, *WITH_FIELDS):
         refuse_fields(fields_of(options), options.headers == "drop")
-    if options.by_label and not (options.label or format_of(options).marked):
+    if options.by_label and not has_mark(options, "label"):
         raise InputError("--by-label: name the field of the labels with --label")
     _places(options)
     for path in filter(None, (options.out, options.by_label)):
@@ -107,6 +111,11 @@ def format_of(options: argparse.Namespace) -> Format:
     """Return the format: the one that was asked for, or each file's own."""
     ids = ids_of(options.format, options.vocabulary, options.ids_from)
     return chosen_format(options.format, fields_of(options), ids)
+
+
+def has_mark(options: argparse.Namespace, name: str) -> bool:
+    """Return whether documents come with a "label" or "id"."""
+    return bool(getattr(options, name)) or name in format_of(options).marks
 
 
 def fields_of(options: argparse.Namespace) -> Fields:

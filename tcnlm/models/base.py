@@ -133,12 +133,17 @@ class Method(tf.keras.Model):
         """Draw a seed for a stateless random operation, [2]."""
         return self.noise.make_seeds()[:, 0]
 
-    def dropout(self, values: tf.Tensor, rate: float, training: bool) -> tf.Tensor:
-        """Drop a share of values, by a generator that checkpoints restore."""
+    def dropout(
+        self, values: tf.Tensor, rate: float, training: bool, shared: bool = False
+    ) -> tf.Tensor:
+        """Drop a share of values, by a generator that checkpoints restore.
+
+        shared: the values are the same for all rows of a batch.
+        """
         if not training or not rate:
             return values
         seed, drop = self.seed(), tf.nn.experimental.stateless_dropout
-        if self.part is None:
+        if self.part is None or shared:
             return drop(values, rate, seed)
         return values * self.part.of_all(values, lambda n: drop(tf.ones(n), rate, seed))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
 from functools import cached_property
@@ -22,6 +22,7 @@ from tcnlm.data.sequences import Sequences
 from tcnlm.data.windows import Windows
 from tcnlm.layers.graphs import graph
 from tcnlm.layers.neural_topics import bag_of_words
+from tcnlm.layers.next_word import NextWord
 from tcnlm.layers.optimization import GroupedAdam
 
 Terms = dict[str, tf.Tensor]
@@ -191,6 +192,16 @@ class LanguageModel(Method):
 
         context: what `for_steps` made of the one of `log_probs`.
         """
+
+    def next_word(
+        self, token: tf.Tensor, state: Any, context: Any, forbidden: Sequence[int]
+    ) -> tuple[NextWord, Any]:
+        """Return what `step` does, to be drawn from without some words.
+
+        A model that can draw without log p of every word overrides it.
+        """
+        log_probs, state = self.step(token, state, context)
+        return NextWord(lambda: log_probs, forbidden), state
 
     @property
     def reads_document(self) -> bool:

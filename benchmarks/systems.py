@@ -127,7 +127,7 @@ class _Watch(tf.keras.callbacks.Callback):
 
 
 class Writer:
-    """Writes sentences, the topics by turns, of so many words or until all have ended."""
+    """Writes sentences, the topics by turns, of so many words or until all end."""
 
     def __init__(self, model: Any, sentences: int, words: int, temperature: float):
         number = model.config.num_topics

@@ -106,10 +106,21 @@ class Method(tf.keras.Model):
 
     def train_step(self, batch: dict[str, tf.Tensor], optimizer: GroupedAdam) -> Terms:
         """Take one step down the objective; return its terms and gradient norms."""
+        return self.descend(*self.learn(batch, optimizer), optimizer)
+
+    def learn(
+        self, batch: dict[str, tf.Tensor], optimizer: GroupedAdam
+    ) -> tuple[Terms, list[list]]:
+        """Return the objective's terms and the loss's gradients, a list a group."""
         with tf.GradientTape() as tape:
             terms = self.objective(batch, training=True)
-        together = self.part and self.part.gradients
-        norms = optimizer.minimize(terms["loss"], tape, together)
+        return terms, tape.gradient(terms["loss"], optimizer.weights)
+
+    def descend(
+        self, terms: Terms, gradients: list[list], optimizer: GroupedAdam
+    ) -> Terms:
+        """Take one step down gradients; return the terms with the gradient norms."""
+        norms = optimizer.descend(gradients)
         self.steps.assign_add(1)
         return {**terms, **norms}
 

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
-from test_several_workers import worker
 from trained import make_trainer
 
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import GroupedAdam
-from tcnlm.training.parts import PART, check_accumulation
+from tcnlm.training.parts import PART, check_accumulation, divide
 from tcnlm.training.workers import Workers
 
 
@@ -54,7 +53,7 @@ def test_the_pieces_of_all_workers_are_the_rows_of_a_batch_once(rows, toy_data):
     batch = next(iter(model.batching.rows(data.split("train")).batches(rows, 1)))
     taken, words = [], 0
     for index in range(2):
-        own = worker(index, 2).own(batch, model, 3)
+        own = divide(batch, model, index, workers=2, pieces=3)
         for first, number, sequences, _, own_words, _, begin, end in own[PART]:
             assert number == rows
             words += own_words

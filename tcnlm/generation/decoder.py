@@ -18,10 +18,8 @@ import numpy as np
 import tensorflow as tf
 
 from preprocessing.vocabulary import EOS, GO, PAD
+from tcnlm.generation.methods import MAX_LENGTH, NEVER
 from tcnlm.layers.next_word import Drawn, NextWord, categorical, chosen
-
-MAX_LENGTH = 40  # words of a sentence, unless asked otherwise; Lau et al. 2017
-NEVER = [PAD, GO]  # are written
 
 Chosen = tuple[tf.Tensor, tf.Tensor, Any]
 

@@ -9,7 +9,7 @@ from trained import make_trainer
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import GroupedAdam
-from tcnlm.training.parts import PART, check_accumulation, divide
+from tcnlm.training.parts import PART, check_accumulation, divide, learn
 from tcnlm.training.workers import Workers
 
 
@@ -62,6 +62,28 @@ def test_the_pieces_of_all_workers_are_the_rows_of_a_batch_once(rows, toy_data):
                 assert taken[-sequences].tolist() == batch["targets"][first].tolist()
     np.testing.assert_array_equal(taken, batch["targets"])
     assert words == model.count_words(batch)
+
+
+@pytest.mark.parametrize("name", ["tcnlm", "lstm"])
+def test_the_pieces_of_two_workers_sum_to_the_whole(name, toy_data):
+    data = Dataset(toy_data)
+    model = tiny.untrained(name, data.vocabulary, dropout=0.4)
+    optimizer = GroupedAdam(model.parameter_groups(), clip_norm=5.0)
+    batch = next(iter(model.batching.rows(data.split("train")).batches(9, 1)))
+    found = []
+    for index in range(2):
+        model.noise.reset_from_seed(5)
+        own = divide(batch, model, index, workers=2, pieces=2)
+        own = {name: tf.constant(rows) for name, rows in own.items()}
+        found.append(learn(model, own, optimizer, list))
+    model.noise.reset_from_seed(5)
+    whole = model.learn(batch, optimizer)
+    for term, value in whole[0].items():
+        parts = sum(float(terms[term]) for terms, _ in found)
+        assert parts == pytest.approx(float(value), rel=1e-4), term
+    every = zip(*(sum(gradients, []) for _, gradients in (*found, whole)))
+    for one, other, expected in (map(tf.convert_to_tensor, each) for each in every):
+        np.testing.assert_allclose(one + other, expected, rtol=2e-4, atol=1e-6)
 
 
 def trained(data, run, **settings):

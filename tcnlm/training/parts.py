@@ -109,7 +109,7 @@ def learn(
 ) -> tuple[dict[str, tf.Tensor], list[list]]:
     """Return what `model.learn` does of a worker's rows, its pieces' shares summed.
 
-    One piece after the other is computed: the memory is that of one.
+    One piece after the other is computed.
     """
     batch = dict(batch)
     pieces, start = tf.unstack(batch.pop(PART)), tf.identity(model.noise.state)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -159,7 +159,9 @@ def compared_curves(
         for name, history in histories:
             values = history.get("valid_perplexity", ())
             if len(values):
-                axes.plot(_places(history, unit), values, "o-", ms=3, lw=1.5, label=name)
+                axes.plot(
+                    _places(history, unit), values, "o-", ms=3, lw=1.5, label=name
+                )
         _logarithmic(axes)
     if "epoch" in units:
         panels[0].xaxis.set_major_locator(whole_numbers(12))

@@ -56,7 +56,8 @@ def fake_evaluation(words):
 
 def fake_run(words, **changes):
     config = {"data": {"path": "x/<data>"}, "settings": {"units": "<i>", "layers": 1}}
-    history = {"epoch": np.array([1, 2]), "valid_perplexity": np.array([20.0, 10.0])}
+    history = {"epoch": np.array([1, 2]), "seconds": np.array([30.0, 60.0])}
+    history["valid_perplexity"] = np.array([20.0, 10.0])
     evaluation = {**fake_evaluation(words), **changes}
     return Measured(evaluation, config, history, {"document_0": b"png"})
 

@@ -176,12 +176,12 @@ def test_what_predicts_other_words_has_a_table_and_a_plot_of_its_own():
         "Topics": ["tcnlm", "lda"],
     }
     assert "do not predict the same words: each kind has its own table" in notes
-    drawn = list(shown_curves(groups_of(runs)))
-    lines = [[line.get_label() for line in f.axes[0].lines] for f in drawn]
-    assert lines == [
-        ["lstm-1: lstm on A", "tcnlm-1: tcnlm on A"],
-        ["docnade-1: docnade on A"],
-    ]
+    drawn = [figure.axes[0] for figure in shown_curves(groups_of(runs))]
+    lines = [[line.get_label() for line in axes.lines] for axes in drawn]
+    words = ["lstm-1: lstm on A", "tcnlm-1: tcnlm on A"]
+    assert lines == [words, words, *[["docnade-1: docnade on A"]] * 2]
+    units = ["epoch", "minutes of training"] * 2
+    assert [axes.get_xlabel() for axes in drawn] == units
     printed = compared(runs).splitlines()
     assert [line.split(":")[0] for line in printed[1:3]] == ["lstm-1", "tcnlm-1"]
     assert printed[3].split() == ["run", "perplexity"]

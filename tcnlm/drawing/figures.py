@@ -156,12 +156,11 @@ def compared_curves(
     panels = figure.subplots(1, len(units), sharey=True, squeeze=False)[0]
     for axes, unit, told in zip(panels, units, (title, "")):
         axes_of(axes, told, unit, "perplexity (logarithmic scale)" if told else "")
-        for name, history in histories:
-            values = history.get("valid_perplexity", ())
-            if len(values):
-                axes.plot(
-                    _places(history, unit), values, "o-", ms=3, lw=1.5, label=name
-                )
+        for index, (name, history) in enumerate(histories):
+            values, places = history.get("valid_perplexity", ()), _places(history, unit)
+            if len(values) and places is not None:
+                look = {"color": f"C{index}", "ms": 3, "lw": 1.5, "label": name}
+                axes.plot(places, values, "o-", **look)
         _logarithmic(axes)
     if "epoch" in units:
         panels[0].xaxis.set_major_locator(whole_numbers(12))
@@ -171,4 +170,6 @@ def compared_curves(
 
 
 def _places(history: History, unit: str) -> Any:
-    return history["epoch"] if unit == "epoch" else np.divide(history["seconds"], 60)
+    if unit == "epoch":
+        return history.get("epoch")
+    return np.divide(history["seconds"], 60) if "seconds" in history else None

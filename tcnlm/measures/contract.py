@@ -42,6 +42,13 @@ def documental(kind: type) -> bool:
     return issubclass(kind, DocumentModel)
 
 
+def recurrent(kind: type) -> bool:
+    """Models that read words into a state."""
+    from tcnlm.models.recurrent import RecurrentLanguageModel
+
+    return issubclass(kind, RecurrentLanguageModel)
+
+
 def predicting(kind: type) -> bool:
     """Models of words, in sentences or documents."""
     return language(kind) or documental(kind)
@@ -107,6 +114,8 @@ class Measure:
     applies: Contract = staticmethod(any_model)
     option: str = ""  # of evaluate.py, which asks for it; "": it is always measured
     purpose: str = ""  # what --help says of the option
+    takes: str = ""  # name, in --help, of the RUN that the option takes, if it does
+    accepts: Contract = staticmethod(any_model)  # what model that RUN may have
     early = False  # comes first, since it may be refused by what is only then read
     figures: tuple[Figure, ...] = ()
     entries: tuple[str, ...] = ()  # of evaluation.json, those of its figures apart

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -32,11 +33,13 @@ class Subject:
         samples: int = 0,
         batch_size: int = 64,
         beginning: str = "",
+        beside: Mapping[str, Any] | None = None,
     ):
         self.model, self.dataset, self.rows = model, dataset, rows
         self.reference = reference or Reference()
         self.samples, self.batch_size = samples, batch_size
         self.beginning = beginning
+        self.beside = beside or {}  # by a measure's key, the model its option takes
         self._entries: dict[str, dict[str, Any]] = {}
 
     def entries(self, measure: Any) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from tcnlm.measures.hierarchy import Hierarchy
 from tcnlm.measures.objective import Bound, Elbo, Loss
 from tcnlm.measures.parameters import Parameters
 from tcnlm.measures.perplexity import Perplexity
+from tcnlm.measures.probe import Probe
 from tcnlm.measures.retrieval import Retrieval
 from tcnlm.measures.sample_documents import SampleDocuments
 from tcnlm.measures.topic_recovery import TopicRecovery
@@ -36,6 +37,7 @@ MEASURES: list[Measure] = [
     Topics(),
     TopicWorth(),
     TopicRecovery(),
+    Probe(),
     Bleu(),
     Retrieval(),
     Classes(),

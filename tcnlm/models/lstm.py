@@ -196,6 +196,13 @@ class CarryingLanguageModel(StateCarryingModel, LSTMLanguageModel):
         outputs, *after = layer(inputs, initial_state=state, mask=mask)
         return outputs, after
 
+    def last_state(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
+        """Return the same; with `carry`, all that goes on: h and c of every layer."""
+        last = super().last_state(batch)
+        if not self.config.carry:
+            return last
+        return tf.concat(tf.nest.flatten(self.carried.nest), axis=1)
+
 
 class LSTM(StartedLikeTCNLM, CarryingLanguageModel):
     """p(y_m | y_<m) by an LSTM (eq. 2 and 3) that sees its own sentence only."""

@@ -107,8 +107,14 @@ class RecurrentLanguageModel(LanguageModel):
         rows = tf.shape(batch["inputs"])[0]
         context = self.context({**self.batching.empty(rows), **batch})
         hidden = self.hidden(batch["inputs"], context, training=False)
-        last = tf.math.count_nonzero(batch["targets"], axis=1) - 1
-        return tf.gather(hidden, last, batch_dims=1)
+        return _last(hidden, batch["targets"])
+
+    def last_state(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
+        """Return the state [B, F] after the last word that each row of a batch reads.
+
+        Here the last layer's output; of an empty row it says nothing.
+        """
+        return _last(self.read(batch, self.context(batch)), batch["targets"])
 
     def hidden(self, inputs: tf.Tensor, context: Any, training: bool) -> tf.Tensor:
         """Return the last layer's outputs [B, T, H] for word ids [B, T]."""
@@ -211,6 +217,12 @@ class RecurrentLanguageModel(LanguageModel):
             outputs, layer_state = self.step_layer(layer, outputs, layer_state, context)
             new_state.append(layer_state)
         return self.fuse(outputs, context), new_state
+
+
+def _last(hidden: tf.Tensor, targets: tf.Tensor) -> tf.Tensor:
+    """Return hidden states [B, T, H] at each row's last target, [B, H]."""
+    last = tf.math.count_nonzero(targets, axis=1) - 1
+    return tf.gather(hidden, tf.maximum(last, 0), batch_dims=1)
 
 
 class StateCarryingModel(RecurrentLanguageModel):

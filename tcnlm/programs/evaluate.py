@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tcnlm.common.errors import InputError, add_debug, errors_reported
 from tcnlm.common.files import check_folder, check_writable
@@ -22,6 +22,7 @@ from tcnlm.training.seeds import runs_of
 
 if TYPE_CHECKING:
     from tcnlm.coherence.reference import Reference
+    from tcnlm.models.base import Method
     from tcnlm.report.measured import Measured
     from tcnlm.training.run_folder import RunFolder
 
@@ -50,6 +51,7 @@ def main(options: argparse.Namespace, command: str) -> None:
     reference = _reference(options, runs)
     chosen = {name: getattr(options, name) for name in CHOSEN}
     chosen["ask"] = [measure.key for measure in _asked(options)]
+    chosen["beside"] = _beside(options, runs)
     measured = []
     for run in runs:
         measured.append(
@@ -130,6 +132,32 @@ def _write_asked(
 def _asked(options: argparse.Namespace) -> list[Measure]:
     """Return the measures that are asked for by their options."""
     return [measure for measure in asked() if getattr(options, measure.key)]
+
+
+def _beside(
+    options: argparse.Namespace, runs: Sequence[RunFolder]
+) -> dict[str, Method]:
+    """Return the models of the RUNs that options take, by the measures' keys.
+
+    Refuses one of a model that the measure does not accept, or of other DATA.
+    """
+    from tcnlm.models import model_class
+    from tcnlm.training.run_folder import RunFolder
+
+    models = {}
+    for measure in _asked(options):
+        if not measure.takes:
+            continue
+        beside = RunFolder(getattr(options, measure.key))
+        said = f"--{measure.option} {beside.path}"
+        if not measure.accepts(model_class(beside.model_name)):
+            of = (measure.accepts.__doc__ or "").rstrip(".").lower()
+            raise InputError(f"{said}: is a {beside.model_name}; wanted are {of}")
+        for run in runs:
+            if beside.fingerprint != run.fingerprint:
+                raise InputError(f"{said}: not of the DATA that {run.path} is of")
+        models[measure.key] = beside.load()
+    return models
 
 
 def _check_asked(options: argparse.Namespace, runs: Sequence[RunFolder]) -> None:
@@ -227,8 +255,10 @@ def _add_coherence(group: argparse._ArgumentGroup) -> None:
 
 def _add_measures(group: argparse._ArgumentGroup) -> None:
     for measure in asked():
-        chosen = {"dest": measure.key, "help": measure.purpose}
-        group.add_argument(f"--{measure.option}", action="store_true", **chosen)
+        chosen: dict[str, Any] = {"dest": measure.key, "help": measure.purpose}
+        taken = {"metavar": measure.takes, "type": Path}
+        chosen |= taken if measure.takes else {"action": "store_true"}
+        group.add_argument(f"--{measure.option}", **chosen)
 
 
 def _add_outputs(group: argparse._ArgumentGroup) -> None:

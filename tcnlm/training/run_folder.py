@@ -100,6 +100,11 @@ class RunFolder:
         return model
 
     @property
+    def fingerprint(self) -> str:
+        """The one of the DATA that it was trained on."""
+        return self.config["data"]["fingerprint"]
+
+    @property
     def preprocessing(self) -> dict[str, Any]:
         """How its training made sequences and contexts of its data."""
         rule = self.training.context

@@ -1,13 +1,14 @@
 """The neural topic model of Cao et al. 2015, pair by pair, and what was made of it."""
 
 from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
 import oracle
 import pytest
 import tensorflow as tf
 import toy
-from helpers import assert_close, eager_and_graph, randomise, read_history
+from helpers import eager_and_graph, randomise, read_history
 
 from preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.common.errors import InputError
@@ -106,23 +107,81 @@ def test_a_document_alone_in_its_batch_has_no_loss(rng):
     assert float(terms["loss"]) == 0
 
 
-def test_vectors_are_given_and_not_trained(rng, tmp_path):
-    path = tmp_path / "vectors.txt"
-    path.write_text("2 5\nw3 1 2 3 4 5\nunknown 0 0 0 0 0\n")
+def prepared(path, vectors, documents, vocabulary=VOCABULARY, K=K):
+    """Return a model prepared on documents of topic-word ids, le from a file."""
+    lines = [f"{word} {' '.join(map(str, row))}" for word, row in vectors.items()]
+    path.write_text(f"{len(lines)} {E}\n" + "\n".join(lines) + "\n")
+    words = np.concatenate(documents)
+    first = np.cumsum([0, *map(len, documents)])
+    contexts = SimpleNamespace(words=words, first=first)
+    data = SimpleNamespace(
+        vocabulary=vocabulary, split=lambda name: SimpleNamespace(contexts=contexts)
+    )
     config = Config(num_topics=K, embedding_size=E, embeddings=str(path))
-    model = NTM(config, VOCABULARY)
+    model = NTM(config, vocabulary, seed=1)
     model.build_weights()
-    before = model.words.le.numpy()
+    model.prepare(data)
+    return model
 
-    class Data:
-        vocabulary = VOCABULARY
 
-    model.prepare(Data())
-    assert model.words.le.numpy()[3].tolist() == [1, 2, 3, 4, 5]
-    assert_close(model.words.le[4:], before[4:])
+def drawn_start(rng, path):
+    vectors = {f"w{i}": rng.normal(size=E) + 1 for i in range(D)}
+    documents = [rng.integers(0, D, n) for n in rng.integers(1, 9, 40)]
+    documents[7] = documents[7][:0]
+    return vectors, documents, prepared(path, vectors, documents)
+
+
+def test_vectors_are_given_centred_and_of_length_one_and_not_trained(rng, tmp_path):
+    vectors, documents, model = drawn_start(rng, tmp_path / "vectors.txt")
+    running = [vectors[f"w{g}"] for words in documents for g in words]
+    for g in range(D):
+        centred = vectors[f"w{g}"] - np.mean(running, axis=0)
+        expected = centred / np.sqrt(sum(centred**2))
+        np.testing.assert_allclose(model.words.le[g], expected, atol=1e-5)
     trained = [weight.name for weight in model.trainable_variables]
     assert not any("le" in name.split("/")[-1] for name in trained)
     assert len(trained) == 2
+
+
+def test_logits_start_with_a_deviation_of_two_over_words_and_documents(rng, tmp_path):
+    _, documents, model = drawn_start(rng, tmp_path / "vectors.txt")
+    le, W2, W1 = weights(model)
+    of_words = [W2.T @ le[g] for words in documents for g in words]
+    np.testing.assert_allclose(np.std(of_words, axis=0), 2, rtol=1e-4)
+    of_documents = [np.mean([W1[g] for g in d], axis=0) for d in documents if len(d)]
+    np.testing.assert_allclose(np.mean(of_documents, axis=0), 0, atol=1e-4)
+    np.testing.assert_allclose(np.std(of_documents, axis=0), 2, rtol=1e-4)
+
+
+def test_planted_clusters_are_a_topic_each(rng, tmp_path):
+    """Five themes of four words, in documents of one theme each: five topics, not two.
+
+    After the start and after a hundred steps.
+    """
+    words = [f"t{theme}{i}" for theme in range(E) for i in range(4)]
+    vocabulary = Vocabulary([*SPECIALS, *words], [9] * (len(words) + 4), words)
+    vectors = {w: np.eye(E)[int(w[1])] + 0.1 * rng.normal(size=E) for w in words}
+    documents = [4 * (d % E) + rng.integers(0, 4, 6) for d in range(50)]
+    asked = vocabulary, E
+    model = prepared(tmp_path / "vectors.txt", vectors, documents, *asked)
+    batch = {"words": tf.constant(np.stack(documents), tf.int32)}
+    optimizer = tf.keras.optimizers.Adam(0.01)
+    for steps in (0, 100):
+        for _ in range(steps):
+            with tf.GradientTape() as tape:
+                loss = model.objective(batch, training=True)["loss"]
+            found = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(found, model.trainable_variables))
+        themes = [{word[1] for word in topic} for topic in top_words(model, 4)]
+        assert sorted(map(len, themes)) == [1] * E
+        assert len(set.union(*themes)) == E
+        assert len(set(model.infer_context(batch["words"]).numpy().argmax(1))) == E
+
+
+def test_more_topics_than_words_can_be_started(rng, tmp_path):
+    vectors = {f"w{i}": np.eye(E)[i] for i in range(2)}
+    model = prepared(tmp_path / "vectors.txt", vectors, [np.array([0, 1, 1])], K=4)
+    assert np.isfinite(model.topics()).all()
 
 
 def test_training_learns_the_themes_of_the_toy_corpus(toy_data, tmp_path):

@@ -5,14 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
+from scipy import sparse
 
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.common.settings import Settings, setting
+from tcnlm.data.contexts import Contexts
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.documents import Documents
-from tcnlm.data.word_vectors import check_source, starting_vectors
+from tcnlm.data.word_vectors import SMALLEST, check_source, starting_vectors
 from tcnlm.models.base import Terms, TopicsAlone
+
+START = 2.0  # deviation of a topic's logits before training; docs/deviations.md
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,8 @@ class Config(Settings):
 class WordTopics(tf.keras.layers.Layer):
     """lt(g) = sigmoid(le(g) W2): every word's topics, [D, K], each in 0..1.
 
-    `le` [D, E], the words' vectors, is given and not trained; `W2` [E, K].
+    `le` [D, E], the words' vectors, is given and not trained: centred over the running
+    words, each of length one. `W2` [E, K].
     """
 
     def __init__(self, num_words: int, size: int, num_topics: int, **kwargs: Any):
@@ -67,7 +73,8 @@ class NTM(TopicsAlone):
 
     a mean over the words g of all documents; d' is another document of the batch, and
     a word that is in both counts as nought. The topics are lt, each divided by its sum
-    over the words.
+    over the words. At random starts all topics are one of two: before training W2 and
+    W1 are put at clusters of the vectors, a topic each (`start_at_clusters`).
 
     Departs from the published model, of which only a summary was to be had: there W1
     has a row for each training document, ld(d) is that row's softmax, and no other
@@ -95,7 +102,7 @@ class NTM(TopicsAlone):
         check_source(self.config.embeddings, self.config.embedding_size)
 
     def prepare(self, dataset: Dataset) -> None:
-        """Put in the words' vectors; a word that has none keeps its draw."""
+        """Start at the words' vectors; a word that has none keeps its draw."""
         config = self.config
         vectors = starting_vectors(
             config.embeddings, dataset, config.embedding_size, self.initial_seed
@@ -103,7 +110,7 @@ class NTM(TopicsAlone):
         table = self.words.le.numpy()
         for row, word in enumerate(self.vocabulary.ids(self.vocabulary.topic_words)):
             table[row] = vectors.get(word, table[row])
-        self.words.le.assign(table)
+        start_at_clusters(self, table, dataset.split("train").contexts)
 
     def infer(self, bow: tf.Tensor) -> tf.Tensor:
         """Return ld [B, K] of bags [B, D]."""
@@ -139,3 +146,51 @@ class NTM(TopicsAlone):
         return tf.random.stateless_uniform(
             [], self.seed(), 1, tf.maximum(rows, 2), tf.int32
         )
+
+
+def start_at_clusters(model: NTM, vectors: np.ndarray, contexts: Contexts) -> None:
+    """Give a model words' vectors [D, E], and start each topic at a cluster of them.
+
+    With c_k the centre of the k-th of K clusters of le, every word weighing as often as
+    it stands in the training documents, the logits of lt are le . c_k by their
+    deviation over the running words, those of ld the same centred over documents by
+    their deviation there, both times `START`. Topics beyond the words that there are
+    keep their draws.
+    """
+    words = contexts.words
+    shape = len(contexts.first) - 1, len(vectors)
+    bags = sparse.csr_matrix((np.ones(len(words)), words, contexts.first), shape)
+    counts = np.bincount(words, minlength=len(vectors))
+    le = _unit(vectors - np.average(vectors, axis=0, weights=counts))
+    centres = _centres(le[counts > 0], counts[counts > 0], model)
+    near = le @ centres
+    lengths = np.diff(contexts.first)
+    filled = lengths > 0
+    by_document = (bags @ near)[filled] / lengths[filled, None]
+    W1, W2 = model.documents.kernel.numpy(), model.words.W2.numpy()
+    started = centres.shape[1]
+    W2[:, :started] = START * centres / _deviation(near[words])
+    W1[:, :started] = near - by_document.mean(axis=0)
+    W1[:, :started] *= START / _deviation(by_document)
+    model.words.le.assign(le)
+    model.words.W2.assign(W2)
+    model.documents.kernel.assign(W1)
+
+
+def _unit(vectors: np.ndarray) -> np.ndarray:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.maximum(lengths, SMALLEST)
+
+
+def _deviation(values: np.ndarray) -> np.ndarray:
+    return np.maximum(values.std(axis=0), SMALLEST)
+
+
+def _centres(le: np.ndarray, counts: np.ndarray, model: NTM) -> np.ndarray:
+    """Return the centres [E, K] of clusters of words; of fewer words, fewer."""
+    # Here, since it takes a second to import.
+    from sklearn.cluster import KMeans
+
+    number = min(model.config.num_topics, len(np.unique(le, axis=0)))
+    clusters = KMeans(number, n_init=1, random_state=model.initial_seed)
+    return clusters.fit(le, sample_weight=counts).cluster_centers_.T

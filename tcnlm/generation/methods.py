@@ -12,6 +12,8 @@ from tcnlm.common.errors import InputError
 MAX_LENGTH = 40  # words of a sentence, unless asked otherwise; Lau et al. 2017
 NEVER = [PAD, GO]  # are written
 METHODS = ("greedy", "sample", "beam")
+# Nearest to real sentences, by another model: notebook/2026-11-temperature.md
+TEMPERATURE = 0.8
 
 
 @dataclass(frozen=True)
@@ -19,12 +21,12 @@ class Decoding:
     """How to choose words. Raises InputError for a setting out of its range."""
 
     method: str = "sample"  # the paper's "greedily sample" cannot be the argmax
-    temperature: float = 1.0  # of sampling
+    temperature: float = TEMPERATURE  # of sampling
     top_k: int | None = None  # sample from the k most probable words
     top_p: float = 1.0  # sample from the fewest words that have this mass
     beam_width: int = 10
     max_length: int = MAX_LENGTH  # words beyond the prompt
-    allow_unknown: bool = True  # the paper's sentences contain <unk>
+    allow_unknown: bool = False  # the sentences of the paper's tables contain <unk>
 
     def __post_init__(self):
         if self.method not in METHODS:

@@ -9,6 +9,7 @@ from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.measures.bleu import Bleu
 from tcnlm.measures.classification import Classes
+from tcnlm.measures.coherences import Coherences
 from tcnlm.measures.continuations import Continuations
 from tcnlm.measures.contract import Figure, Measure, language
 from tcnlm.measures.documents import DocumentPerplexity
@@ -40,6 +41,7 @@ MEASURES: list[Measure] = [
     Classes(),
     Units(),
     Topics(),
+    Coherences(),
     Hierarchy(),
     Continuations(),
     SampleDocuments(),

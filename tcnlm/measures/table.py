@@ -19,6 +19,7 @@ from tcnlm.measures.parameters import Parameters
 from tcnlm.measures.perplexity import Perplexity
 from tcnlm.measures.retrieval import Retrieval
 from tcnlm.measures.sample_documents import SampleDocuments
+from tcnlm.measures.stability import Stability
 from tcnlm.measures.topic_recovery import TopicRecovery
 from tcnlm.measures.topic_worth import TopicWorth
 from tcnlm.measures.topics import Topics
@@ -34,14 +35,15 @@ MEASURES: list[Measure] = [
     Loss(),
     Bound(),
     Elbo(),
+    Topics(),
+    Coherences(),
+    Stability(),
     TopicWorth(),
     TopicRecovery(),
     Bleu(),
     Retrieval(),
     Classes(),
     Units(),
-    Topics(),
-    Coherences(),
     Hierarchy(),
     Continuations(),
     SampleDocuments(),

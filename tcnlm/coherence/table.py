@@ -29,14 +29,14 @@ def describe(protocol: Mapping[str, Any]) -> str:
     window = f"windows of {protocol['window']} tokens, partial ones at both ends too"
     tops = "/".join(map(str, protocol["tops"]))
     others = [f"{name}: {kind}" for name, kind in protocol["others"].items()]
-    words = f"all of a topic's first {max(protocol['tops'])} words"
+    words = f"the first {max(protocol['tops'])} words"
     return "\n".join(
         [
             f"protocol: {window if protocol['window'] else 'a document is a window'}; "
             f"{protocol['zero']};",
             f"  mean over the pairs of the first N words, mean over N = {tops}, "
             "mean over topics",
-            *([f"  {'; '.join(others)}; of {words}"] if others else []),
+            *(f"  {other}, {words}" for other in others),
             f"reference: {protocol['reference']}: {protocol['documents']:,} documents, "
             f"{protocol['tokens']:,} tokens, {protocol['windows']:,} windows",
         ]

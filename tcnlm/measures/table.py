@@ -14,6 +14,7 @@ from tcnlm.measures.continuations import Continuations
 from tcnlm.measures.contract import Figure, Measure, language
 from tcnlm.measures.documents import DocumentPerplexity
 from tcnlm.measures.hierarchy import Hierarchy
+from tcnlm.measures.judges import Judges
 from tcnlm.measures.objective import Bound, Elbo, Loss
 from tcnlm.measures.parameters import Parameters
 from tcnlm.measures.perplexity import Perplexity
@@ -38,6 +39,7 @@ MEASURES: list[Measure] = [
     Topics(),
     Coherences(),
     Stability(),
+    Judges(),
     TopicWorth(),
     TopicRecovery(),
     Bleu(),

@@ -84,7 +84,7 @@ def test_a_word_that_never_occurs_is_left_out_where_gensim_has_no_number(name, r
 
 @pytest.mark.parametrize("name", COHERENCES)
 def test_empty_documents_and_none_at_all_end_in_a_number_or_none(name, rng):
-    documents = [[], *corpus(rng, [30, 150]), []]  # piskvorky/gensim #3368
+    documents = [[], WORDS[:9], *corpus(rng, [30, 150]), []]  # piskvorky/gensim #3368
     (found,) = ours(name, documents, [WORDS[:6]])
     assert found == pytest.approx(gensims(name, documents, [WORDS[:6]])[0], abs=1e-12)
     assert ours(name, [], [WORDS[:6]]) == [None]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from preprocessing.vocabulary import PAD
 from tcnlm.data.batching import (
     CONTEXT,
     WORDS,
@@ -18,7 +19,7 @@ from tcnlm.data.batching import (
 )
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.data.dataset import Split
-from tcnlm.data.stream import pad
+from tcnlm.data.stream import cut, pad
 
 
 @dataclass(frozen=True)
@@ -86,3 +87,63 @@ class SequenceRows(TargetRows):
             words += [split.tokens[slice(*split.sentences[i : i + 2])] for i in before]
             words += [split.tokens[:0]] * (self.preceding - len(before))
         return pad(words, NO_WORD, 1).reshape(len(sentences), self.preceding, -1)
+
+
+@dataclass(frozen=True)
+class SequencesAndStretches(Sequences):
+    """Batches of sequences and, in between at random, of content words; for training.
+
+    A row of the latter is a stretch of `size` content words of a document, "content"
+    [B, S] as topic-word ids, and its "context" begins that whole document, the stretch
+    included; it has no targets. A sequence has no content. Every content word is in one
+    stretch: the last of a document may be shorter.
+    """
+
+    size: int = 3
+
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """inputs, targets [B, T], context [B, C], content [B, S]."""
+        return {**super().arrays, "content": Array((self.size,), NO_WORD)}
+
+    def rows(self, split: Split) -> MixedRows:
+        """Return the sequences and the stretches of a split."""
+        return MixedRows(split, self.size)
+
+
+class MixedRows(SequenceRows):
+    """The sequences of a split and, numbered after them, its stretches."""
+
+    def __init__(self, split: Split, size: int):
+        super().__init__(split)
+        self.size, first = size, split.contexts.first
+        self.document, self.begin, self.end = pieces(first[:-1], first[1:], size)
+
+    def order(self, batch_size: int, seed: int | None, epoch: int) -> list[np.ndarray]:
+        """Return the rows of every batch; all are of one kind."""
+        rng = np.random.default_rng([seed or 0, epoch, 1])
+        stretches = rng.permutation(len(self.begin)) + len(self)
+        batches = super().order(batch_size, seed, epoch) + cut(stretches, batch_size)
+        return [batches[i] for i in rng.permutation(len(batches))]
+
+    def num_batches(
+        self, batch_size: int, seed: int | None = None, epoch: int = 0
+    ) -> int:
+        """Return the number of batches in an epoch, of both kinds."""
+        sequences = super().num_batches(batch_size, seed, epoch)
+        return sequences + -(-len(self.begin) // batch_size)
+
+    def batch(self, rows: np.ndarray) -> Batch:
+        """Return these sequences, or these stretches."""
+        if rows[0] >= len(self):
+            return self._stretches(rows - len(self))
+        content = np.full([len(rows), self.size], NO_WORD, np.int32)
+        return {**super().batch(rows), "content": content}
+
+    def _stretches(self, rows: np.ndarray) -> Batch:
+        contexts = self.split.contexts
+        documents = [contexts.document(i)[: contexts.size] for i in self.document[rows]]
+        stretches = [contexts.words[self.begin[i] : self.end[i]] for i in rows]
+        batch = {name: np.full([len(rows), 1], PAD, np.int32) for name in WORDS}
+        batch["context"] = pad(documents, NO_WORD, 1)
+        return {**batch, "content": pad(stretches, NO_WORD, self.size)}

@@ -54,34 +54,44 @@ class GroupedAdam(tf.Module):
         loss: tf.Tensor,
         tape: tf.GradientTape,
         together: Callable[[list], list] | None = None,
+        group: int | None = None,
+        clip: bool = True,
     ) -> dict[str, tf.Tensor]:
         """Step down the loss recorded on the tape; return each group's gradient norm.
 
         The norms are those before clipping. together: sums gradients over workers.
+        group: the only one to step, by default all; clip: whether to.
         """
         norms = {}
-        gradients = tape.gradient(loss, self.weights)
-        for i, (adam, weights) in enumerate(zip(self.adams, self.weights)):
-            found = together(gradients[i]) if together else gradients[i]
+        chosen = range(len(self.adams)) if group is None else [group]
+        gradients = tape.gradient(loss, [self.weights[i] for i in chosen])
+        for i, own in zip(chosen, gradients):
+            found = together(own) if together else own
             summed = [_sum_rows(gradient) for gradient in found]
-            clipped, norm = tf.clip_by_global_norm(summed, self.clip_norm)
+            norms[f"gradient_norm_{i}"] = norm = tf.linalg.global_norm(summed)
+            if clip:
+                summed, _ = tf.clip_by_global_norm(summed, self.clip_norm, norm)
             if not self.lazy:  # one dense, fused update is cheaper than three sparse
-                clipped = [tf.convert_to_tensor(gradient) for gradient in clipped]
-            adam.apply_gradients(zip(clipped, weights))
-            norms[f"gradient_norm_{i}"] = norm
+                summed = [tf.convert_to_tensor(gradient) for gradient in summed]
+            self.adams[i].apply_gradients(zip(summed, self.weights[i]))
         return norms
 
 
-def decay(kind: str, steps: int) -> Callable[[float], Any]:
+def decay(kind: str, steps: int, taken: Any = None) -> Callable[[float], Any]:
     """Return what makes a schedule of a rate: "constant", or to zero after `steps`.
 
-    It goes by Adam's own count of its steps, which checkpoints keep.
+    It goes by Adam's own count of its steps, or by `taken`, a variable, where not every
+    group takes all of them. Checkpoints keep both.
     """
     schedules = tf.keras.optimizers.schedules
+
+    def scheduled(schedule: Callable[[Any], Any]) -> Any:
+        return schedule if taken is None else lambda: schedule(taken)
+
     return {
         "constant": float,
-        "linear": lambda rate: schedules.PolynomialDecay(rate, steps, 0.0),
-        "cosine": lambda rate: schedules.CosineDecay(rate, steps),
+        "linear": lambda rate: scheduled(schedules.PolynomialDecay(rate, steps, 0.0)),
+        "cosine": lambda rate: scheduled(schedules.CosineDecay(rate, steps)),
     }[kind]
 
 

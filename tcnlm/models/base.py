@@ -42,6 +42,11 @@ class Method(tf.keras.Model):
     batching: Batching = Sequences()  # what a row of its batches is
     part: Any = None  # the rows of a global batch that this process has, if not all
 
+    @property
+    def trained_on(self) -> Batching:
+        """What a row of the batches is that it learns from, if not `batching`."""
+        return self.batching
+
     @abstractmethod
     def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
         """Return terms of a batch: "loss", which falls as it learns, and others.
@@ -104,11 +109,21 @@ class Method(tf.keras.Model):
 
     def train_step(self, batch: dict[str, tf.Tensor], optimizer: GroupedAdam) -> Terms:
         """Take one step down the objective; return its terms and gradient norms."""
-        with tf.GradientTape() as tape:
-            terms = self.objective(batch, training=True)
-        together = self.part and self.part.gradients
-        norms = optimizer.minimize(terms["loss"], tape, together)
+        terms = self.descend(lambda: self.objective(batch, training=True), optimizer)
         self.steps.assign_add(1)
+        return terms
+
+    def descend(
+        self, objective: Callable[[], Terms], optimizer: GroupedAdam, **chosen: Any
+    ) -> Terms:
+        """Step down the "loss" of an objective; return its terms and gradient norms.
+
+        chosen: the group of weights and whether to clip, see `GroupedAdam`.
+        """
+        with tf.GradientTape() as tape:
+            terms = objective()
+        together = self.part and self.part.gradients
+        norms = optimizer.minimize(terms["loss"], tape, together, **chosen)
         return {**terms, **norms}
 
     @contextmanager

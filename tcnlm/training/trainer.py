@@ -44,19 +44,19 @@ class Trainer:
         self.workers = workers or Workers()
         self.model, self.run, self.training, self.seed = model, run, training, seed
         self.dataset = dataset
-        self.rows = model.batching.rows(dataset.split("train"))
+        self.rows = model.trained_on.rows(dataset.split("train"))
         self.validation = Validation(model, dataset, training)
         self.judge = self.validation.judge
         self.optimizer = GroupedAdam(
             model.parameter_groups(),
             training.clip_norm,
             training.lazy_adam,
-            decay(training.decay, self._steps()),
+            decay(training.decay, self._steps(), model.steps),
         )
         self.checkpoints = Checkpoints(run, model=model, optimizer=self.optimizer)
         self.step = graph(
             self._step,
-            input_signature=[self.workers.signature(model.batching.signature())],
+            input_signature=[self.workers.signature(model.trained_on.signature())],
         )
         self.state = State(best=self.judge.worst)
         self.saved: dict[str, Any] | None = None  # the state of the last checkpoint
@@ -182,7 +182,7 @@ class Trainer:
                 own = self.workers.own(batch, self.model)
                 yield own, self.model.count_words(batch)
 
-        signature = self.workers.signature(self.model.batching.signature())
+        signature = self.workers.signature(self.model.trained_on.signature())
         kinds = (signature, tf.TensorSpec([], tf.int64))
         data = tf.data.Dataset.from_generator(generate, output_signature=kinds)
         return data.prefetch(8)

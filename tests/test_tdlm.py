@@ -368,6 +368,47 @@ def test_dropout_in_training_falls_on_the_topic_model(rng):
     assert calm[0] == calm[1]
 
 
+# --- Centred documents ----------------------------------------------------------------
+
+
+def test_the_mean_follows_documents_in_training_and_is_taken_off_ever_after(rng):
+    model = make_model(rng, center_documents=True)
+    seen, contexts = [], (CONTEXTS, WHOLE, ([], [], []), ([1], [], [3, 0]))
+    for documents in contexts:
+        model.encoder(padded(documents, 6), training=True)
+        vectors = [document_vector(model, words) for words in documents if words]
+        seen += [sum(vectors) / len(vectors)] if vectors else []
+    mean = sum(seen) / len(seen)  # of few batches; later ones count a hundredth
+    A = array(model.attention.kernel)
+    for words, found in zip(WHOLE, model.infer_context(padded(WHOLE, 6)).numpy()):
+        expected = oracle.softmax(A.T @ (document_vector(model, words) - mean))
+        np.testing.assert_allclose(found, expected, rtol=1e-4)
+    none = model.infer_context(padded([[]], 6)).numpy()
+    np.testing.assert_allclose(none, np.full([1, K], 1 / K), rtol=1e-6)
+    model.encoder.seen.assign(500.0)
+    model.encoder(padded([[2]], 6), training=True)
+    mean += 0.01 * (document_vector(model, [2]) - mean)
+    np.testing.assert_allclose(model.encoder.mean, mean, rtol=1e-4)
+
+
+def test_the_mean_stays_outside_training_and_saved_weights_have_it(rng, tmp_path):
+    model, batch = make_model(rng, center_documents=True), draw_batch(rng)
+    model.objective(batch, training=True)
+    before = model.encoder.mean.numpy()
+    assert before.any()
+    expected = model.objective(batch, training=False)["loss"]
+    assert_close(model.encoder.mean.numpy(), before)
+    model.save_weights(tmp_path / "model.weights.h5")
+    other = make_model(rng, center_documents=True)
+    other.load_weights(tmp_path / "model.weights.h5")
+    assert_close(other.objective(batch, training=False)["loss"], expected)
+
+
+def test_centred_batches_are_not_shared_out(rng):
+    assert "means of whole batches" in make_model(rng, center_documents=1).undivided()
+    assert make_model(rng).undivided() == ""
+
+
 # --- Sizes ----------------------------------------------------------------------------
 
 

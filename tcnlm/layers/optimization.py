@@ -158,7 +158,7 @@ class Training(Settings):
     context: str = setting(
         "data",
         'rule of the contexts; "data" is the one DATA was made with; "read" leaves all '
-        "words before the row's own",
+        "words before the row's own; of rgbn_rnn the default is preceding",
         choices=("data", *RULES),
     )
     clip_norm: float = setting(

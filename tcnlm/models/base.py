@@ -37,6 +37,7 @@ class Method(tf.keras.Model):
 
     Config: type[Settings]
     TINY: dict[str, Any] = {}  # settings with which tests sweep over all methods
+    LOOP: dict[str, Any] = {}  # other defaults of the training loop's settings
     paper = ""  # key in references.bib, if not its own name
     per_word: str
     batching: Batching = Sequences()  # what a row of its batches is
@@ -308,7 +309,7 @@ class DocumentModel(Method):
 
     @abstractmethod
     def log_probs(self, batch: dict[str, tf.Tensor], seed: Any = (0, 0)) -> tf.Tensor:
-        """Return log p of the words, nats, [B, N], in the order that the seed draws."""
+        """Return log p of the words, nats, [B, N], in orders that the seed draws."""
 
     @abstractmethod
     def word_vectors(self) -> np.ndarray:

@@ -19,6 +19,7 @@ from tcnlm.models import lstm
 from tcnlm.models.base import Terms, TopicModel, language_terms, without
 
 TOPIC_TARGETS = 3  # words that a topic vector predicts together; m1, released code
+MOMENTUM = 0.99  # of the running mean of documents' vectors
 STEP_TERMS = ("nll", "topic_model", "gradient_norm_0", "gradient_norm_1")
 
 
@@ -39,6 +40,10 @@ class Config(lstm.RecurrentConfig):
         "of the topic model: three words of a whole document each, mixed with those of "
         "sentences; or the sentences' own",
         choices=("published", "sentences"),
+    )
+    center_documents: bool = setting(
+        False,
+        "take the running mean off documents' vectors: topics part; published: no",
     )
     topic_dropout: float = setting(
         0.6,
@@ -71,6 +76,10 @@ class TDLM(TopicModel, lstm.LSTMLanguageModel):
     sentence's context predicts its content words too, the loss is the sum, and the
     topic model's weights are moved by one Adam.
 
+    Published so, A^T d is mostly one constant for all documents; the attention falls
+    on one topic alone within a hundred steps. With center_documents=true A sees d less
+    its running mean.
+
     Departs from the published model: filters don't see padding; documents have
     an embedding for topic words only, no others being left; the language model ends in
     the adaptive softmax that all systems have here.
@@ -88,6 +97,7 @@ class TDLM(TopicModel, lstm.LSTMLanguageModel):
             config.embedding_scale,
             config.filters,
             config.filter_width,
+            config.center_documents,
         )
         dense = tf.keras.layers.Dense
         self.attention = dense(config.num_topics, "softmax", use_bias=False, name="A")
@@ -181,7 +191,14 @@ class TDLM(TopicModel, lstm.LSTMLanguageModel):
         def drop(values: tf.Tensor) -> tf.Tensor:
             return self.dropout(values, self.config.topic_dropout, training)
 
-        return drop(self.vectors(self.attention(self.encoder(context, drop))))
+        document = self.encoder(context, drop, training)
+        return drop(self.vectors(self.attention(document)))
+
+    def undivided(self) -> str:
+        """Return why its batches are learned from whole, where means of them count."""
+        if self.config.center_documents:
+            return "center_documents=true goes by the means of whole batches"
+        return super().undivided()
 
     def _topic_loss(self, vector: tf.Tensor, content: tf.Tensor) -> tf.Tensor:
         """Return -log p(w | s), nats a row, of topic-word ids [B, N]; -1 is no word."""
@@ -215,10 +232,19 @@ class DocumentEncoder(tf.keras.layers.Layer):
 
     A window of `width` words begins at every word; what lies beyond the last word is
     zero. d is each linear filter's maximum over the windows, and zero without a word.
+
+    center: take off a running mean of what d is in training, which is most of it: of
+    many windows the largest is nearly the same in every document.
     """
 
     def __init__(
-        self, num_words: int, size: int, scale: float, filters: int, width: int
+        self,
+        num_words: int,
+        size: int,
+        scale: float,
+        filters: int,
+        width: int,
+        center: bool = False,
     ):
         super().__init__()
         initializers = tf.keras.initializers
@@ -232,9 +258,21 @@ class DocumentEncoder(tf.keras.layers.Layer):
             filters, width, kernel_initializer=initializers.TruncatedNormal(stddev=0.1)
         )
         self.width = width
+        self.center = center
+
+    def build(self, input_shape: Any) -> None:
+        """Make the running mean, if there is to be one."""
+        if self.center:
+            shape = [self.convolution.filters]
+            self.mean = self.add_weight("mean", shape, None, "zeros", trainable=False)
+            self.seen = self.add_weight("seen", [], None, "zeros", trainable=False)
+        self.built = True
 
     def call(
-        self, context: tf.Tensor, drop: Callable[[tf.Tensor], tf.Tensor] = tf.identity
+        self,
+        context: tf.Tensor,
+        drop: Callable[[tf.Tensor], tf.Tensor] = tf.identity,
+        training: bool = False,
     ) -> tf.Tensor:
         """Return d; in training `drop` may drop parts of the embeddings."""
         real = (context >= 0)[:, :, None]
@@ -242,7 +280,21 @@ class DocumentEncoder(tf.keras.layers.Layer):
         words = tf.where(real, words, 0.0)
         windows = self.convolution(tf.pad(words, [[0, 0], [0, self.width - 1], [0, 0]]))
         highest = tf.reduce_max(tf.where(real, windows, windows.dtype.min), axis=1)
-        return tf.where(tf.reduce_any(real, axis=1), highest, 0.0)
+        has_words = tf.reduce_any(real, axis=1)
+        if self.center:
+            if training:
+                self._follow(tf.boolean_mask(highest, has_words[:, 0]))
+            highest -= self.mean
+        return tf.where(has_words, highest, 0.0)
+
+    def _follow(self, vectors: tf.Tensor) -> None:
+        """Move the mean towards that of vectors [B, a]: of the first batches alike."""
+        number = tf.cast(tf.shape(vectors)[0], tf.float32)
+        mean = tf.math.divide_no_nan(tf.reduce_sum(vectors, axis=0), number)
+        self.seen.assign_add(tf.sign(number))
+        share = tf.math.divide_no_nan(tf.sign(number), self.seen)
+        share = tf.maximum(share, (1.0 - MOMENTUM) * tf.sign(number))
+        self.mean.assign_add(share * (mean - self.mean))
 
 
 class TopicGate(tf.keras.layers.Layer):

@@ -69,7 +69,7 @@ class Recipe:
         has.
         """
         kinds = {name: model_class(name).Config for name in MODELS}
-        configs = kinds[model](), Training()
+        configs = kinds[model](), Training(**model_class(model).LOOP)
         had = {name for config in configs for name in names(config)}
         all_of_them = model == self.model
         given = {k: v for k, v in self.settings.items() if all_of_them or k in had}

@@ -127,7 +127,8 @@ def chosen(options: argparse.Namespace) -> tuple[str, Settings, Training]:
         return (model, *recipe.chosen(model, options.set))
     model = options.model or MODEL
     kinds = {name: model_class(name).Config for name in MODELS}
-    return (model, *override((kinds[model](), Training()), options.set, kinds))
+    loop = Training(**model_class(model).LOOP)
+    return (model, *override((kinds[model](), loop), options.set, kinds))
 
 
 def parser() -> argparse.ArgumentParser:

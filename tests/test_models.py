@@ -42,6 +42,7 @@ def make_batch(rng, rows=4, steps=7):
     preceding = rng.integers(-1, 30, (rows, 3, 6))
     arrays = {"inputs": inputs * real, "targets": words * real, "context": context}
     arrays |= {"preceding": preceding, "words": context}
+    arrays["siblings"] = rng.integers(1, 9, rows)
     return {key: tf.constant(value, tf.int32) for key, value in arrays.items()}
 
 
@@ -64,6 +65,8 @@ def widen(batch):
     padding = {"inputs": 0, "targets": 0, "context": -1, "preceding": -1, "words": -1}
     return {
         key: tf.concat([ids, tf.fill([*ids.shape[:-1], 5], padding[key])], axis=-1)
+        if key in padding
+        else ids
         for key, ids in batch.items()
     }
 

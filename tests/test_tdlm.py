@@ -405,7 +405,8 @@ def test_the_mean_stays_outside_training_and_saved_weights_have_it(rng, tmp_path
 
 
 def test_centred_batches_are_not_shared_out(rng):
-    assert "means of whole batches" in make_model(rng, center_documents=1).undivided()
+    centred = make_model(rng, center_documents=True)
+    assert "means of whole batches" in centred.undivided()
     assert make_model(rng).undivided() == ""
 
 

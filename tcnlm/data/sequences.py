@@ -10,6 +10,7 @@ import numpy as np
 from preprocessing.vocabulary import PAD
 from tcnlm.data.batching import (
     CONTEXT,
+    SIBLINGS,
     WORDS,
     Array,
     Batch,
@@ -27,18 +28,19 @@ class Sequences(Batching):
     """A row is a sequence: at most 30 targets of one sentence, and its context.
 
     preceding: how many sentences before its own, of the same document, each sequence
-    comes with, word ids [n, W], oldest first.
+    comes with, word ids [n, W], oldest first. siblings: whether it comes with the
+    number of sequences of its document.
     """
 
     preceding: int = 0
+    siblings: bool = False
 
     @property
     def arrays(self) -> dict[str, Array]:
-        """inputs, targets [B, T], context [B, C]; if asked preceding [B, n, W]."""
-        if not self.preceding:
-            return {**WORDS, **CONTEXT}
+        """inputs, targets [B, T], context [B, C]; preceding [B, n, W], siblings [B]."""
         before = {"preceding": Array((self.preceding, None), NO_WORD)}
-        return {**WORDS, **CONTEXT, **before}
+        asked = before if self.preceding else {}
+        return {**WORDS, **CONTEXT, **asked, **(SIBLINGS if self.siblings else {})}
 
     @property
     def reads_before(self) -> bool:
@@ -47,7 +49,7 @@ class Sequences(Batching):
 
     def rows(self, split: Split) -> SequenceRows:
         """Return the sequences of a split."""
-        return SequenceRows(split, self.preceding)
+        return SequenceRows(split, self.preceding, self.siblings)
 
     def of_texts(self, texts: Any, documents: Any) -> dict[str, Any]:
         """Return the contexts of documents, and their last sentences if asked."""
@@ -60,15 +62,17 @@ class Sequences(Batching):
 class SequenceRows(TargetRows):
     """The sequences of a split: a sentence each, or a piece of a long one."""
 
-    def __init__(self, split: Split, preceding: int = 0):
+    def __init__(self, split: Split, preceding: int = 0, siblings: bool = False):
         starts = split.stream.starts
         self.sentence, *bounds = pieces(starts[:-1], starts[1:], split.length)
         super().__init__(split, *bounds)
-        self.preceding = preceding
+        self.preceding, self.with_siblings = preceding, siblings
 
     def batch(self, rows: np.ndarray) -> Batch:
-        """Return these sequences, with the sentences before if asked."""
+        """Return these sequences, with what else was asked for."""
         batch = super().batch(rows)
+        if self.with_siblings:
+            batch["siblings"] = self.siblings[rows]
         if self.preceding:
             batch["preceding"] = self._preceding(self.sentence[rows])
         return batch

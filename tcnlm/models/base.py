@@ -144,6 +144,12 @@ class Method(tf.keras.Model):
             input_signature=[self.batching.signature()],
         )
 
+    def risen(self, steps: int, training: bool) -> tf.Tensor:
+        """Return what a weight that rises over `steps` has come to, 0..1; else 1."""
+        if not training or not steps:
+            return tf.constant(1.0)
+        return tf.minimum(tf.cast(self.steps, tf.float32) / steps, 1.0)
+
     def seed(self) -> tf.Tensor:
         """Draw a seed for a stateless random operation, [2]."""
         return self.noise.make_seeds()[:, 0]

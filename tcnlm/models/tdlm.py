@@ -77,7 +77,7 @@ class TDLM(TopicModel, lstm.LSTMLanguageModel):
     topic model's weights are moved by one Adam.
 
     Published so, A^T d is mostly one constant for all documents; the attention falls
-    on one topic alone within a hundred steps. With center_documents=true A sees d less
+    on one topic alone early in training. With center_documents=true A sees d less
     its running mean.
 
     Departs from the published model: filters don't see padding; documents have

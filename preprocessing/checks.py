@@ -17,6 +17,7 @@ from preprocessing.encode import (
     load_arrays,
     read_meta,
 )
+from preprocessing.languages import ENGLISH, languages
 from preprocessing.marks import NO_LABEL, read_ids, read_labels
 from preprocessing.splits import SPLITS
 from preprocessing.vocabulary import EOS, FILES, UNK, Vocabulary
@@ -43,6 +44,10 @@ SETTINGS: Entries = {  # of meta.json, and of what a RUN keeps of it
     "settings.sequence_length": LENGTH,
     "settings.context_words": LENGTH,
     "settings.context": (f"one of {', '.join(CONTEXTS)}", lambda v: v in CONTEXTS),
+    "settings.language": (  # DATA made before there were several has none
+        "a language's code",
+        lambda v: v is None or (isinstance(v, str) and v in languages()),
+    ),
 }
 _ENTRIES: Entries = {
     **SETTINGS,
@@ -99,12 +104,17 @@ def check_entries(file: Path, found: Mapping[str, Any], entries: Entries) -> Non
             raise InputError(f"{file}: {place} is {_shown(value)}, but must be {right}")
 
 
+def language_of(settings: Mapping[str, Any]) -> str:
+    """The language of texts, by the settings of meta.json."""
+    return settings.get("language", ENGLISH)
+
+
 def _shown(value: Any) -> str:
     return "missing" if value is None else shortened(value)
 
 
 def _vocabulary(path: Path, meta: Mapping[str, Any]) -> Vocabulary:
-    vocabulary = Vocabulary.load(path)
+    vocabulary = Vocabulary.load(path, language_of(meta["settings"]))
     sizes = {
         "vocabulary_size": len(vocabulary),
         "topic_vocabulary_size": len(vocabulary.topic_words),

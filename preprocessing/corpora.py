@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib.util
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 
 from preprocessing import text
+from preprocessing.languages import ENGLISH, WITHOUT_SPACES, languages
 from preprocessing.sources import (
     FORMATS,
     WITH_FIELDS,
@@ -25,6 +26,10 @@ from preprocessing.sources import (
 from tcnlm.common.errors import InputError
 
 NAMES = ("lee", "aclimdb", *FORMATS)
+SEGMENT = (
+    "segment it first, by a program for its language, and give the words apart by "
+    "spaces, sentences apart by tabs, with --format tdlm (docs/languages.md)"
+)
 _EMPTY_LINE = re.compile(r"^\r?\n", re.MULTILINE)
 
 
@@ -95,6 +100,21 @@ def file_corpus(
     of_lines = name == "text" and not group
     source = f"{name}: {sources}{lines}"
     return Corpus(parts, chosen.sentences, source, of_lines, fields.skip_empty)
+
+
+def in_language(corpus: Corpus, language: str) -> Corpus:
+    """A corpus whose text is in a language; tokens apart by spaces stay as they are.
+
+    Raises InputError for text of a language that has no spaces between its words.
+    """
+    if corpus.sentences is not text.sentences or language == ENGLISH:
+        return corpus
+    if language in WITHOUT_SPACES:
+        raise InputError(
+            f"--language {language}: {languages()[language].name} has no spaces "
+            f"between its words; {SEGMENT}"
+        )
+    return replace(corpus, sentences=text.in_language(language))
 
 
 def refuse_tables(name: str, paths: Iterable[Path]) -> None:

@@ -13,7 +13,13 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from preprocessing.advice import blank_lines, refuse_no_topics, warnings, without_tabs
+from preprocessing.advice import (
+    blank_lines,
+    refuse_no_topics,
+    refuse_without_spaces,
+    warnings,
+    without_tabs,
+)
 from preprocessing.collect import Arrays, select, tokenize_all
 from preprocessing.corpora import Corpus, refuse_none_left
 from preprocessing.encode import (
@@ -26,6 +32,7 @@ from preprocessing.encode import (
     write_sums,
 )
 from preprocessing.folders import new_folder
+from preprocessing.languages import ENGLISH
 from preprocessing.marks import Marks, save_marks
 from preprocessing.sources import Document, split_tdlm
 from preprocessing.splits import DEFAULT_FRACTIONS, assign
@@ -48,6 +55,7 @@ class Preprocessing:
     sequence_length: int = 30  # targets; TCNLM paper, Section 5
     context: str = "others"
     context_words: int = 300  # TCNLM paper, Section 5; of the topic vocabulary
+    language: str = ENGLISH
 
 
 def preprocess(
@@ -144,13 +152,16 @@ def _vocabulary(
 ) -> tuple[Vocabulary, Preprocessing]:
     """The vocabulary, and the preprocessing with the counts that were left open."""
     words, counts = counted(types, train)
+    if corpus.sentences is not split_tdlm:
+        refuse_without_spaces(words, counts)
     rules = choose(words, counts, preprocessing.rules)
     vocabulary = build_vocabulary(words, counts, len(train.sentences) - 1, rules)
     misread = _misread(corpus, train)
     refuse_no_topics(vocabulary, rules)
     ids = np.array(vocabulary.ids(types), dtype=np.int32)
     train = train._replace(tokens=ids[train.tokens])
-    found = warnings(words, counts, train, vocabulary, rules, preprocessing.context)
+    given = preprocessing.context, preprocessing.language
+    found = warnings(words, counts, train, vocabulary, rules, *given)
     for line in [misread, *found] if misread else found:
         print(f"warning: {line}", file=sys.stderr)
     return vocabulary, replace(preprocessing, rules=rules)

@@ -39,6 +39,11 @@ class Run:
         self._decoders: dict[Any, Any] = {}  # each keeps its graph
 
     @cached_property
+    def _sentences(self) -> Callable[[str], list[list[str]]]:
+        """What makes sentences of words of a text, as for the training."""
+        return text.in_language(self.model.vocabulary.language)
+
+    @cached_property
     def reader(self) -> Reader:
         """What reads tokenized documents."""
         return Reader(self.model, self.preprocessing)
@@ -85,7 +90,7 @@ class Run:
         return Program(self.model, *sizes).signatures()["score"]
 
     def _read(self, texts: Iterable[str]) -> Iterator[Reading]:
-        documents = map(text.sentences, _checked(texts))
+        documents = map(self._sentences, _checked(texts))
         return map(self.reader, chunks(documents, BATCH))
 
     def generate(
@@ -110,7 +115,7 @@ class Run:
         weights = topic if isinstance(topic, Mapping) else {topic: 1}
         kept = {k: w for k, w in weights.items() if k is not None}
         chosen = [as_request(self.model, k, w) for k, w in kept.items()]
-        about = requests.Document(text.sentences(document)) if document else None
+        about = requests.Document(self._sentences(document)) if document else None
         if chosen and about:
             raise InputError("generate: give a topic or a document, not both")
         if not (chosen or about) and isinstance(self.model, TopicModel):

@@ -11,8 +11,9 @@ import tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from preprocessing.languages import languages
 from preprocessing.text import tokenize
-from preprocessing.vocabulary import EOS
+from preprocessing.vocabulary import EOS, Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.generation import decoding, pieces
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
@@ -290,8 +291,8 @@ def test_a_language_model_with_topics_has_its_own_numbers(name, tmp_path):
 NEW_CAPITALS = {0x2C2F, 0xA7C0, 0xA7D0, 0xA7D6, 0xA7D8, *range(0x10570, 0x10596)}
 
 
-def graph_tokens(texts):
-    rows = GRAPH.tokens(tf.constant(texts)).to_list()
+def graph_tokens(texts, graph=None):
+    rows = (graph or GRAPH).tokens(tf.constant(texts)).to_list()
     return [[token.decode() for token in row] for row in rows]
 
 
@@ -300,6 +301,26 @@ GRAPH = Texts(tiny.make_model("lstm").vocabulary, context_words=300)
 
 def test_awkward_text_has_the_same_tokens_as_in_preprocessing():
     assert graph_tokens(AWKWARD) == [tokenize(text) for text in AWKWARD]
+
+
+OTHER_LANGUAGES = [
+    "L’homme qu'il a vu, c'est l'ami d'Anne.",
+    "Er kam am 3. Oktober z.B. zu Dr. Müller, u.a. zur Ö. Bahn, usw.",
+    "Işık İstanbul'un IĞDIR ilinde",
+    "А. С. Пушкин в 1799 г. и т.д.",
+    "كيف حالك؟ نعم،",
+    "यह वाक्य है।",
+    "He doesn't; cannot. I'm gonna",
+]
+
+
+@pytest.mark.parametrize("language", languages())
+def test_every_language_has_the_same_tokens_as_in_preprocessing(language):
+    vocabulary = tiny.make_model("lstm").vocabulary
+    words = vocabulary.words, vocabulary.counts, vocabulary.topic_words
+    graph = Texts(Vocabulary(*words, language), context_words=300)
+    expected = [tokenize(text, language) for text in OTHER_LANGUAGES]
+    assert graph_tokens(OTHER_LANGUAGES, graph) == expected
 
 
 def test_a_unicode_character_has_the_same_tokens_as_in_preprocessing():

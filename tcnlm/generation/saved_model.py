@@ -20,7 +20,8 @@ The last two are those of a model of documents (`docnade`). A model without topi
 `score`, `generate`, which then takes `number` for `topics`, and `beam_search`, which
 takes `width` alone (N = 1); one that writes no sentences has the first two.
 
-Every text is tokenized in the graph by the rules of `preprocessing.text`; what comes
+Every text is tokenized in the graph by the rules of its language in
+`preprocessing.text`; what comes
 before them in preprocessing is the caller's. Markup and entities are taken as text, and
 every string as one sentence: of a document or context with more, only the full stop
 after an abbreviation or initial can come out otherwise. To a model that reads the
@@ -35,7 +36,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from preprocessing.text import RULES
+from preprocessing.text import capitals, rules
 from preprocessing.vocabulary import EOS, GO, PAD, SPECIALS, UNK, Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.common.files import check_folder, plain_path, writing
@@ -125,12 +126,16 @@ class Texts:
         pairs = tf.lookup.KeyValueTensorInitializer(words[first:], ids)
         self.table = tf.lookup.StaticHashTable(pairs, UNK)
         self.topic_ids = vocabulary.topic_ids
+        self.capitals = capitals(vocabulary.language)
+        self.rules = rules(vocabulary.language)
 
     def tokens(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """Return the tokens [N, (tokens)] of texts [N]."""
         texts = tf.strings.regex_replace(texts, r"\x00", " ")  # lower() stops at it
+        for capital, small in self.capitals:
+            texts = tf.strings.regex_replace(texts, capital, small)
         texts = tf.strings.lower(texts, "utf-8")
-        for pattern, replacement in RULES:
+        for pattern, replacement in self.rules:
             texts = tf.strings.regex_replace(texts, pattern, replacement)
         return tf.strings.split(texts)
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from preprocessing import text
 from preprocessing.corpora import (
     is_empty,
     read_files,
@@ -33,6 +34,7 @@ from preprocessing.sources import (
     Document,
     Fields,
     Format,
+    split_tdlm,
 )
 from tcnlm.common.errors import InputError, add_debug, errors_reported
 from tcnlm.common.outputs import check_outputs
@@ -85,6 +87,8 @@ def _read(
     options: argparse.Namespace, run: Run, texts: Iterable[list[str]]
 ) -> Iterator[Reading]:
     sentences = format_of(options).sentences
+    if sentences is not split_tdlm:
+        sentences = text.in_language(run.model.vocabulary.language)
     if options.runner is None:
         return map(partial(read_texts, run.reader, sentences), texts)
     # Here, since it is an option.

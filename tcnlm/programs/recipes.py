@@ -33,8 +33,8 @@ FOLDER = Path(__file__).parents[1] / "recipes"
 OWN = "ours"  # what a recipe answers that no paper has a figure of
 FIGURE = {"document", "table", "cell"}  # what it answers otherwise
 DATA = (
-    "corpus format field label id headers group split valid-from-train limit seed "
-    "min-count max-words topic-min-count topic-top-fraction topic-letters "
+    "corpus format language field label id headers group split valid-from-train "
+    "limit seed min-count max-words topic-min-count topic-top-fraction topic-letters "
     "sequence-length context context-words"
 ).split()
 EVALUATION = ["split", "corpus", "context", "samples", "batch-size"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from preprocessing.checks import OBJECT, SETTINGS, TEXT, check_entries
+from preprocessing.checks import OBJECT, SETTINGS, TEXT, check_entries, language_of
 from preprocessing.vocabulary import FILES, Vocabulary
 from tcnlm.common.errors import InputError, unreadable
 from tcnlm.common.files import digest_line, write_json
@@ -85,7 +85,8 @@ class RunFolder:
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The vocabulary of the data that it was trained on."""
-        found = Vocabulary.load(self.path)
+        language = language_of(self.config["data"]["settings"])
+        found = Vocabulary.load(self.path, language)
         if found.digest != self.config["data"]["vocabulary_sha256"]:
             raise InputError(
                 f"{self.path}: {' or '.join(FILES)} is not of the data that it was "

@@ -12,7 +12,7 @@ from tcnlm.common.errors import InputError
 
 ENGLISH = "en"
 WITHOUT_SPACES = ("ja", "th", "zh")  # between words: to be segmented first
-LIKELY, DISTINCT = 0.2, 30  # a text's share of stop words, and how many there are
+LIKELY, DISTINCT = 0.1, 30  # a text's share of stop words, and how many there are
 STOP_WORDS = Path(__file__).with_name("stop_words.txt")  # of English
 _KNOWN = Path(__file__).with_name("languages.ini")
 
@@ -46,7 +46,7 @@ def languages() -> dict[str, Language]:
 def guessed(counts: Mapping[str, int], given: str) -> str:
     """The language that a text is in by its words: `given` unless another is likely.
 
-    That is, unless its stop words make up a fifth of the text and a quarter more of it
+    That is, unless its stop words make up a tenth of the text and a quarter more of it
     than those of the language that is given.
     """
     shares = {code: _share(counts, known) for code, known in languages().items()}

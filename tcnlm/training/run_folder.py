@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -69,6 +70,8 @@ class RunFolder:
     """
 
     def __init__(self, path: str | Path):
+        if not isinstance(path, (str, os.PathLike)):
+            raise InputError(f"a RUN is named by a text or Path, not {path!r:.40}")
         self.path = Path(path)
         self.config = _read(self.path)
         try:

@@ -124,6 +124,7 @@ def answers(model, tmp_path_factory):
         topic_words={"number": 3},
         score={"sentences": SENTENCES, "contexts": CONTEXTS},
         generate={"topics": TOPICS.tolist(), "seed": 2**40 + 7, "temperature": 1.5},
+        generate_known={"topics": TOPICS.tolist(), "seed": 7, "temperature": 1.5},
         beam_search={"topics": TOPICS.tolist(), "width": 4},
     )
 
@@ -182,13 +183,16 @@ def assert_scores(answer, model, contexts):
     np.testing.assert_allclose(answer["perplexity"], perplexity, rtol=1e-5)
 
 
-def test_a_topic_model_has_five_signatures(answers):
-    expected = ["beam_search", "generate", "infer_topics", "score", "topic_words"]
+WRITING = ["beam_search", "generate", "generate_known"]
+
+
+def test_a_topic_model_has_six_signatures(answers):
+    expected = [*WRITING, "infer_topics", "score", "topic_words"]
     assert answers["signatures"] == expected
 
 
-def test_a_model_without_topics_has_three(lstm_answers):
-    assert lstm_answers["signatures"] == ["beam_search", "generate", "score"]
+def test_a_model_without_topics_has_four(lstm_answers):
+    assert lstm_answers["signatures"] == [*WRITING, "score"]
 
 
 def test_topics_are_the_models(answers, model):
@@ -228,6 +232,14 @@ def test_sentences_and_their_log_probabilities_are_the_decoders(answers, model):
     np.testing.assert_allclose(
         written["log_probability"], [s.log_probability for s in expected], rtol=1e-5
     )
+
+
+def test_sentences_without_unknown_words_are_the_decoders(answers, model):
+    write = SentenceDecoder(model, Decoding(temperature=1.5, allow_unknown=False))
+    expected = [str(group[0]) for group in write(TOPICS, 3, seed=7)]
+    assert answers["generate_known"]["sentences"] == expected
+    allowed = SentenceDecoder(model, Decoding(temperature=1.5))(TOPICS, 3, seed=7)
+    assert any("<unk>" in sentence.words for [sentence] in allowed)
 
 
 def test_sentences_without_topics_are_the_decoders(lstm_answers, lstm):

@@ -100,7 +100,8 @@ def _known_corpus(options: argparse.Namespace, given: set[str]) -> corpora.Corpu
 
 
 def _fields(options: argparse.Namespace) -> Fields:
-    return Fields(options.field, options.label, options.id, options.skip_empty)
+    named = options.field, options.label, options.id
+    return Fields(*named, options.skip_empty, date=options.date)
 
 
 def _file_corpus(
@@ -260,6 +261,12 @@ def _add_source(group: argparse._ArgumentGroup) -> None:
     )
     add("--id", metavar="NAME", help=purpose)
     purpose = (
+        "jsonl, table: the field that holds the document's date, like 2020-12-24, "
+        "2020-12, 2020 or 24 December 2020, null or an empty cell where it has none, "
+        "for DATA/SPLIT/dates.txt"
+    )
+    add("--date", metavar="NAME", help=purpose)
+    purpose = (
         "jsonl, table: leave out documents whose text is missing, null or blank, and "
         "say how many (default: missing and null are refused)"
     )
@@ -384,7 +391,7 @@ def _add_run(group: argparse._ArgumentGroup) -> None:
     add("--out", type=Path, metavar="DATA", help="the folder to make")
     purpose = (
         "read all of a folder made before, and say whether its text, vocabularies and "
-        "sequences, labels and ids are those it was made with; "
+        "sequences, labels, ids and dates are those it was made with; "
         "without any other option"
     )
     add("--verify", type=Path, metavar="DATA", help=purpose)

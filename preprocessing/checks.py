@@ -18,7 +18,7 @@ from preprocessing.encode import (
     read_meta,
 )
 from preprocessing.languages import ENGLISH, languages
-from preprocessing.marks import NO_LABEL, read_ids, read_labels
+from preprocessing.marks import DATES, IDS, NO_LABEL, read_labels, read_lines
 from preprocessing.splits import SPLITS
 from preprocessing.vocabulary import EOS, FILES, UNK, Vocabulary
 from tcnlm.common.errors import InputError, UnreadableError
@@ -79,7 +79,8 @@ def open_data(path: Path) -> tuple[dict, Vocabulary]:
             _check_arrays(path / name, arrays, len(vocabulary))
             _check_counts(path, name, arrays, vocabulary, meta)
             _check_labels(path / name, len(arrays.documents) - 1, meta.get("labels"))
-        _check_ids(path, splits)
+        for file in (IDS, DATES):
+            _check_lines(path, file, splits)
         _check_frequencies(path, splits["train"], vocabulary)
         check_sums(path, meta)
     except UnreadableError:
@@ -191,17 +192,17 @@ def _check_labels(folder: Path, documents: int, names: list[str] | None) -> None
         )
 
 
-def _check_ids(path: Path, splits: Mapping[str, Arrays]) -> None:
-    ids = {name: read_ids(path / name) for name in splits}
-    if all(found is None for found in ids.values()):
+def _check_lines(path: Path, file: str, splits: Mapping[str, Arrays]) -> None:
+    lines = {name: read_lines(path / name / file) for name in splits}
+    if all(found is None for found in lines.values()):
         return
-    for name, found in ids.items():
+    for name, found in lines.items():
         documents = len(splits[name].documents) - 1
         if found is None:
             raise InputError(
-                f"{path / name / 'ids.txt'}: no such file, which another split has"
+                f"{path / name / file}: no such file, which another split has"
             )
         if len(found) != documents:
             raise InputError(
-                f"{path / name / 'ids.txt'}: {len(found)} ids of {documents} documents"
+                f"{path / name / file}: {len(found)} lines of {documents} documents"
             )

@@ -107,7 +107,7 @@ def in_language(corpus: Corpus, language: str) -> Corpus:
 
     Raises InputError for text of a language that has no spaces between its words.
     """
-    if corpus.sentences is not text.sentences or language == ENGLISH:
+    if language == ENGLISH or not text.makes_words(corpus.sentences):
         return corpus
     if language in WITHOUT_SPACES:
         raise InputError(
@@ -128,8 +128,8 @@ def refuse_fields(fields: Fields, drop_headers: bool = False) -> None:
     formats = " or ".join(WITH_FIELDS)
     if fields != Fields():
         raise InputError(
-            "--field, --label, --id and --skip-empty are for fields of --format "
-            f"{formats}"
+            "--field, --label, --id, --date and --skip-empty are for fields of "
+            f"--format {formats}"
         )
     if drop_headers:
         raise InputError(

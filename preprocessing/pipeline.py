@@ -36,6 +36,7 @@ from preprocessing.languages import ENGLISH
 from preprocessing.marks import Marks, save_marks
 from preprocessing.sources import Document, split_tdlm
 from preprocessing.splits import DEFAULT_FRACTIONS, assign
+from preprocessing.text import makes_words
 from preprocessing.texts import held_out, save_texts
 from preprocessing.thresholds import choose
 from preprocessing.vocabulary import Rules, Vocabulary, build_vocabulary
@@ -102,7 +103,7 @@ def _survey(corpus: Corpus) -> tuple[dict[str, int], Marks, int]:
 
     And how many were left out.
     """
-    sizes, marks, left_out = {}, Marks([], []), 0
+    sizes, marks, left_out = {}, Marks([], [], []), 0
     for name, read in corpus.parts.items():
         before = len(marks.ids)
         for document in _progress(read(), f"reading {name}"):
@@ -111,6 +112,7 @@ def _survey(corpus: Corpus) -> tuple[dict[str, int], Marks, int]:
                 continue
             marks.labels.append(document.label)
             marks.ids.append(document.id)
+            marks.dates.append(document.date)
         sizes[name] = len(marks.ids) - before
     refuse_none_left(len(marks.ids), left_out)
     return sizes, marks, left_out
@@ -152,7 +154,7 @@ def _vocabulary(
 ) -> tuple[Vocabulary, Preprocessing]:
     """The vocabulary, and the preprocessing with the counts that were left open."""
     words, counts = counted(types, train)
-    if corpus.sentences is not split_tdlm:
+    if makes_words(corpus.sentences):
         refuse_without_spaces(words, counts)
     rules = choose(words, counts, preprocessing.rules)
     vocabulary = build_vocabulary(words, counts, len(train.sentences) - 1, rules)

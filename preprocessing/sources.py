@@ -20,6 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, NamedTuple
 
 from preprocessing import text
+from preprocessing.dates import iso_date
 from tcnlm.common.errors import InputError
 
 ACLIMDB_LABELS = {"train": ("neg", "pos", "unsup"), "test": ("neg", "pos")}
@@ -52,15 +53,19 @@ _DAMAGED = (
 
 
 class Document(NamedTuple):
-    """A raw document, with its class and its name where the corpus has them."""
+    """A raw document, with its class, name and date where the corpus has them.
+
+    date: as ISO 8601 has it.
+    """
 
     text: str
     label: str | None = None
     id: str | None = None
+    date: str | None = None
 
 
 class Fields(NamedTuple):
-    """The fields of a JSON object that hold a document, its label and its id.
+    """The fields of a JSON object that hold a document, its label, its id and its date.
 
     Or the columns of a table. skip_empty: whether an object without a text is read as a
     blank document, to be left out by who reads them, instead of refused.
@@ -70,6 +75,7 @@ class Fields(NamedTuple):
     label: str | None = None
     id: str | None = None
     skip_empty: bool = False
+    date: str | None = None
 
 
 @dataclass(frozen=True)
@@ -201,7 +207,9 @@ def _table_documents(
                 "double quotes around it"
             )
         record = {name: cell or None for name, cell in zip(columns, row)}
-        for name in {fields.label, fields.id} & record.keys() - {fields.text}:
+        for name in {fields.label, fields.id, fields.date} & record.keys() - {
+            fields.text
+        }:
             record[name] = _WHOLE.sub(r"\1", record[name] or "") or None
         yield _document(record, fields, f"{path}:{number}")
 
@@ -267,6 +275,7 @@ def _parquet_documents(path: Path, fields: Fields) -> Iterator[Document]:
 def _check_columns(path: Path, columns: list[str], fields: Fields) -> list[str]:
     """The columns that are wanted of a table; InputError unless each is there once."""
     wanted = {"field": fields.text, "label": fields.label, "id": fields.id}
+    wanted["date"] = fields.date
     wanted = {option: name for option, name in wanted.items() if name is not None}
     for option, name in wanted.items():
         if columns.count(name) != 1:
@@ -428,6 +437,7 @@ def _document(record: object, fields: Fields, where: str, hint: str = "") -> Doc
         _checked_text(_value(record, "field", fields.text, where), fields.text, where),
         _name(record, "label", fields.label, where),
         _name(record, "id", fields.id, where),
+        _date(record, fields.date, where),
     )
 
 
@@ -470,6 +480,13 @@ def _name(record: dict, option: str, field: str | None, where: str) -> str | Non
             f"document has no {option}"
         )
     return value
+
+
+def _date(record: dict, field: str | None, where: str) -> str | None:
+    if field is None:
+        return None
+    place = f"{where}: field {field!r}"
+    return iso_date(_value(record, "date", field, where), place)
 
 
 def _checked_text(value: object, field: str, where: str) -> str:

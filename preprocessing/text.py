@@ -260,6 +260,11 @@ def in_language(language: str) -> Callable[[str], list[list[str]]]:
     return partial(sentences, language=language)
 
 
+def makes_words(split: Callable[[str], list[list[str]]]) -> bool:
+    """Whether it is `sentences`, of whatever language, and no reader of tokens."""
+    return getattr(split, "func", split) is sentences
+
+
 def _prepare(paragraph: str) -> str:
     if not paragraph.isascii():
         paragraph = _apply(_TO_ASCII, paragraph)

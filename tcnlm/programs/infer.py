@@ -34,7 +34,6 @@ from preprocessing.sources import (
     Document,
     Fields,
     Format,
-    split_tdlm,
 )
 from tcnlm.common.errors import InputError, add_debug, errors_reported
 from tcnlm.common.outputs import check_outputs
@@ -87,7 +86,7 @@ def _read(
     options: argparse.Namespace, run: Run, texts: Iterable[list[str]]
 ) -> Iterator[Reading]:
     sentences = format_of(options).sentences
-    if sentences is not split_tdlm:
+    if text.makes_words(sentences):
         sentences = text.in_language(run.model.vocabulary.language)
     if options.runner is None:
         return map(partial(read_texts, run.reader, sentences), texts)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from preprocessing.languages import ENGLISH
 from preprocessing.text import sentences, tokenize_beginning
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.common.errors import InputError
@@ -134,7 +135,7 @@ def document_before(
     return model.batching.of_texts(reader, document.sentences)
 
 
-def read_document(path: str, language: str) -> Document:
+def read_document(path: str, language: str = ENGLISH) -> Document:
     """Read the document of a file, or "-" for standard input."""
     name = f"--document {path}"
     if path == "-" and sys.stdin is None:

@@ -127,9 +127,10 @@ def refuse_fields(fields: Fields, drop_headers: bool = False) -> None:
     """InputError for an option that only the formats with fields have."""
     formats = " or ".join(WITH_FIELDS)
     if fields != Fields():
+        date = "--date, " if fields.date else ""  # which tcnlm.infer has not
         raise InputError(
-            "--field, --label, --id, --date and --skip-empty are for fields of "
-            f"--format {formats}"
+            f"{date}--field, --label, --id and --skip-empty are for fields of --format "
+            f"{formats}"
         )
     if drop_headers:
         raise InputError(

@@ -18,7 +18,7 @@ from preprocessing.encode import (
     read_meta,
 )
 from preprocessing.languages import ENGLISH, languages
-from preprocessing.marks import DATES, IDS, NO_LABEL, read_labels, read_lines
+from preprocessing.marks import DATES, IDS, NO_LABEL, read_labels, read_marks
 from preprocessing.splits import SPLITS
 from preprocessing.vocabulary import EOS, FILES, UNK, Vocabulary
 from tcnlm.common.errors import InputError, UnreadableError
@@ -44,7 +44,7 @@ SETTINGS: Entries = {  # of meta.json, and of what a RUN keeps of it
     "settings.sequence_length": LENGTH,
     "settings.context_words": LENGTH,
     "settings.context": (f"one of {', '.join(CONTEXTS)}", lambda v: v in CONTEXTS),
-    "settings.language": (  # DATA made before there were several has none
+    "settings.language": (  # none of bags, and of DATA made before there were several
         "a language's code",
         lambda v: v is None or (isinstance(v, str) and v in languages()),
     ),
@@ -55,12 +55,15 @@ _ENTRIES: Entries = {
     "topic_vocabulary_size": SIZE,
     **{f"splits.{s}": ("counts", lambda v: isinstance(v, dict)) for s in SPLITS},
 }
-_LABELS = (
-    "a list of names, each of them once",
-    lambda value: isinstance(value, list)
-    and all(isinstance(name, str) for name in value)
-    and 0 < len(value) == len(set(value)),
-)
+_OF_SOME: Entries = {  # that a DATA may have
+    "labels": (
+        "a list of names, each of them once",
+        lambda value: isinstance(value, list)
+        and all(isinstance(name, str) for name in value)
+        and 0 < len(value) == len(set(value)),
+    ),
+    "word_order": ("true or false", lambda value: isinstance(value, bool)),
+}
 
 
 def open_data(path: Path) -> tuple[dict, Vocabulary]:
@@ -71,8 +74,8 @@ def open_data(path: Path) -> tuple[dict, Vocabulary]:
     """
     meta = read_meta(path)
     try:
-        labels = {"labels": _LABELS} if "labels" in meta else {}
-        check_entries(path / "meta.json", meta, {**_ENTRIES, **labels})
+        had = {name: right for name, right in _OF_SOME.items() if name in meta}
+        check_entries(path / "meta.json", meta, {**_ENTRIES, **had})
         vocabulary = _vocabulary(path, meta)
         splits = {name: load_arrays(path / name) for name in SPLITS}
         for name, arrays in splits.items():
@@ -106,8 +109,8 @@ def check_entries(file: Path, found: Mapping[str, Any], entries: Entries) -> Non
 
 
 def language_of(settings: Mapping[str, Any]) -> str:
-    """The language of texts, by the settings of meta.json."""
-    return settings.get("language", ENGLISH)
+    """The language of texts, by the settings of meta.json; English where it is none."""
+    return settings.get("language") or ENGLISH
 
 
 def _shown(value: Any) -> str:
@@ -193,7 +196,7 @@ def _check_labels(folder: Path, documents: int, names: list[str] | None) -> None
 
 
 def _check_lines(path: Path, file: str, splits: Mapping[str, Arrays]) -> None:
-    lines = {name: read_lines(path / name / file) for name in splits}
+    lines = {name: read_marks(path / name / file) for name in splits}
     if all(found is None for found in lines.values()):
         return
     for name, found in lines.items():

@@ -60,7 +60,7 @@ def _write_lines(file: Path, lines: Iterable[str | None]) -> None:
         written.writelines(f"{line or ''}\n" for line in lines)
 
 
-def read_lines(file: Path) -> list[str] | None:
+def read_marks(file: Path) -> list[str] | None:
     """Read ids.txt or dates.txt, a line a document; None where there is none."""
     if not file.exists():
         return None

@@ -17,11 +17,13 @@ from preprocessing.advice import (
     blank_lines,
     refuse_no_topics,
     refuse_without_spaces,
+    unseen_words,
     warnings,
     without_tabs,
 )
 from preprocessing.collect import Arrays, select, tokenize_all
 from preprocessing.corpora import Corpus, refuse_none_left
+from preprocessing.documents import Document
 from preprocessing.encode import (
     counted,
     counts_of,
@@ -34,7 +36,7 @@ from preprocessing.encode import (
 from preprocessing.folders import new_folder
 from preprocessing.languages import ENGLISH
 from preprocessing.marks import Marks, save_marks
-from preprocessing.sources import Document, split_tdlm
+from preprocessing.sources import split_tdlm
 from preprocessing.splits import DEFAULT_FRACTIONS, assign
 from preprocessing.text import makes_words
 from preprocessing.texts import held_out, save_texts
@@ -56,7 +58,7 @@ class Preprocessing:
     sequence_length: int = 30  # targets; TCNLM paper, Section 5
     context: str = "others"
     context_words: int = 300  # TCNLM paper, Section 5; of the topic vocabulary
-    language: str = ENGLISH
+    language: str | None = ENGLISH  # None of bags of words
 
 
 def preprocess(
@@ -81,6 +83,8 @@ def preprocess(
             preprocessing.valid_from_train,
         )
         types, arrays, rows = _tokenize(corpus, splits, folder / "tokens.tmp", mapped)
+        if not corpus.ordered:
+            preprocessing = _of_bags(preprocessing, arrays)
         train = select(arrays, rows["train"])
         vocabulary, preprocessing = _vocabulary(corpus, types, train, preprocessing)
         vocabulary.save(folder)
@@ -96,6 +100,13 @@ def preprocess(
         write_meta(folder, {**meta, **classes, "splits": counts})
         write_sums(folder)
     return read_meta(out)
+
+
+def _of_bags(preprocessing: Preprocessing, arrays: Arrays) -> Preprocessing:
+    """The same where a document is one row, its context all its words, no text."""
+    longest = int(np.diff(arrays.sentences).max(initial=1))
+    sizes = {"sequence_length": longest + 1, "context_words": longest}
+    return replace(preprocessing, context="all", language=None, **sizes)
 
 
 def _survey(corpus: Corpus) -> tuple[dict[str, int], Marks, int]:
@@ -164,7 +175,8 @@ def _vocabulary(
     train = train._replace(tokens=ids[train.tokens])
     given = preprocessing.context, preprocessing.language
     found = warnings(words, counts, train, vocabulary, rules, *given)
-    for line in [misread, *found] if misread else found:
+    told = misread, unseen_words(vocabulary, rules, corpus.sentences), *found
+    for line in filter(None, told):
         print(f"warning: {line}", file=sys.stderr)
     return vocabulary, replace(preprocessing, rules=rules)
 
@@ -209,6 +221,7 @@ def _meta(
     return {
         "command": command,
         "source": corpus.source,
+        **({} if corpus.ordered else {"word_order": False}),
         "seed": values.pop("seed"),
         "versions": {
             "python": platform.python_version(),

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
+from preprocessing.documents import Fields
 from preprocessing.languages import ENGLISH
-from preprocessing.sources import Fields, read_any
+from preprocessing.sources import read_any
 from preprocessing.text import sentences
 from tcnlm.common.parallel import chunks, ordered_map
 

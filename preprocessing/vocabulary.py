@@ -208,6 +208,17 @@ def read_topic_words(path: Path) -> tuple[str, ...]:
     return tuple(places)
 
 
+def read_ids(path: Path, first: int) -> dict[int, str]:
+    """The words of a list such as `read_topic_words` reads, by their lines.
+
+    first: the number of the first line. Raises InputError for an empty line, too.
+    """
+    words = read_topic_words(path)
+    if len(words) < len(read_list(path, "words")):
+        raise InputError(f"{path}: ids are lines, and one is empty; take it out")
+    return dict(enumerate(words, first))
+
+
 def _write_counted(path: Path, words: Sequence[str], counts: np.ndarray) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(f"{word}\t{count}\n" for word, count in zip(words, counts))

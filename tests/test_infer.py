@@ -16,7 +16,7 @@ import tiny
 import toy
 
 import tcnlm
-from preprocessing.sources import Document
+from preprocessing.documents import Document
 from preprocessing.text import sentences
 from tcnlm.common.errors import InputError
 from tcnlm.common.rows import quoted
@@ -171,10 +171,13 @@ def test_the_command_reads_standard_input_and_refuses_in_a_line(run, tmp_path):
         ("--out nowhere/theta.csv", "there is no folder nowhere"),
         (
             "--out theta.csv --format text --label kind",
-            "--id and --skip-empty are",
+            "--tokenized and --skip-empty are",
         ),
-        ("--out theta.csv --format text --field body", "--field, --label, --id and"),
-        ("--out theta.csv --format text --skip-empty", "--id and --skip-empty are"),
+        ("--out theta.csv --format text --field body", "--field, --label, --id, --tok"),
+        (
+            "--out theta.csv --format text --skip-empty",
+            "--tokenized and --skip-empty are",
+        ),
         ("--out theta.csv --by-label l.csv", "name the field of the labels"),
         ("--out theta.csv --format text --headers drop", "is for news messages of"),
     ],

@@ -131,6 +131,50 @@ def test_chinese_that_is_segmented_is_taken_with_its_stop_words(tmp_path):
     assert not {"我", "的", "和"} & topic_words
 
 
+def test_words_that_are_split_already_stay_so_in_any_language(tmp_path):
+    records = [{"text": ["L'ami", "不", "北京"]}, {"text": "le 城市 Dr. x"}] * 5
+    given = "--language", "zh", "--tokenized"
+    lines = map(json.dumps, records)
+    status, data = made(tmp_path, lines, *given, form="jsonl")
+    assert status == 0
+    found = Dataset(data).vocabulary
+    assert set(found.words[4:]) == {"L'ami", "不", "北京", "le", "城市", "Dr.", "x"}
+    assert "北京" in found.topic_words
+    assert "不" not in found.topic_words
+    assert found.language == "zh"
+
+
+def test_data_of_counts_has_no_language_and_none_is_advised(tmp_path, capsys):
+    lines = [" ".join(f"{word}:1" for word in line.lower().split()) for line in GERMAN]
+    status, data = made(tmp_path, lines * 8, form="counts")
+    assert status == 0
+    settings = json.loads((data / "meta.json").read_text(encoding="utf-8"))["settings"]
+    assert settings["language"] is None
+    assert Dataset(data).vocabulary.language == "en"
+    said = capsys.readouterr().err
+    assert "stop words of German: give a better list to --stop-words" in said
+    assert "--language" not in said
+
+
+def test_a_language_and_words_that_never_occur_are_both_warned_of(tmp_path, capsys):
+    (tmp_path / "words").write_text("gericht\nkäfer\n", encoding="utf-8")
+    made(tmp_path, GERMAN * 8, "--vocabulary", str(tmp_path / "words"))
+    said = capsys.readouterr().err
+    assert "1 of the 2 words of --vocabulary never occur" in said
+    assert "give --language de" in said
+
+
+def test_a_better_list_of_stop_words_is_not_advised_beside_topic_words(
+    tmp_path, capsys
+):
+    words = {word.strip(".,") for line in GERMAN for word in line.lower().split()}
+    (tmp_path / "words").write_text("\n".join(words), encoding="utf-8")
+    given = "--language", "de", "--vocabulary", str(tmp_path / "words")
+    status, _ = made(tmp_path, GERMAN * 8, *given)
+    assert status == 0
+    assert "stop words" not in capsys.readouterr().err
+
+
 def test_thai_and_japanese_are_refused_as_chinese_is(tmp_path, capsys):
     for line in ("ฉันรักกรุงเทพมหานคร", "私は東京が大好きです。"):
         assert made(tmp_path, [line] * 10)[0] == 2

@@ -8,8 +8,9 @@ import pytest
 
 from preprocessing.__main__ import main
 from preprocessing.dates import iso_date
+from preprocessing.documents import Fields
 from preprocessing.marks import Marks, save_marks
-from preprocessing.sources import FORMATS, Fields
+from preprocessing.sources import FORMATS
 from preprocessing.splits import SPLITS
 from preprocessing.texts import FILE, KEPT, read_texts
 from tcnlm.common.errors import InputError

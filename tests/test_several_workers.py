@@ -38,7 +38,8 @@ from tcnlm.training.workers import (
 )
 
 TAKE_PARTS = ("bag_lstm", "lclm", "lda_lstm", "lstm", "naive_moe", "neural_topics")
-TAKE_PARTS += ("tcnlm", "tdlm", "topic_lstm", "topic_rnn")
+TAKE_PARTS += ("tcnlm", "tdlm", "topic_lstm", "topic_rnn", "transformer_xl")
+TAKE_PARTS += ("topic_transformer_xl",)
 LOOP = ("epochs=5", "dropout=0.3", "lazy_adam=true", "checkpoint_steps=3")
 
 
@@ -102,12 +103,20 @@ def carried_states(model):
 
 
 @pytest.mark.parametrize("rows", [7, 2])
-@pytest.mark.parametrize(("name", "cell"), [("lstm", "lstm"), ("topic_rnn", "gru")])
+@pytest.mark.parametrize(
+    ("name", "chosen"),
+    [
+        ("lstm", {}),
+        ("topic_rnn", {"cell": "gru"}),
+        ("transformer_xl", {}),
+        ("topic_transformer_xl", {}),
+    ],
+)
 def test_parts_of_windows_sum_to_the_whole_and_carry_its_state(
-    name, cell, rows, toy_data
+    name, chosen, rows, toy_data
 ):
     data = Dataset(toy_data)
-    chosen = {"carry": True, "window": 3, "cell": cell, "dropout": 0.4}
+    chosen = {"carry": True, "window": 3, "dropout": 0.4, **chosen}
     model = tiny.untrained(name, data.vocabulary, **chosen)
     batches = model.batching.rows(data.split("train")).batches(rows, 1)
     first, batch = next(batches), next(batches)

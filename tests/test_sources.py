@@ -14,15 +14,10 @@ import pandas as pd
 import pytest
 import toy
 
+from preprocessing.aclimdb import read_aclimdb
 from preprocessing.corpora import aclimdb_corpus, body, file_corpus, lee_corpus
-from preprocessing.sources import (
-    FORMATS,
-    Document,
-    Fields,
-    read_aclimdb,
-    read_any,
-    split_tdlm,
-)
+from preprocessing.documents import Document, Fields
+from preprocessing.sources import FORMATS, read_any, split_tdlm
 from tcnlm.common.errors import InputError
 
 WRITERS = {"": open, ".gz": gzip.open, ".xz": lzma.open}

@@ -8,7 +8,7 @@ import tiny
 from trained import make_trainer
 
 from preprocessing.encode import CONTENTS, load_arrays
-from preprocessing.marks import DATES, IDS, read_labels, read_lines
+from preprocessing.marks import DATES, IDS, read_labels, read_marks
 from preprocessing.splits import SPLITS
 from preprocessing.texts import read_texts
 from tcnlm.coherence.counts_file import load_counts
@@ -48,7 +48,7 @@ def read_data(folder):
         load_arrays(folder / split)
         read_labels(folder / split)
         for name in (IDS, DATES):
-            read_lines(folder / split / name)
+            read_marks(folder / split / name)
         read_texts(folder / split, [0])
 
 

@@ -41,11 +41,16 @@ class Reference:
     def window_counts(
         self, words: Iterable[str], window: int = WINDOW, dataset: Any = None
     ) -> WindowCounts:
-        """Count windows for `words`, or take them from the counts made earlier."""
+        """Count windows for `words`, or take them from the counts made earlier.
+
+        Of the corpus itself, where it is bags of words, a window is a document.
+        """
         if self.counted:
             return self.counted
         if self.counts:
             return load_counts(self.counts, words, window)
+        if not (self.files or dataset.word_order):
+            window = 0  # there is nothing nearer than in the same document
         described = self.description(dataset)
         if self.runner:
             # Here, since it is an option.

@@ -12,8 +12,9 @@ import numpy as np
 from preprocessing.checks import open_data
 from preprocessing.collect import Arrays
 from preprocessing.encode import load_arrays
-from preprocessing.marks import DATES, IDS, read_labels, read_lines
+from preprocessing.marks import DATES, IDS, read_labels, read_marks
 from preprocessing.vocabulary import Vocabulary
+from tcnlm.common.errors import InputError
 from tcnlm.data.contexts import NO_WORD, Contexts
 from tcnlm.data.stream import Stream, cut, pad
 
@@ -29,6 +30,16 @@ class Dataset:
         self.path = Path(path)
         self.context = context
         self.meta, self.vocabulary = open_data(self.path)
+        if not self.word_order and context not in ("data", "all"):
+            raise InputError(
+                f"{path}: holds bags of words, one a document, and context={context} "
+                "is of sentences; leave it out"
+            )
+
+    @property
+    def word_order(self) -> bool:
+        """Whether documents are texts; else a document's words are in any order."""
+        return self.meta.get("word_order", True)
 
     def split(self, name: str) -> Split:
         """Return one of train, valid and test."""
@@ -36,7 +47,7 @@ class Dataset:
         if self.context != "data":
             preprocessing["context"] = self.context
         folder = self.path / name
-        ids, dates = (read_lines(folder / file) for file in (IDS, DATES))
+        ids, dates = (read_marks(folder / file) for file in (IDS, DATES))
         named = name, read_labels(folder), ids, dates
         return Split(load_arrays(folder), self.vocabulary, preprocessing, *named)
 

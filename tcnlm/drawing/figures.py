@@ -134,16 +134,26 @@ def _logarithmic(axes: Axes) -> None:
 
 
 def compared_curves(histories: Iterable[tuple[str, History]]) -> Figure:
-    """Draw the validation perplexity of several runs by epoch."""
+    """Draw the validation perplexity of several runs by epoch, and by time.
+
+    The latter as Figure 2 of Guo et al. (2020) has it of test documents.
+    """
     figure = blank(9, 3.4)
+    by_epoch, by_time = figure.subplots(1, 2, sharey=True)
     title = "Validation perplexity (logarithmic scale)"
-    axes = axes_of(figure.subplots(), title, "epoch", "perplexity")
+    axes_of(by_epoch, title, "epoch", "perplexity")
+    axes_of(by_time, "", "minutes of training")
     for name, history in histories:
-        if len(history.get("valid_perplexity", ())):
-            values = history["valid_perplexity"]
-            axes.plot(history["epoch"], values, "o-", ms=3, lw=1.5, label=name)
-    _logarithmic(axes)
-    axes.xaxis.set_major_locator(whole_numbers(12))
-    if axes.lines:
-        axes.legend(fontsize=8, frameon=False, labelcolor=INK)
+        values = history.get("valid_perplexity", ())
+        if len(values):
+            look = {"marker": "o", "ms": 3, "lw": 1.5}
+            [line] = by_epoch.plot(history["epoch"], values, label=name, **look)
+            if "seconds" in history:
+                minutes = np.asarray(history["seconds"]) / 60
+                by_time.plot(minutes, values, color=line.get_color(), **look)
+    for axes in (by_epoch, by_time):
+        _logarithmic(axes)
+    by_epoch.xaxis.set_major_locator(whole_numbers(12))
+    if by_epoch.lines:
+        by_epoch.legend(fontsize=8, frameon=False, labelcolor=INK)
     return figure

@@ -37,6 +37,7 @@ class Method(tf.keras.Model):
 
     Config: type[Settings]
     TINY: dict[str, Any] = {}  # settings with which tests sweep over all methods
+    reads_order = True  # whether it learns from words in the order of a text
     paper = ""  # key in references.bib, if not its own name
     per_word: str
     batching: Batching = Sequences()  # what a row of its batches is
@@ -132,12 +133,17 @@ class Method(tf.keras.Model):
         """Draw a seed for a stateless random operation, [2]."""
         return self.noise.make_seeds()[:, 0]
 
-    def dropout(self, values: tf.Tensor, rate: float, training: bool) -> tf.Tensor:
-        """Drop a share of values, by a generator that checkpoints restore."""
+    def dropout(
+        self, values: tf.Tensor, rate: float, training: bool, shared: bool = False
+    ) -> tf.Tensor:
+        """Drop a share of values, by a generator that checkpoints restore.
+
+        shared: the values are the same for all rows of a batch.
+        """
         if not training or not rate:
             return values
         seed, drop = self.seed(), tf.nn.experimental.stateless_dropout
-        if self.part is None:
+        if self.part is None or shared:
             return drop(values, rate, seed)
         return values * self.part.of_all(values, lambda n: drop(tf.ones(n), rate, seed))
 
@@ -285,6 +291,7 @@ class DocumentModel(Method):
     """p(words of a document), and its vector; "nll" in its objective: nats a word."""
 
     per_word = "nll"
+    reads_order = False
     batching = document_batching = Documents()
 
     @abstractmethod
@@ -317,6 +324,7 @@ class TopicsAlone(TopicModel, Method):
     """
 
     per_word = "loss"
+    reads_order = False
 
     def count_words(self, batch: dict[str, np.ndarray]) -> int:
         """Return the number of content words."""

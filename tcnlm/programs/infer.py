@@ -21,20 +21,15 @@ import numpy as np
 
 from preprocessing import text
 from preprocessing.corpora import (
+    ids_of,
     is_empty,
     read_files,
     refuse_fields,
     refuse_none_left,
     refuse_tables,
 )
-from preprocessing.sources import (
-    BY_CONTENT,
-    FORMATS,
-    WITH_FIELDS,
-    Document,
-    Fields,
-    Format,
-)
+from preprocessing.documents import Document, Fields, Format
+from preprocessing.sources import FORMATS, WITH_FIELDS, chosen_format
 from tcnlm.common.errors import InputError, add_debug, errors_reported
 from tcnlm.common.outputs import check_outputs
 from tcnlm.common.parallel import chunks
@@ -51,7 +46,13 @@ def main(options: argparse.Namespace) -> None:
     keep_memory()
     check(options)
     run = Run(options.run)
-    table = Table(run.reader.vectors_of, bool(options.id), bool(options.label))
+    if run.model.reads_order and not format_of(options).ordered:
+        raise InputError(
+            f"{options.run}: a {run.config['model']} reads words in their order, of "
+            f"which --format {options.format} has none"
+        )
+    has_id, has_label = (has_mark(options, name) for name in ("id", "label"))
+    table = Table(run.reader.vectors_of, has_id, has_label)
     with row_writer(options.out, options.quote) as write:
         for documents, reading in readings(options, run):
             for row in table.rows(documents, reading):
@@ -101,7 +102,7 @@ def check(options: argparse.Namespace) -> None:
     refuse_tables(options.format, options.input)
     if options.format not in (None, *WITH_FIELDS):
         refuse_fields(fields_of(options), options.headers == "drop")
-    if options.by_label and not options.label:
+    if options.by_label and not has_mark(options, "label"):
         raise InputError("--by-label: name the field of the labels with --label")
     _places(options)
     for path in filter(None, (options.out, options.by_label)):
@@ -111,12 +112,19 @@ def check(options: argparse.Namespace) -> None:
 
 def format_of(options: argparse.Namespace) -> Format:
     """Return the format: the one that was asked for, or each file's own."""
-    return FORMATS[options.format] if options.format else BY_CONTENT
+    ids = ids_of(options.format, options.vocabulary, options.ids_from)
+    return chosen_format(options.format, fields_of(options), ids)
+
+
+def has_mark(options: argparse.Namespace, name: str) -> bool:
+    """Return whether documents come with a "label" or "id"."""
+    return bool(getattr(options, name)) or name in format_of(options).marks
 
 
 def fields_of(options: argparse.Namespace) -> Fields:
     """Return what the fields of .jsonl and the columns of tables are called."""
-    return Fields(options.field, options.label, options.id, options.skip_empty)
+    named = options.field, options.label, options.id
+    return Fields(*named, options.skip_empty, options.tokenized)
 
 
 def documents_of(options: argparse.Namespace) -> Iterator[Document]:
@@ -170,6 +178,11 @@ def parser() -> argparse.ArgumentParser:
     skipped = "leave out documents whose text is missing, null or blank; "
     skipped += "the others are numbered without them"
     add("--skip-empty", action="store_true", help=skipped)
+    add("--tokenized", action="store_true", help="jsonl, table: it is in words already")
+    ids = "counts: its words are ids, lines of --vocabulary from 0 or from 1"
+    add("--ids-from", type=int, choices=(0, 1), help=ids)
+    words = "counts: what --ids-from counts, a word a line"
+    add("--vocabulary", metavar="FILE", type=Path, help=words)
     add("--headers", choices=("keep", "drop"), default="keep", help=headers)
     add("--by-label", metavar="FILE", type=Path, help=by_label)
     unquoted = "texts in .csv as they are (default: with an apostrophe before = + - @, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -20,6 +21,7 @@ from tcnlm.layers.optimization import GroupedAdam, Training, decay
 from tcnlm.models.base import Method
 from tcnlm.training.checkpoints import Checkpoints
 from tcnlm.training.divergence import check_steps
+from tcnlm.training.forecast import Forecast
 from tcnlm.training.log import Log
 from tcnlm.training.state import State
 from tcnlm.training.validation import Validation
@@ -62,6 +64,7 @@ class Trainer:
         self.saved: dict[str, Any] | None = None  # the state of the last checkpoint
         self.pace = CALL_SECONDS  # seconds a step, lately
         self.log = Log(run, self.validation.measure, self.judge)
+        self.forecast = Forecast(self._left)
 
     def _step(self, batch: Any) -> dict[str, tf.Tensor]:
         with compiled_loops():
@@ -119,6 +122,11 @@ class Trainer:
         if self.training.decay == "constant":
             return 0
         return sum(map(self._epoch_steps, range(self.training.epochs)))
+
+    def _left(self) -> int:
+        """Return how many steps are left at most, were all epochs as long as this."""
+        epochs = self.training.epochs - self.state.epoch
+        return epochs * self._epoch_steps(self.state.epoch) - self.state.position
 
     def _to_evaluation(self) -> None:
         """Take this epoch's batches up to the next evaluation."""
@@ -209,6 +217,9 @@ class Trainer:
             refresh=False,
         )
         bar.update(steps)
+        said = self.forecast.after(steps)
+        if said:
+            bar.write(said, file=sys.stderr)
         values = {**values, "tokens_per_second": rate}
         self.log.scalars("train", values, int(self.model.steps))
 

@@ -72,12 +72,13 @@ class Part:
         return drawn[self.first : self.first + shape[0]]
 
     def together(self, own: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-        """Return [rows, H] of all workers from the rows [B, H] of each."""
+        """Return [rows, ...] of all workers from the rows [B, ...] of each."""
         has_rows = tf.sign(self.sequences)
 
         def placed(states: tf.Tensor) -> tf.Tensor:
             after = self.rows - self.first - tf.shape(states)[0]
-            return tf.pad(has_rows * states, [[self.first, after], [0, 0]])
+            others = [[0, 0]] * (states.shape.rank - 1)
+            return tf.pad(has_rows * states, [[self.first, after], *others])
 
         return self.total([placed(states) for states in own])
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import preprocessing.__main__ as preprocess
 from preprocessing import arguments
+from tcnlm import run
 from tcnlm.common.errors import errors_reported
 from tcnlm.programs import (
     coherence,
@@ -71,7 +72,7 @@ PROGRAMS = {  # parser, line without options, start, where work begins
         infer.parser,
         ["OLD", "--input", "file", "--out", "out.csv"],
         lambda line: infer.main(infer.parser().parse_args(line)),
-        (infer, "Run"),
+        (run, "Run"),
     ),
     "gains": (
         gains.parser,

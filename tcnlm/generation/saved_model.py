@@ -47,7 +47,7 @@ from tcnlm.data.contexts import NO_WORD
 from tcnlm.generation import asserted, pieces
 from tcnlm.generation import warm_up as warm_ups
 from tcnlm.generation.decoder import beams, decode, repeated, sampled
-from tcnlm.generation.decoding import Decoding
+from tcnlm.generation.methods import Decoding
 from tcnlm.generation.pieces import in_pieces
 from tcnlm.layers.graphs import graph
 from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel

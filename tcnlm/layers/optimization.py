@@ -49,21 +49,15 @@ class GroupedAdam(tf.Module):
             )
             adam.iterations.assign(0)
 
-    def minimize(
-        self,
-        loss: tf.Tensor,
-        tape: tf.GradientTape,
-        together: Callable[[list], list] | None = None,
-    ) -> dict[str, tf.Tensor]:
-        """Step down the loss recorded on the tape; return each group's gradient norm.
+    def minimize(self, loss: tf.Tensor, tape: tf.GradientTape) -> dict[str, tf.Tensor]:
+        """Step down the loss recorded on the tape; return what `descend` does."""
+        return self.descend(tape.gradient(loss, self.weights))
 
-        The norms are those before clipping. together: sums gradients over workers.
-        """
+    def descend(self, gradients: list[list]) -> dict[str, tf.Tensor]:
+        """Step down gradients, a list a group; return the norms before clipping."""
         norms = {}
-        gradients = tape.gradient(loss, self.weights)
         for i, (adam, weights) in enumerate(zip(self.adams, self.weights)):
-            found = together(gradients[i]) if together else gradients[i]
-            summed = [_sum_rows(gradient) for gradient in found]
+            summed = [_sum_rows(gradient) for gradient in gradients[i]]
             clipped, norm = tf.clip_by_global_norm(summed, self.clip_norm)
             if not self.lazy:  # one dense, fused update is cheaper than three sparse
                 clipped = [tf.convert_to_tensor(gradient) for gradient in clipped]
@@ -135,12 +129,15 @@ class Training(Settings):
     """Settings of the training loop, the same for every model."""
 
     batch_size: int = setting(64, "sequences; Lau et al. 2017", least=1)
+    accumulate: int = setting(
+        1, "batches a step, one after the other: as one so many times larger", least=1
+    )
     epochs: int = setting(20, "at most; TCNLM's are not stated", least=1)
     judge: str = setting(
         "", "measure by which weights are kept and it ends; empty: the model's own"
     )
     evaluation_steps: int = setting(
-        0, "batches between evaluations; one after every epoch too", least=0
+        0, "steps between evaluations; one after every epoch too", least=0
     )
     patience: int = setting(
         2, "evaluations without a better figure before the end", least=1
@@ -169,5 +166,10 @@ class Training(Settings):
         10.0, "between checkpoints; one after every epoch too", least=0
     )
     checkpoint_steps: int = setting(
-        0, "batches between checkpoints; 0 goes by minutes alone", least=0
+        0, "steps between checkpoints; 0 goes by minutes alone", least=0
     )
+
+    @property
+    def step_size(self) -> int:
+        """The sequences of a step."""
+        return self.batch_size * self.accumulate

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
 from functools import cached_property
@@ -22,6 +22,7 @@ from tcnlm.data.sequences import Sequences
 from tcnlm.data.windows import Windows
 from tcnlm.layers.graphs import graph
 from tcnlm.layers.neural_topics import bag_of_words
+from tcnlm.layers.next_word import NextWord
 from tcnlm.layers.optimization import GroupedAdam
 
 Terms = dict[str, tf.Tensor]
@@ -105,10 +106,21 @@ class Method(tf.keras.Model):
 
     def train_step(self, batch: dict[str, tf.Tensor], optimizer: GroupedAdam) -> Terms:
         """Take one step down the objective; return its terms and gradient norms."""
+        return self.descend(*self.learn(batch, optimizer), optimizer)
+
+    def learn(
+        self, batch: dict[str, tf.Tensor], optimizer: GroupedAdam
+    ) -> tuple[Terms, list[list]]:
+        """Return the objective's terms and the loss's gradients, a list a group."""
         with tf.GradientTape() as tape:
             terms = self.objective(batch, training=True)
-        together = self.part and self.part.gradients
-        norms = optimizer.minimize(terms["loss"], tape, together)
+        return terms, tape.gradient(terms["loss"], optimizer.weights)
+
+    def descend(
+        self, terms: Terms, gradients: list[list], optimizer: GroupedAdam
+    ) -> Terms:
+        """Take one step down gradients; return the terms with the gradient norms."""
+        norms = optimizer.descend(gradients)
         self.steps.assign_add(1)
         return {**terms, **norms}
 
@@ -191,6 +203,16 @@ class LanguageModel(Method):
 
         context: what `for_steps` made of the one of `log_probs`.
         """
+
+    def next_word(
+        self, token: tf.Tensor, state: Any, context: Any, forbidden: Sequence[int]
+    ) -> tuple[NextWord, Any]:
+        """Return what `step` does, to be drawn from without some words.
+
+        A model that can draw without log p of every word overrides it.
+        """
+        log_probs, state = self.step(token, state, context)
+        return NextWord(lambda: log_probs, forbidden), state
 
     @property
     def reads_document(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -15,6 +15,7 @@ from tcnlm.data.windows import Windows
 from tcnlm.data.word_vectors import check_source, fill, starting_vectors
 from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax
 from tcnlm.layers.carried import CarriedState
+from tcnlm.layers.next_word import NextWord
 from tcnlm.models.base import LanguageModel, Terms, language_terms
 
 
@@ -191,11 +192,25 @@ class RecurrentLanguageModel(LanguageModel):
         self, token: tf.Tensor, state: list[Any], context: Any
     ) -> tuple[tf.Tensor, list[Any]]:
         """Return log p of every next word [B, V], and the state after `token` [B]."""
+        outputs, state = self.advance(token, state, context)
+        return self.softmax.log_probs(outputs), state
+
+    def next_word(
+        self, token: tf.Tensor, state: list[Any], context: Any, forbidden: Sequence[int]
+    ) -> tuple[NextWord, list[Any]]:
+        """Return the next word's distribution, and the state after `token` [B]."""
+        outputs, state = self.advance(token, state, context)
+        return self.softmax.next_word(outputs, forbidden), state
+
+    def advance(
+        self, token: tf.Tensor, state: list[Any], context: Any
+    ) -> tuple[Any, list[Any]]:
+        """Return what the output layer sees, and the state, after `token` [B]."""
         outputs, new_state = self.embedding(token), []
         for layer, layer_state in zip(self.recurrent, state):
             outputs, layer_state = self.step_layer(layer, outputs, layer_state, context)
             new_state.append(layer_state)
-        return self.softmax.log_probs(self.fuse(outputs, context)), new_state
+        return self.fuse(outputs, context), new_state
 
 
 class StateCarryingModel(RecurrentLanguageModel):

@@ -115,12 +115,12 @@ class TransformerXL(StateCarryingModel):
             outputs = layer(outputs, *state, R, drop)
         return drop(outputs, rate), entered
 
-    def step(
+    def advance(
         self, token: tf.Tensor, state: list[Any], context: Any
-    ) -> tuple[tf.Tensor, list[Any]]:
-        """Return log p of every next word [B, V], and the memories after `token`."""
+    ) -> tuple[Any, list[Any]]:
+        """Return what the output layer sees, and the memories, after `token` [B]."""
         hidden, state = self.carry_hidden(token[:, None], state, training=False)
-        return self.softmax.log_probs(self.fuse(hidden[:, 0], context)), state
+        return self.fuse(hidden[:, 0], context), state
 
     def features(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
         """Return the output [B, d] at the last word of each document [B, T].

@@ -15,7 +15,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,12 +37,19 @@ from tcnlm.common.process import keep_memory
 from tcnlm.common.progress_bar import progress_bar
 from tcnlm.common.rows import Row, check_writable, row_writer
 from tcnlm.common.runners import add_runner, on_runner
-from tcnlm.measures.reading import Reading, read_texts
-from tcnlm.run import BATCH, Run
+
+if TYPE_CHECKING:
+    from tcnlm.measures.reading import Reading
+    from tcnlm.run import Run
+
+BATCH = 256  # documents in memory at a time
 
 
 def main(options: argparse.Namespace) -> None:
     """Infer as the options say, write the tables and print a summary."""
+    # Here, as below: to say how it is used takes no TensorFlow.
+    from tcnlm.run import Run
+
     keep_memory()
     check(options)
     run = Run(options.run)
@@ -86,6 +93,8 @@ def readings(
 def _read(
     options: argparse.Namespace, run: Run, texts: Iterable[list[str]]
 ) -> Iterator[Reading]:
+    from tcnlm.measures.reading import read_texts
+
     sentences = format_of(options).sentences
     if text.makes_words(sentences):
         sentences = text.in_language(run.model.vocabulary.language)

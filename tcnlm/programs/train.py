@@ -33,6 +33,7 @@ from tcnlm.training.differences import FREE, resume_command
 from tcnlm.training.divergence import NotFiniteError
 from tcnlm.training.one_by_one import one_by_one
 from tcnlm.training.ownership import owned
+from tcnlm.training.parts import check_accumulation
 from tcnlm.training.run_folder import RunFolder, make_model, settings_of
 from tcnlm.training.runs import TRAINED, new_config, open_run
 from tcnlm.training.seeds import seed_folder
@@ -59,6 +60,7 @@ def main(options: argparse.Namespace, command: str) -> None:
     if not saved(run / "checkpoints"):
         model.check()
     workers.check(model, same_for_all(config))
+    check_accumulation(model, loop.accumulate)
     with workers.place(run) as place, owned(place, TRAINED):
         open_run(place, config, dataset.vocabulary)
         trainer = Trainer(model, dataset, place, loop, config["seed"], workers)

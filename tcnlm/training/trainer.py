@@ -58,13 +58,17 @@ class Trainer:
         self.checkpoints = Checkpoints(run, model=model, optimizer=self.optimizer)
         self.step = graph(
             self._step,
-            input_signature=[self.workers.signature(model.batching.signature())],
+            input_signature=[self._signature()],
         )
         self.state = State(best=self.judge.worst)
         self.saved: dict[str, Any] | None = None  # the state of the last checkpoint
         self.pace = CALL_SECONDS  # seconds a step, lately
         self.log = Log(run, self.validation.measure, self.judge)
         self.forecast = Forecast(self._left)
+
+    def _signature(self) -> dict[str, tf.TensorSpec]:
+        batch = self.model.batching.signature()
+        return self.workers.signature(batch, self.training.accumulate)
 
     def _step(self, batch: Any) -> dict[str, tf.Tensor]:
         with compiled_loops():
@@ -114,7 +118,7 @@ class Trainer:
             self.last_save, self.saved = time.monotonic(), asdict(self.state)
 
     def _epoch_steps(self, epoch: int) -> int:
-        size = self.training.batch_size
+        size = self.training.step_size
         return self.rows.num_batches(size, self.seed, epoch)
 
     def _steps(self) -> int:
@@ -185,13 +189,12 @@ class Trainer:
         rows, state = self.rows, self.state
 
         def generate():
-            size, epoch, skip = self.training.batch_size, state.epoch, state.position
+            size, epoch, skip = self.training.step_size, state.epoch, state.position
             for batch in rows.batches(size, self.seed, epoch, skip):
-                own = self.workers.own(batch, self.model)
+                own = self.workers.own(batch, self.model, self.training.accumulate)
                 yield own, self.model.count_words(batch)
 
-        signature = self.workers.signature(self.model.batching.signature())
-        kinds = (signature, tf.TensorSpec([], tf.int64))
+        kinds = (self._signature(), tf.TensorSpec([], tf.int64))
         data = tf.data.Dataset.from_generator(generate, output_signature=kinds)
         return data.prefetch(8)
 

@@ -18,7 +18,7 @@ $(INSTALLED): tools/make_environment.py $(wildcard locks/*.txt)
 # The Lee news corpus ships inside gensim: 300 stories, 67,000 tokens, no download.
 demo: $(INSTALLED)
 	$(RUN) -m preprocessing --format lee --min-count 3 --topic-min-count 5 --force --out data/demo
-	$(RUN) train.py data/demo --recipe small-corpus --out runs/demo
+	$(RUN) train.py data/demo --out runs/demo
 	$(RUN) evaluate.py runs/demo
 	$(RUN) generate.py runs/demo --temperature 0.7 --no-unk
 	@echo "Open runs/demo/report.html in a browser."

@@ -33,6 +33,7 @@ from tcnlm.layers.optimization import Training
 from tcnlm.training.trainer import Trainer
 
 QUARTERS = 4
+LEARNING_ROUNDS = 4  # after which rare words have their share of what is written
 EPOCH_BATCHES = 400  # drawn from all over an epoch, they stand for it
 SEED = 1
 
@@ -121,9 +122,29 @@ class Bench:
 
     @cached_property
     def writing(self) -> list[floor.Part]:
-        """The floor of writing the sentences."""
-        word = floor.generated_word(self.sizes, self.scale.sentences)
-        return floor.together([word] * self.scale.words)
+        """The floor of writing the sentences, with the epoch's share of rare words."""
+        loads = [floor.Load.of(batch, self.sizes) for batch in self.epoch]
+        share = self.scale.sentences / sum(load.targets for load in loads)
+        tails = zip(*(load.in_tails for load in loads))
+        in_tails = tuple(round(share * sum(tail)) for tail in tails)
+        sentences = self.scale.sentences
+        load = floor.Load(sentences, 1, sentences, in_tails)
+        return floor.together(
+            [floor.generated_word(self.sizes, load)] * self.scale.words
+        )
+
+    @cached_property
+    def writing_model(self) -> Any:
+        """TCNLM small after a few steps: it knows how frequent words are."""
+        system = self.ours("tcnlm", self.scale.small)
+        for _ in range(LEARNING_ROUNDS):
+            system()
+        return system.model
+
+    def writer(self, temperature: float) -> Writer:
+        """Return what writes the sentences."""
+        sizes = self.scale.sentences, self.scale.words
+        return Writer(self.writing_model, *sizes, temperature)
 
     def measure(self, names: Iterable[str]) -> None:
         """Let the systems with these names take turns."""
@@ -169,10 +190,8 @@ SYSTEMS: dict[str, Callable[[Bench], Any]] = {
     "lstm of Table 6": lambda b: b.ours("lstm", b.scale.table_6),
     "keras of Table 6": lambda b: b.keras(b.scale.table_6, b.plain_batches),
     "keras of Table 6, our batches": lambda b: b.keras(b.scale.table_6, b.batches),
-    "writer": lambda b: Writer(
-        make_model("tcnlm", b.vocabulary, b.scale.small),
-        b.scale.sentences,
-        b.scale.words,
-    ),
+    "writer": lambda b: b.writer(1.0),
+    # At any other temperature, and so at the nearest one, every tail is computed.
+    "writer, every tail": lambda b: b.writer(float(np.nextafter(np.float32(1), 2))),
     "writer's products": lambda b: Products(floor.products(b.writing)),
 }

@@ -179,16 +179,16 @@ def training_step(sizes: Sizes, load: Load) -> list[Part]:
     ]
 
 
-def generated_word(sizes: Sizes, sentences: int) -> list[Part]:
+def generated_word(sizes: Sizes, load: Load) -> list[Part]:
     """Return the parts of writing one word in each sentence, from given topics.
 
-    What the topics make of the factors is the same for all words, and left out.
+    What the topics make of the factors is the same for all words, and left out. A tail
+    is computed for the words that are in it.
     """
-    load = Load(sentences, 1, sentences, (sentences,) * len(sizes.tails))
     return [
         Part("input side", _input_side(sizes, load)),
         Part("recurrence", _recurrence(sizes, load)),
-        Part("softmax head", [_head(sizes, sentences)]),
+        Part("softmax head", [_head(sizes, load.targets)]),
         Part("softmax tails", _tails(sizes, load.in_tails)),
     ]
 

@@ -47,7 +47,7 @@ class Ours:
     """The training steps of a method of ours."""
 
     def __init__(self, model: Any, batches: Sequence[Batch], lazy: bool = False):
-        self.batches = batches
+        self.model, self.batches = model, batches
         self.targets = sum(map(model.count_words, batches))
         optimizer = GroupedAdam(model.parameter_groups(), Training().clip_norm, lazy)
         self.step = graph(
@@ -127,13 +127,14 @@ class _Watch(tf.keras.callbacks.Callback):
 
 
 class Writer:
-    """Writes sentences, the topics by turns, with a model that hardly ever ends one."""
+    """Writes sentences, the topics by turns, of so many words or until all end."""
 
-    def __init__(self, model: Any, sentences: int, words: int):
+    def __init__(self, model: Any, sentences: int, words: int, temperature: float):
         number = model.config.num_topics
         topics = tf.one_hot(np.arange(sentences) % number, number)
         self.context, self.rows = model.context_from_topics(topics), sentences
-        self.decoder = SentenceDecoder(model, Decoding(max_length=words))
+        options = Decoding(max_length=words, temperature=temperature)
+        self.decoder = SentenceDecoder(model, options)
 
     def __call__(self) -> float:
         """Write one sentence a row."""

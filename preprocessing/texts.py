@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from preprocessing.sources import Document
+from preprocessing.documents import Document
 from tcnlm.common.errors import InputError, reading
 
 FILE = "texts.jsonl"

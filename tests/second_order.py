@@ -7,6 +7,7 @@ import tensorflow as tf
 from scipy.special import log_softmax
 
 from preprocessing.vocabulary import EOS, GO, Vocabulary
+from tcnlm.models.base import LanguageModel
 
 WORDS = ["<pad>", "<go>", "<eos>", "<unk>", "a", "b", "c"]
 SIZE = len(WORDS)
@@ -30,6 +31,8 @@ class SecondOrderModel:
         scores = tf.gather_nd(self.scores, tf.stack([before, token], axis=1))
         new_state = [tf.cast(token[:, None], tf.float32)]
         return tf.nn.log_softmax(scores + context), new_state
+
+    next_word = LanguageModel.next_word
 
     def log_prob(self, ids, context):
         """Return log p of `ids`, which may end with <eos>, by a plain loop."""

@@ -13,8 +13,10 @@ from helpers import (
     every_way,
     randomise,
 )
+from scipy.stats import chisquare
 
 from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, cross_entropy
+from tcnlm.layers.next_word import categorical
 
 V, H = 23, 9
 CUTOFFS = [(), (5,), (5, 11), (1, 2, 22)]
@@ -174,6 +176,41 @@ def test_a_batch_without_a_cluster_s_words_is_exact_and_finite(rng, wrap, words)
     assert_close(value, np.array([row[w] for row, w in zip(rows, words)]))
     for gradient in gradients:
         assert np.isfinite(tf.convert_to_tensor(gradient)).all()
+
+
+@every_way
+@every_cutoffs
+@pytest.mark.parametrize("forbidden", [[], [0, 3], [1, 7], range(5)])
+def test_drawn_words_have_the_law_of_the_allowed_ones(
+    rng, wrap, dtype, cutoffs, forbidden
+):
+    """Wherever the forbidden ones lie; their log p is the model's own."""
+    softmax, number = make(rng, cutoffs, dtype), 4000
+    hidden = tf.constant(np.tile(rng.normal(size=H), [number, 1]), dtype)
+    words, log_p = wrap(lambda h: softmax.next_word(h, forbidden).draw([7, 8]))(hidden)
+    expected = softmax.log_probs(hidden[:1])[0].numpy().astype(float)
+    assert_close(log_p, expected[words])
+    allowed = np.setdiff1d(range(V), forbidden)
+    p, counts = np.exp(expected[allowed]), np.bincount(words, minlength=V)
+    assert counts[allowed].sum() == number
+    assert chisquare(counts[allowed], p / p.sum() * number).pvalue > 0.001
+
+
+def test_a_row_s_word_is_the_same_whatever_rows_follow(rng):
+    softmax, hidden = make(rng, (5, 11)), tf.constant(rng.normal(size=[300, H]))
+    few, all_ = (softmax.draw(hidden[:n], [0], [1, 2])[0].numpy() for n in (100, 300))
+    np.testing.assert_array_equal(few, all_[:100])
+
+
+def test_a_tail_is_computed_only_for_the_rows_that_drew_it(rng, monkeypatch):
+    softmax, hidden = make(rng, (5, 11)), tf.constant(rng.normal(size=[90, H]))
+    rows = []
+    monkeypatch.setattr(
+        "tcnlm.layers.adaptive_softmax.categorical",
+        lambda scores, seed: rows.append(len(scores)) or categorical(scores, seed),
+    )
+    words = softmax.draw(hidden, [], [1, 2])[0].numpy()
+    assert rows == [90, ((words >= 5) & (words < 11)).sum(), (words >= 11).sum()]
 
 
 def test_no_targets_give_no_log_probabilities(rng):

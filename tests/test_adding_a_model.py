@@ -119,6 +119,7 @@ def data(tmp_path_factory):
 
 def trained(name, data, tmp_path):
     line = [str(data), "--model", name, "--out", str(tmp_path / name), "--threads", "1"]
+    line += ["--recipe", "paper-small"]
     done = call("train", *line, "--set", "epochs=2", "batch_size=16")
     assert done.returncode == 0, done.stderr
     return tmp_path / name

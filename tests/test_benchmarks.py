@@ -12,6 +12,7 @@ from benchmarks import bench, floor, gpu, serving, train_step, usage
 from benchmarks.memory import Peak
 from benchmarks.synthetic import Corpus, write_data
 from benchmarks.systems import Products, fastest
+from preprocessing.vocabulary import PAD
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import Sequences
 from tcnlm.generation.saved_model import Program
@@ -72,11 +73,19 @@ def test_step_multiplies_what_the_floor_says():
 
 
 def test_generated_word_multiplies_what_the_floor_says():
-    model, rows = make_model(), 5
+    model, rows = make_model(), 50
     token, context = tf.fill([rows], 4), model.for_steps(tf.fill([rows, 4], 0.25))
-    run = multiplied(lambda: model.step(token, model.initial_state(rows), context))
+    written = []
+
+    def write():
+        state = model.initial_state(rows)
+        word, _ = model.next_word(token, state, context, [PAD])
+        written.append(word.draw([1, 2])[0].numpy())
+
+    run = multiplied(write)
     sizes = floor.Sizes.of(model.config, model.vocabulary)
-    word = floor.generated_word(sizes, rows)
+    load = floor.Load.of({"targets": written[0][:, None]}, sizes)
+    word = floor.generated_word(sizes, load)
     assert run == floor.total(floor.products(word))
 
 
@@ -126,7 +135,9 @@ def test_products_are_timed_by_shape():
     assert 0 < system() < 100 * fastest((64, 64, 64))
 
 
-@pytest.mark.parametrize("name", ["tcnlm", "keras of Table 6", "writer", "loop"])
+@pytest.mark.parametrize(
+    "name", ["tcnlm", "keras of Table 6", "writer", "writer, every tail", "loop"]
+)
 def test_system_takes_its_turns(data, tmp_path, name):
     measured = bench.Bench(data, TOY, 5, tmp_path)
     measured.measure([name])
@@ -209,7 +220,8 @@ def test_what_is_served_is_compared_with_the_same_answers_from_python(tmp_path):
     run = Run(tmp_path / "RUN")
     signatures = Program(run.model, 30, 300).signatures()
     requests = serving.requests_of(run, serving.RandomTexts(WORDS[-9:]), size=2)
-    assert {request.signature for request in requests} == set(signatures)
+    asked = {request.signature for request in requests}
+    assert asked == set(signatures) - {"generate_known"}  # costs what generate does
     for request in requests:
         call, python = signatures[request.signature], request.python()
         given = tensors_of(request.inputs, {s.name: s for s in call.input_signature})

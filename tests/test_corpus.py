@@ -11,10 +11,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
-from preprocessing import known_corpora, sources
+from preprocessing import files, known_corpora
 from preprocessing.__main__ import main
 from preprocessing.fetching import CACHE, MIRROR, PIECE, Remote, fetched
-from preprocessing.known_corpora import KNOWN, read_20news, read_wikitext
+from preprocessing.known_corpora import (
+    KNOWN,
+    read_20news,
+    read_oanc,
+    read_wikitext,
+)
 from tcnlm.common.errors import InputError
 
 SMALL = "--min-count 1 --topic-min-count 1 --topic-top-fraction 0 --processes 1".split()
@@ -187,14 +192,30 @@ ARTICLES = "\n".join(
 LINES = " the ship sails \n a judge speaks \n bread is baked \n <unk> sings N songs \n"
 
 
+PLACE = "OANC-GrAF/data/written_1/journal/slate"
+OANC = {
+    **{f"{PLACE}/{n}/Article{n}.txt": f"Ship {n} sails. A\nsea." for n in range(9)},
+    "OANC-GrAF/data/spoken/face-to-face/charlotte/A.txt": "\ufeffCaf\xe9?",
+    f"{PLACE}/1/Article1-s.xml": "<graph/>",
+    f"{PLACE}/1/Article1.anc": "<cesHeader/>",
+    "OANC-GrAF/data/readme.txt": "no text of it",
+    "OANC-GrAF/doc/written_1/journal/list.txt": "no text of it",
+}
+
+
+def wiki_of(folder):
+    return {f"{folder}/wiki.{part}.tokens": ARTICLES for part in PARTS}
+
+
 @pytest.fixture
 def registry(server, monkeypatch):
     """Serve small archives in each corpus's layout, and know their sums."""
-    wiki = {f"wikitext-103/wiki.{part}.tokens": ARTICLES for part in PARTS}
     server.files = {
         "aclImdb_v1.tar.gz": tar_of(REVIEWS),
         "20news-bydate.tar.gz": tar_of(MESSAGES),
-        "wikitext-103-v1.zip": zip_of(wiki),
+        "wikitext-103-v1.zip": zip_of(wiki_of("wikitext-103")),
+        "wikitext-2-v1.zip": zip_of(wiki_of("wikitext-2")),
+        "OANC_GrAF.zip": zip_of(OANC),
         **{f"ptb.{part}.txt": LINES.encode() for part in PARTS},
     }
     for name, corpus in KNOWN.items():
@@ -210,6 +231,8 @@ OPTIONS = {
     "20news": ("--valid-from-train", "2", "--headers", "drop"),
     "ptb": ("--group", "2"),
     "wikitext103": (),
+    "wikitext2": (),
+    "oanc": ("--split", ".6", ".2", ".2"),
 }
 
 
@@ -219,7 +242,8 @@ def test_every_corpus_becomes_data(registry, tmp_path, name):
     command = ["--corpus", name, *OPTIONS[name], *SMALL, "--out", str(data)]
     assert main(command) == 0
     meta = json.loads((data / "meta.json").read_text())
-    expected = {"imdb": (12, 6), "20news": (4, 6), "ptb": (2, 2), "wikitext103": (2, 2)}
+    expected = {"imdb": (12, 6), "20news": (4, 6), "ptb": (2, 2), "oanc": (6, 2)}
+    expected |= {"wikitext103": (2, 2), "wikitext2": (2, 2)}
     found = (meta["splits"][part]["documents"] for part in ("train", "test"))
     assert tuple(found) == expected[name]
     assert meta["source"].startswith(f"{name}: {KNOWN[name].files[0].name} sha256:")
@@ -241,7 +265,7 @@ def test_messages_come_by_group_and_number_and_nothing_is_unpacked(server, tmp_p
     path = tmp_path / "20news-bydate.tar.gz"
     path.write_bytes(tar_of(MESSAGES))
     first, *others = read_20news(path, "train", drop_headers=True)
-    assert first == ("The car is caf\xe9.", "rec.autos", "train/rec.autos/9")
+    assert first[:3] == ("The car is caf\xe9.", "rec.autos", "train/rec.autos/9")
     assert [d.id.rpartition("/")[2] for d in others] == ["10", "11", "9", "10", "11"]
     assert list(tmp_path.iterdir()) == [path]
     assert next(read_20news(path, "test", False)).text.startswith("Subject: a car")
@@ -249,9 +273,9 @@ def test_messages_come_by_group_and_number_and_nothing_is_unpacked(server, tmp_p
 
 def test_an_article_is_a_document_without_headings_and_marks(tmp_path):
     path = tmp_path / "wiki.zip"
-    path.write_bytes(zip_of({"wikitext-103/wiki.test.tokens": ARTICLES}))
-    first, second = read_wikitext(path, "test")
-    assert first == (
+    path.write_bytes(zip_of(wiki_of("wikitext-2")))
+    first, second = read_wikitext(path, "wikitext-2/wiki.test.tokens")
+    assert first[:3] == (
         " The Ship is old-fashioned . It <unk> 1,000 .\n\n Nobody knows the Ship . ",
         None,
         "The Ship",
@@ -259,20 +283,38 @@ def test_an_article_is_a_document_without_headings_and_marks(tmp_path):
     assert second.id == "The Judge = Jury"
 
 
-@pytest.mark.parametrize("read", [read_20news, read_wikitext])
-def test_an_archive_that_is_none_is_named(tmp_path, read):
+def test_only_one_sign_at_each_end_makes_a_title(tmp_path):
+    path, lines = tmp_path / "wiki.zip", (" = X = ", " 1 = 1 ", " = = Y = = ", " = 2 ")
+    path.write_bytes(zip_of({"a": "\n".join(lines)}))
+    assert [d.id for d in read_wikitext(path, "a")] == ["X"]
+
+
+def test_a_text_of_oanc_is_named_by_its_place_and_its_genre_is_its_label(tmp_path):
+    path = tmp_path / "OANC_GrAF.zip"
+    path.write_bytes(zip_of(OANC))
+    first, *others = read_oanc(path)
+    name = "spoken/face-to-face/charlotte/A"
+    assert first[:3] == ("Caf\xe9?", "face-to-face", name)
+    assert [d.label for d in others] == ["journal"] * 9
+    assert others[0].id == "written_1/journal/slate/0/Article0"
+
+
+@pytest.mark.parametrize(
+    ("read", "options"),
+    [(read_20news, ("train", False)), (read_wikitext, ("train",)), (read_oanc, ())],
+)
+def test_an_archive_that_is_none_is_named(tmp_path, read, options):
     path = tmp_path / "archive"
     path.write_bytes(b"no archive")
-    options = (path, "train", False) if read is read_20news else (path, "train")
     with pytest.raises(InputError, match="archive: is not as distributed"):
-        list(read(*options))
+        list(read(path, *options))
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         ("--corpus imdb --format text", "leave that out"),
-        ("--corpus imdb --input x", "divided already: it takes no files"),
+        ("--corpus imdb --input x", "is there as a whole: it takes no files"),
         ("--corpus 20news", "needs --valid-from-train"),
         ("--corpus imdb --group 3", "--group makes documents of lines"),
         ("--corpus ptb --headers drop", "no headers to drop"),
@@ -299,7 +341,7 @@ def test_a_link_planted_in_the_cache_is_not_written_through(server, tmp_path):
 def test_an_archive_that_unpacks_to_too_much_is_refused_before_it_is_read(
     name, registry, tmp_path, monkeypatch, capsys
 ):
-    for module in (sources, known_corpora):
+    for module in (files, known_corpora):
         monkeypatch.setattr(module, "MOST_BYTES", 10)
     command = ["--corpus", name, *OPTIONS[name], *SMALL, "--out", str(tmp_path / "D")]
     assert main(command) == 2
@@ -310,10 +352,10 @@ def test_an_archive_that_unpacks_to_too_much_is_refused_before_it_is_read(
 def test_a_zip_that_is_encrypted_or_packed_in_a_new_way_is_named(
     place, value, tmp_path
 ):
-    content = zip_of({"wikitext-103/wiki.test.tokens": ARTICLES})
+    content = zip_of({"wiki.test.tokens": ARTICLES})
     path, content = tmp_path / "wiki.zip", bytearray(content)
     content[place] = value  # of the file's own header
     content[content.index(b"PK\x01\x02") + place + 2] = value  # and of the list of all
     path.write_bytes(content)
     with pytest.raises(InputError, match="wiki.zip: is not as distributed"):
-        list(read_wikitext(path, "test"))
+        list(read_wikitext(path, "wiki.test.tokens"))

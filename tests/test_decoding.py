@@ -5,12 +5,14 @@ import functools
 import numpy as np
 import pytest
 import tensorflow as tf
+import tiny
+from helpers import randomise
 from scipy.special import log_softmax
 from scipy.stats import chisquare
 from second_order import SIZE, WORDS, SecondOrderModel
 
 from preprocessing.vocabulary import EOS, GO, PAD, UNK
-from tcnlm.generation.decoder import draw
+from tcnlm.generation.decoder import decode, draw, sampled
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 
 
@@ -129,6 +131,42 @@ def test_a_temperature_flattens_the_distribution(model, contexts):
     p = np.array([model.log_prob([w], contexts[0]) for w in range(EOS, SIZE)])
     expected = np.exp(log_softmax(np.float64(p) / 2)) * len(written)
     assert chisquare(counts, expected).pvalue > 0.01
+
+
+@pytest.mark.parametrize("cutoffs", [(8, 14), (2, 9)], ids=["in head", "in tail"])
+@pytest.mark.parametrize("temperature", [1.0, 0.7, 1.3])
+@pytest.mark.parametrize("allow_unknown", [True, False])
+def test_an_adaptive_softmax_s_words_have_the_law_of_all_its_log_probs(
+    rng, cutoffs, temperature, allow_unknown
+):
+    """Of all words but the forbidden ones, which lie in the head or in a tail."""
+    model = randomise(tiny.untrained("lstm", cutoffs=cutoffs), rng, 0.8)
+    options = Decoding(
+        temperature=temperature, allow_unknown=allow_unknown, max_length=1
+    )
+    [written] = SentenceDecoder(model, options)((), 1, number=5000, seed=3)
+    log_p = model.step(tf.constant([GO]), model.initial_state(1), ())[0][0].numpy()
+    names = model.vocabulary.words
+    words = [names.index(s.words[0]) if s.words else EOS for s in written]
+    told = [sentence.log_probability for sentence in written]
+    np.testing.assert_allclose(told, log_p[words], rtol=1e-5)
+    allowed = np.setdiff1d(range(len(names)), options.forbidden)
+    expected = np.exp(log_softmax(np.float64(log_p[allowed]) / temperature)) * 5000
+    counts = np.bincount(words, minlength=len(names))[allowed]
+    assert chisquare(counts, expected).pvalue > 0.001
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.7, 1.3])
+def test_a_saved_model_s_decoder_draws_the_same_words(temperature):
+    """There the temperature is a tensor, and both ways are in the graph."""
+    model, seeds = tiny.make_model("lstm"), tf.constant([5, 0], tf.int64)
+
+    @tf.function
+    def written(temperature):
+        return decode(model, (), 40, sampled(seeds, temperature))
+
+    for one, other in zip(written(tf.constant(temperature)), written(temperature)):
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("temperature", [1e-3, 1e-30])

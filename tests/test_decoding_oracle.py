@@ -15,7 +15,7 @@ tfa = pytest.importorskip("tensorflow_addons")
 ROWS, SEED = 3, 2**40 + 5
 METHODS = {
     "greedy": {"method": "greedy"},
-    "sampling": {},
+    "sampling": {"temperature": 1.3},  # at 1 tails have draws of their own
     "top-k and top-p": {"temperature": 1.7, "top_k": 6, "top_p": 0.8},
     "beam search": {"method": "beam", "beam_width": 6},
     "a wide beam": {"method": "beam", "beam_width": 50, "max_length": 4},

@@ -48,9 +48,10 @@ def test_every_model_has_a_vector_of_every_document(name, labelled):
     assert len(np.unique(vectors.round(6), axis=0)) > 1
 
 
-def test_a_language_models_vector_is_its_state_after_the_last_word(labelled):
+@pytest.mark.parametrize("name", ["lstm", "transformer_xl"])
+def test_a_language_models_vector_is_its_state_after_the_last_word(name, labelled):
     data = Dataset(labelled)
-    model, split = tiny.untrained("lstm", data.vocabulary), data.split("test")
+    model, split = tiny.untrained(name, data.vocabulary), data.split("test")
     vectors = document_vectors(model, split)
     for row in range(3):
         words = [w for sentence in split.document(row) for w in (GO, *sentence)]

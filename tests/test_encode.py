@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from preprocessing import text
 from preprocessing.collect import Arrays, select, tokenize_all
 from preprocessing.corpora import Corpus
+from preprocessing.documents import Document
 from preprocessing.encode import counts_of, read_meta
 from preprocessing.pipeline import Preprocessing, preprocess
-from preprocessing.sources import Document, split_tdlm
+from preprocessing.sources import split_tdlm
 from preprocessing.splits import SPLITS
 from preprocessing.vocabulary import SPECIALS, UNK, Rules, Vocabulary
 from tcnlm.common.errors import InputError

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import preprocessing.__main__ as preprocess
 from preprocessing import arguments
+from tcnlm import run
 from tcnlm.common.errors import errors_reported
 from tcnlm.programs import (
     coherence,
@@ -35,6 +36,8 @@ VALUES = ["", " ", "0", "-1", "nan", "inf", "-inf", "1e999", "1e300", "0.5", "x"
 VALUES += ["9" * 5000, "2147483648", "-9223372036854775809", "1e-50", "ä\udc80", "\n"]
 VALUES += ["none/at/all", "file", "file/below", "/", ".", "folder", "/dev/null"]
 VALUES += ["a" * 300, "0:1e308", "1:nan", "units=", "=", "units=nan", "cutoffs=5,1"]
+# No command line can hold the character that ends its words.
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=5)
 NO_NUMBER = ["", "nan", "inf", "-inf", "1e999", "x", HUGE, "-9223372036854775809"]
 
 
@@ -69,7 +72,7 @@ PROGRAMS = {  # parser, line without options, start, where work begins
         infer.parser,
         ["OLD", "--input", "file", "--out", "out.csv"],
         lambda line: infer.main(infer.parser().parse_args(line)),
-        (infer, "Run"),
+        (run, "Run"),
     ),
     "gains": (
         gains.parser,
@@ -79,7 +82,7 @@ PROGRAMS = {  # parser, line without options, start, where work begins
     ),
     "reproduce": (
         reproduce.parser,
-        ["reviews", "--data", "file", "--out", "NEW"],
+        ["auto", "--data", "file", "--out", "NEW"],
         lambda line: reproduce.main(reproduce.options_of(line)),
         (reproduce, "reproduce"),
     ),
@@ -161,7 +164,7 @@ def started(place, monkeypatch):
 @given(data=st.data())
 def test_any_value_is_refused_in_a_line_or_work_begins(name, data, started, place):
     action = data.draw(st.sampled_from(options_of(name)), "option")
-    value = data.draw(st.sampled_from(VALUES) | st.text(max_size=5), "value")
+    value = data.draw(st.sampled_from(VALUES) | TEXTS, "value")
     before = contents(place)
     assert started(name, action, value) in (2, "reached")
     assert contents(place) == before

@@ -72,6 +72,13 @@ def test_no_module_imports_itself_in_a_circle():
             ("tensorflow", "matplotlib", "nltk", "sklearn"),
         ),
         ("import tcnlm.programs.evaluate", ("tensorflow", "jinja2")),
+        *(
+            (
+                f"from tcnlm.programs import {name}\n{name}.parser().format_help()",
+                ("tensorflow", "pandas", "nltk", "gensim", "matplotlib"),
+            )
+            for name in ("generate", "infer", "export", "gains", "serve", "coherence")
+        ),
     ],
 )
 def test_a_package_is_imported_only_by_what_needs_it(work, unwanted):

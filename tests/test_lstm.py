@@ -1,4 +1,7 @@
-"""The plain LSTM and the start and steps of TCNLM's cell that it can be given."""
+"""The plain LSTM: the state that it carries, and TCNLM's start that it can be given.
+
+What is carried is tested of Transformer-XL's memory too.
+"""
 
 import shutil
 
@@ -21,6 +24,7 @@ from tcnlm.measures.scores import score
 from tcnlm.models.lstm import multiply_out
 
 SIZES = {"units": 6, "embedding_size": 5, "cutoffs": (9,)}
+CARRYING = pytest.mark.parametrize("name", ["lstm", "transformer_xl"])
 STARTED = pytest.mark.parametrize("name", ["lstm", "lda_lstm", "bag_lstm"])
 
 SLOW = pytest.mark.slow
@@ -81,8 +85,8 @@ def test_its_recurrent_weights_learn_at_their_share_of_the_rate(data, name):
 # --- The state carried through a document ---------------------------------------------
 
 
-def carrying(data, rng=None, **settings):
-    model = make_model(data, carry=True, layers=2, dropout=0.0, **settings)
+def carrying(data, name="lstm", rng=None, **settings):
+    model = make_model(data, name, carry=True, layers=2, dropout=0.0, **settings)
     for weight in model.trainable_variables if rng else ():
         weight.assign(rng.normal(scale=0.5, size=weight.shape))
     return model
@@ -100,25 +104,27 @@ def log_probs_by_document(model, split):
     return total
 
 
+@CARRYING
 @pytest.mark.parametrize(
     ("window", "size"),
     [(1, 5), (4, 2), *(pytest.param(*s, marks=SLOW) for s in ((7, 64), (1000, 3)))],
 )
 def test_windows_of_any_length_give_the_probabilities_of_one_long_pass(
-    data, rng, window, size
+    data, name, rng, window, size
 ):
-    model, split = carrying(data, rng, window=window), data.split("test")
+    model, split = carrying(data, name, rng, window=window), data.split("test")
     found = score(model, model.batching.rows(split), size)
     expected = log_probs_by_document(model, split)
     assert found.targets == split.num_targets
     assert found.nll * found.targets == pytest.approx(expected, rel=1e-5)
-    zero = make_model(data, layers=2, dropout=0.0)
+    zero = make_model(data, name, layers=2, dropout=0.0)
     zero.set_weights(model.get_weights())
     by_sentence = score(zero, zero.batching.rows(split))
     assert by_sentence.nll != pytest.approx(found.nll, rel=1e-3)
 
 
-def test_on_documents_of_one_sentence_it_is_the_plain_lstm(tmp_path, rng):
+@CARRYING
+def test_on_documents_of_one_sentence_nothing_is_carried(name, tmp_path, rng):
     corpus = tmp_path / "corpus.txt"
     words = "ship sea bread oven".split()
     lines = [" ".join(rng.choice(words, rng.integers(1, 9))) for _ in range(30)]
@@ -127,16 +133,17 @@ def test_on_documents_of_one_sentence_it_is_the_plain_lstm(tmp_path, rng):
     made += " --topic-min-count 1 --topic-top-fraction 0"
     assert preprocess(made.split()) == 0
     data = Dataset(tmp_path / "DATA")
-    model = carrying(data, rng, window=4)
-    plain = make_model(data, layers=2, dropout=0.0)
+    model = carrying(data, name, rng, window=4)
+    plain = make_model(data, name, layers=2, dropout=0.0)
     plain.set_weights(model.get_weights())
     split = data.split("train")
     ours, theirs = (score(m, m.batching.rows(split), 4) for m in (model, plain))
     assert ours.nll == pytest.approx(theirs.nll, rel=1e-5)
 
 
-def test_a_later_window_changes_nothing_before_it(data, rng):
-    model = carrying(data, rng, window=3)
+@CARRYING
+def test_a_later_window_changes_nothing_before_it(data, name, rng):
+    model = carrying(data, name, rng, window=3)
     first, second = list(model.batching.rows(data.split("test")).batches(2))[:2]
     before = model.objective(first, training=False)["nll"]
     after = model.objective(second, training=False)["nll"]
@@ -150,8 +157,11 @@ def test_a_later_window_changes_nothing_before_it(data, rng):
     assert abs(float(changed) - float(after)) > 1e-4
 
 
-def test_what_was_read_reaches_the_next_window_but_not_past_a_fresh_one(data, rng):
-    model = carrying(data, rng, window=3)
+@CARRYING
+def test_what_was_read_reaches_the_next_window_but_not_past_a_fresh_one(
+    data, name, rng
+):
+    model = carrying(data, name, rng, window=3)
     first, second = list(model.batching.rows(data.split("test")).batches(2))[:2]
     other = {**first, "inputs": np.where(first["inputs"] > 3, 5, first["inputs"])}
     found = {}
@@ -164,8 +174,9 @@ def test_what_was_read_reaches_the_next_window_but_not_past_a_fresh_one(data, rn
     assert found[1, "one"] == found[1, "other"]
 
 
-def test_scoring_leaves_the_state_that_training_carries(data, rng):
-    model = carrying(data, rng, window=3)
+@CARRYING
+def test_scoring_leaves_the_state_that_training_carries(data, name, rng):
+    model = carrying(data, name, rng, window=3)
     batches = list(model.batching.rows(data.split("train")).batches(4))
     model.objective(batches[0], training=True)
     before = [v.numpy() for v in tf.nest.flatten(model.carried.nest)]
@@ -175,10 +186,13 @@ def test_scoring_leaves_the_state_that_training_carries(data, rng):
         assert value.any()
 
 
+@CARRYING
 @pytest.mark.slow
-def test_training_goes_on_in_the_middle_of_a_document_bit_for_bit(toy_data, tmp_path):
+def test_training_goes_on_in_the_middle_of_a_document_bit_for_bit(
+    name, toy_data, tmp_path
+):
     settings = ["carry=true", "window=4", "reset=never", "checkpoint_steps=3"]
-    asked = {"model": "lstm", "settings": settings}
+    asked = {"model": name, "settings": settings}
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     for run in (whole, cut):
         assert train_toy(toy_data, run, **asked).returncode == 0
@@ -190,10 +204,13 @@ def test_training_goes_on_in_the_middle_of_a_document_bit_for_bit(toy_data, tmp_
     assert ours.drop(columns="seconds").equals(theirs.drop(columns="seconds"))
 
 
-def test_a_run_that_carries_is_loaded_exported_and_written_from(data, rng, tmp_path):
-    model = carrying(data, rng, window=3)
+@CARRYING
+def test_a_run_that_carries_is_loaded_exported_and_written_from(
+    data, name, rng, tmp_path
+):
+    model = carrying(data, name, rng, window=3)
     model.save_weights(tmp_path / "model.weights.h5")
-    other = carrying(data, window=3)
+    other = carrying(data, name, window=3)
     other.load_weights(tmp_path / "model.weights.h5")
     export(other, tmp_path / "saved_model")
     served = tf.saved_model.load(str(tmp_path / "saved_model")).signatures

@@ -14,7 +14,7 @@ from trained import ENVIRONMENT
 pytestmark = pytest.mark.slow
 
 PACKAGES = ("preprocessing", "tcnlm")
-DATA = {".bib", ".css", ".csv", ".html", ".js", ".toml", ".txt"}
+DATA = {".bib", ".css", ".csv", ".html", ".ini", ".js", ".toml", ".txt"}
 
 
 @pytest.fixture(scope="module")

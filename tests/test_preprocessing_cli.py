@@ -265,9 +265,9 @@ def test_a_missing_file_is_refused(capsys, tmp_path):
 
 
 REASONS = {
-    "": "no word occurs 11 times in the training documents; lower --min-count",
-    "--min-count 2": "occurs 100 times .* lower --topic-min-count",
-    "--min-count 2 --topic-letters unicode": "lower --topic-min-count",
+    "--min-count 11": "no word occurs 11 times .*; lower --min-count",
+    "--topic-min-count 100": "occurs 100 times .* lower --topic-min-count",
+    "--topic-min-count 100 --topic-letters unicode": "lower --topic-min-count",
 }
 
 

@@ -53,6 +53,15 @@ def test_lines_of_a_log_come_ever_more_rarely(watched):
     assert waits[-1] == module.LOG_SECONDS
 
 
+def test_lines_of_a_log_count_each_item_once(watched):
+    stderr = watched(io.StringIO(), seconds=0.05)
+    for _ in progress_bar(range(400), "topics alone"):
+        time.sleep(0.001)
+    counts = re.findall(r"(\d+)/400 ", stderr.getvalue())
+    assert counts
+    assert len(counts) == len(stderr.getvalue().splitlines())
+
+
 def test_a_log_gets_nothing_of_short_work(watched):
     stderr = watched(io.StringIO(), seconds=1000)
     assert list(progress_bar(range(3), "scoring")) == [0, 1, 2]

@@ -83,7 +83,7 @@ def test_every_command_of_the_pages_is_understood(command):
     options = parser.parse_args(arguments)
     assert isinstance(options, argparse.Namespace)
     if "train.py" in command:
-        assert train.chosen(options)
+        assert train.chosen(options, 10**6)
 
 
 def anchors(page):

@@ -4,13 +4,15 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import toy
 from trained import call
 
 from tcnlm.common.errors import InputError
+from tcnlm.layers.optimization import Training
 from tcnlm.measures.table import asked, figure
-from tcnlm.models import model_class
+from tcnlm.models import MODELS, model_class
 from tcnlm.programs import recipes, reproduce, train
 from tcnlm.programs.recipes import read_recipe, recipe_files
 from tcnlm.report.published import figures
@@ -63,7 +65,8 @@ def test_a_recipe_of_the_package_has_settings_that_its_model_takes(name):
     recipe = read_recipe(name)
     config, loop = recipe.chosen(recipe.model, [])
     assert {**vars(config), **vars(loop)}.keys() >= recipe.settings.keys()
-    assert recipe.reading == "tuned" or recipe.answers != recipes.OWN
+    paper = name.startswith("paper-")  # of no one table
+    assert recipe.reading == "tuned" or recipe.answers != recipes.OWN or paper
     measures = [m for m in asked() if m.option in recipe.evaluation]
     assert all(measure.applies(model_class(recipe.model)) for measure in measures)
     text = recipe_files()[name].read_text()
@@ -111,6 +114,14 @@ def test_the_places_of_a_queue_are_an_order():
         ("batch-size = 16", "record = 'x'", "evaluation: record is none of split"),
         ("batch-size = 16", "corpus = 'x'", "evaluation: argument --corpus"),
         ("[data]", "[data", "damaged"),
+        ("[data]", "[[sizes]]\ntokens=9\n[data]", "sizes is .* rising number"),
+        (
+            "[data]",
+            "[[sizes]]\ntokens=9\nsettings={units=0}\n[data]",
+            "settings: units=0: must be at least 1",
+        ),
+        ("[data]", "[models.lsmt]\n[data]", "models: lsmt is none of"),
+        ("[data]", "[models.lda]\nunits=9\n[data]", "settings: units=9: .*belongs"),
     ],
 )
 def test_a_wrong_recipe_is_refused_with_file_and_key(old, new, said, tiny_recipe):
@@ -137,15 +148,49 @@ def test_the_list_has_names_and_titles_and_needs_nothing_else():
         listed = call(program, *words)
         assert listed.returncode == 0
         assert all(name in listed.stdout for name in recipe_files())
-        assert read_recipe("reviews").title in listed.stdout
+        assert read_recipe("auto").title in listed.stdout
+
+
+SIZES = [size["tokens"] for size in read_recipe("auto").sizes]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("tokens", [1, *(n + 1 for n in SIZES)])
+def test_without_a_recipe_settings_go_by_the_size_and_are_said(tokens, model, capsys):
+    options = train.options_of(["D", "--out", "R", "--model", model])
+    _, config, loop = train.chosen(options, tokens)
+    given = read_recipe("auto").given(model, tokens)
+    chosen = {**vars(config), **vars(loop)}
+    for name, value in given.items():
+        assert np.array_equal(np.atleast_1d(chosen[name]), np.atleast_1d(value))
+    said = capsys.readouterr().out
+    assert said.startswith(f"auto, for {tokens:,} training tokens: ")
+    assert all(f"{name}=" in said for name in given)
+
+
+def test_a_size_holds_up_to_its_tokens():
+    recipe = read_recipe("auto")
+    first, second = recipe.sizes[:2]
+    given = [recipe.given("tcnlm", first["tokens"] + more) for more in (0, 1)]
+    assert given[0].items() >= first["settings"].items()
+    assert given[1].items() >= second["settings"].items()
+    assert recipe.given("tcnlm", 10**9) == recipe.settings
+
+
+def test_the_papers_settings_are_asked_for_by_name():
+    options = train.options_of(["D", "--out", "R", "--recipe", "paper-large"])
+    model, config, loop = train.chosen(options, 9)
+    assert (model, config.units, config.layers) == ("tcnlm", 900, 2)
+    assert (config.num_topics, loop) == (100, Training())
 
 
 def test_train_takes_model_and_settings_of_a_recipe_and_set_overrides_them():
     given = ["D", "--out", "R", "--recipe", "table6-tcnlm-literal", "--set", "epochs=3"]
-    model, config, loop = train.chosen(train.options_of(given))
+    model, config, loop = train.chosen(train.options_of(given), 900)
     assert (model, config.units, config.num_topics) == ("tcnlm", 100, 30)
     assert (config.factor_rate, loop.epochs) == (1.0, 3)
-    model, config, _ = train.chosen(train.options_of([*given, "--model", "lstm"]))
+    options = train.options_of([*given, "--model", "lstm"])
+    model, config, _ = train.chosen(options, 900)
     assert (model, config.units, config.dropout) == ("lstm", 100, 0.4)
 
 

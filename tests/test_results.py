@@ -373,13 +373,26 @@ def test_curves_close_together_have_an_axis_to_read_them_by(tmp_path, monkeypatc
     monkeypatch.setattr(results, "save", lambda figure, path: drawn.append(figure))
     runs = by_model(history("lstm", 152.0, 97.0), history("tcnlm", 149.0, 91.6))
     results.draw_curves(runs, tmp_path / "curves.png")
-    (axes,) = drawn[0].axes
+    axes, _ = drawn[0].axes
     assert [list(line.get_ydata()) for line in axes.lines] == [
         [152.0, 97.0],
         [149.0, 91.6],
     ]
     low, high = axes.get_ylim()
     assert sum(low <= tick <= high for tick in axes.get_yticks()) >= 3
+
+
+def test_curves_stand_over_the_minutes_of_training_too(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(results, "save", lambda figure, path: drawn.append(figure))
+    first, second = history("lstm", 152.0, 97.0), history("tcnlm", 149.0, 91.6)
+    second["curve"]["seconds"] = [90.0, 180.0]
+    results.draw_curves(by_model(first, second), tmp_path / "curves.png")
+    by_epoch, by_time = drawn[0].axes
+    [line] = by_time.lines  # of the one whose time is known
+    assert list(line.get_xdata()) == [1.5, 3.0]
+    assert list(line.get_ydata()) == [149.0, 91.6]
+    assert line.get_color() == by_epoch.lines[1].get_color()
 
 
 @pytest.fixture

@@ -133,7 +133,8 @@ def test_every_setting_is_described_once_with_its_default():
             assert f"  {field.name}=" in text
     for field in dataclasses.fields(CONFIG):
         assert field.metadata["text"] in text
-    assert text.count("  units=600; naive_moe: 100\n") == 1
+    units = "naive_moe: 100; topic_transformer_xl: 1024; transformer_xl: 1024"
+    assert text.count(f"  units=600; {units}\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -29,16 +29,16 @@ from tcnlm.data.dataset import Dataset
 from tcnlm.models import MODELS
 from tcnlm.training import rendezvous, scratch
 from tcnlm.training.cluster import CLUSTER, RIGHT, Cluster, parse_cluster
+from tcnlm.training.parts import PART, Part
 from tcnlm.training.workers import (
-    PART,
-    Part,
     SeveralWorkers,
     Workers,
     named_workers,
 )
 
 TAKE_PARTS = ("bag_lstm", "lclm", "lda_lstm", "lstm", "naive_moe", "neural_topics")
-TAKE_PARTS += ("tcnlm", "tdlm", "topic_lstm", "topic_rnn")
+TAKE_PARTS += ("tcnlm", "topic_lstm", "topic_rnn", "transformer_xl")
+TAKE_PARTS += ("topic_transformer_xl",)
 LOOP = ("epochs=5", "dropout=0.3", "lazy_adam=true", "checkpoint_steps=3")
 
 
@@ -64,7 +64,7 @@ def test_it_is_known_of_every_model_whether_it_takes_parts():
 
 
 @pytest.mark.parametrize("rows", [16, 5, 1])
-@pytest.mark.parametrize("name", TAKE_PARTS)
+@pytest.mark.parametrize("name", [*TAKE_PARTS, "tdlm"])  # the latter's sentences
 def test_parts_of_a_batch_sum_to_the_whole_with_all_its_random_draws(
     name, rows, toy_data
 ):
@@ -75,7 +75,7 @@ def test_parts_of_a_batch_sum_to_the_whole_with_all_its_random_draws(
     whole, summed = gradients(model, batch), 0
     for index in range(3):
         own = worker(index, number=3).own(batch, model)
-        part = Part(tf.constant(own.pop(PART)), list)
+        part = Part(tf.constant(own.pop(PART)[0]), list)
         scaled = [float(part.sequences) * each for each in gradients(model, own, part)]
         summed = [a + b for a, b in zip(summed, scaled)] if summed else scaled
     for ours, expected in zip(summed, whole):
@@ -90,7 +90,7 @@ def test_the_terms_of_parts_by_their_shares_are_those_of_the_whole(name, toy_dat
     whole, summed = model.objective(batch, training=False), Counter()
     for index in range(3):
         own = worker(index, number=3).own(batch, model)
-        part = Part(tf.constant(own.pop(PART)), list)
+        part = Part(tf.constant(own.pop(PART)[0]), list)
         for term, value in model.objective(own, training=False).items():
             summed[term] += float(part.share(term, model) * value)
     for term, value in whole.items():
@@ -102,12 +102,20 @@ def carried_states(model):
 
 
 @pytest.mark.parametrize("rows", [7, 2])
-@pytest.mark.parametrize(("name", "cell"), [("lstm", "lstm"), ("topic_rnn", "gru")])
+@pytest.mark.parametrize(
+    ("name", "chosen"),
+    [
+        ("lstm", {}),
+        ("topic_rnn", {"cell": "gru"}),
+        ("transformer_xl", {}),
+        ("topic_transformer_xl", {}),
+    ],
+)
 def test_parts_of_windows_sum_to_the_whole_and_carry_its_state(
-    name, cell, rows, toy_data
+    name, chosen, rows, toy_data
 ):
     data = Dataset(toy_data)
-    chosen = {"carry": True, "window": 3, "cell": cell, "dropout": 0.4}
+    chosen = {"carry": True, "window": 3, "dropout": 0.4, **chosen}
     model = tiny.untrained(name, data.vocabulary, **chosen)
     batches = model.batching.rows(data.split("train")).batches(rows, 1)
     first, batch = next(batches), next(batches)
@@ -119,7 +127,7 @@ def test_parts_of_windows_sum_to_the_whole_and_carry_its_state(
     for index in range(3):
         model.carried.keep(before)
         own = worker(index, number=3).own(batch, model)
-        part = Part(tf.constant(own.pop(PART)), list)
+        part = Part(tf.constant(own.pop(PART)[0]), list)
         found = [float(part.sequences) * g for g in gradients(model, own, part)]
         found += carried_states(model)
         summed = [a + b for a, b in zip(summed, found)]
@@ -135,7 +143,8 @@ def test_the_parts_of_a_batch_are_all_its_rows_once(toy_data):
     for name, array in batch.items():
         taken = np.concatenate([part[name] for part in parts])
         np.testing.assert_array_equal(taken, array)
-    words, rows = model.count_words(batch), np.array([part[PART] for part in parts])
+    rows = np.concatenate([part[PART] for part in parts])
+    words = model.count_words(batch)
     assert rows[:, 0].tolist() == [0, 2, 4]
     assert (rows[:, [1, 3]] == 7).all()
     assert (rows[:, 5] == words).all()

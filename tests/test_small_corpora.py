@@ -133,9 +133,8 @@ def test_a_small_corpus_is_warned_of_and_the_proposed_values_help(capsys, tmp_pa
     assert not any("too few" in line for line in after)
 
 
-def test_auto_takes_what_is_proposed_and_meta_has_the_numbers(capsys, tmp_path):
-    auto = "--min-count auto --topic-min-count auto".split()
-    assert told(capsys, tmp_path, news(), *auto) == []
+def test_by_itself_it_takes_what_is_proposed_and_meta_has_the_numbers(capsys, tmp_path):
+    assert told(capsys, tmp_path, news()) == []
     settings = read_meta(tmp_path / "DATA")["settings"]
     assert 2 <= settings["min_count"] <= 11
     assert settings["min_count"] <= settings["topic_min_count"] <= 100
@@ -144,7 +143,7 @@ def test_auto_takes_what_is_proposed_and_meta_has_the_numbers(capsys, tmp_path):
 def test_many_unknown_words_are_warned_of_with_a_value_that_helps(capsys, tmp_path):
     text = "".join(f"The cat saw x{i // 5}y and z.\n" for i in range(200))
     rules = ["--topic-min-count", "1", "--topic-top-fraction", "0"]
-    found = told(capsys, tmp_path, text, *rules)
+    found = told(capsys, tmp_path, text, *rules, "--min-count", "11")
     (unknown,) = (line for line in found if "unknown" in line)
     assert unknown.startswith("warning: 14% of the training words are unknown: try")
     proposed = unknown.split("try ")[1].split()

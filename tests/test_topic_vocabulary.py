@@ -36,6 +36,20 @@ def test_the_listed_words_are_the_topic_words_and_all_that_is_rare_else_is_unkno
     assert last.endswith(", test 2")
 
 
+def test_listed_words_that_never_occur_are_counted_and_the_first_named(
+    tmp_path, capsys
+):
+    words = [f"{letter}xx" for letter in "abcdef"]
+    assert make(tmp_path, "\n".join(["gonna", "sail", *words]), "--force") == 0
+    said = "7 of the 8 words of --vocabulary never occur in the training documents"
+    named = (
+        f"{said}: gonna, axx, bxx, cxx, dxx ...; of 'gonna' a text has ['gon', 'na']"
+    )
+    assert f"warning: {named}" in capsys.readouterr().err.splitlines()
+    assert make(tmp_path, "sail\nships\n", "--force") == 0
+    assert "never occur" not in capsys.readouterr().err
+
+
 def test_words_of_the_headers_count_unless_they_are_dropped(tmp_path):
     assert make(tmp_path, "court\n") == 0
     assert Dataset(tmp_path / "DATA").vocabulary.topic_counts[0] >= 3

@@ -47,7 +47,8 @@ def train_arguments(data, run, *options, model="tcnlm", settings=()):
     """Return what trains a tiny model on the toy corpus."""
     topics = ["num_topics=4", "head_start=9"] if model == "tcnlm" else []
     arguments = [str(data), "--out", str(run), "--model", model, "--threads", "1"]
-    return [*arguments, *options, "--set", *SMALL, *topics, *settings]
+    recipe = [] if "--recipe" in options else ["--recipe", "paper-small"]
+    return [*arguments, *recipe, *options, "--set", *SMALL, *topics, *settings]
 
 
 def train_command(*arguments, **options):

@@ -76,5 +76,5 @@ def make_trainer(data, run, model="tcnlm", chosen=None, **settings):
     held = {"mean_deviation": 1.0} if "mean_deviation" in names(kind.Config) else {}
     made = tiny.untrained(model, dataset.vocabulary, **{**held, **(chosen or {})})
     run.mkdir(parents=True, exist_ok=True)
-    loop = Training(batch_size=16, **settings)
+    loop = Training(**{"batch_size": 16, **settings})
     return Trainer(made, dataset, run, loop, seed=1)

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from preprocessing.sources import read_lines
+from preprocessing.files import read_lines
 from tcnlm.common.errors import InputError
 
 _NUMBER = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?(e[-+]?[0-9]+)?[.:)]?", re.IGNORECASE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any, TextIO
 
 from tqdm import tqdm
@@ -27,6 +28,13 @@ class _Lines:
 
 class _Rarer(tqdm):
     """A bar whose lines come ever more rarely."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the items; tqdm's own loop counts them anew where the wait grows."""
+        with self:
+            for item in self.iterable:
+                yield item
+                self.update()
 
     def display(self, *arguments: Any, **options: Any) -> Any:
         """Write a line, and wait longer for the next."""

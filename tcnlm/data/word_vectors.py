@@ -44,12 +44,15 @@ def check_source(source: str, size: int) -> None:
 def train_vectors(dataset: Dataset, size: int, seed: int) -> KeyedVectors:
     """Return skip-gram vectors of the training sentences, keyed by word id.
 
-    One worker: gensim gives the same vectors again only without threads.
+    One worker: gensim gives the same vectors again only without threads. A bag of
+    words is a sentence in an order drawn anew every time, whose windows then are draws
+    from the whole document.
     """
     from gensim.models import Word2Vec
 
+    orders = None if dataset.word_order else np.random.default_rng(seed)
     model = Word2Vec(
-        Sentences(dataset.split("train")),
+        Sentences(dataset.split("train"), orders),
         vector_size=size,
         min_count=1,
         sg=1,
@@ -61,14 +64,19 @@ def train_vectors(dataset: Dataset, size: int, seed: int) -> KeyedVectors:
 
 
 class Sentences:
-    """The sentences of a split, again and again, as lists of id strings."""
+    """The sentences of a split, again and again, as lists of id strings.
 
-    def __init__(self, split: Split):
-        self.split = split
+    orders: draws the order of their words; by default it is the text's.
+    """
+
+    def __init__(self, split: Split, orders: np.random.Generator | None = None):
+        self.split, self.orders = split, orders
 
     def __iter__(self) -> Iterator[list[str]]:
         for index in range(self.split.num_documents):
             for sentence in self.split.document(index):
+                if self.orders:
+                    self.orders.shuffle(sentence)
                 yield [str(word) for word in sentence]
 
 

@@ -3,7 +3,7 @@
 It is TensorFlow's alone, the same in Python (`decoding.py`) and in the SavedModel. How
 words are chosen is a function of a step of it,
 
-    i, log p [N, V], minus infinity at forbidden words, log p [N] before, ended [N]
+    i, the `NextWord` of N sentences, log p [N] before, ended [N]
     -> words [N], log p [N] with them, rows [N]
 
 rows: which sentences the words go on with; None where each goes on with its own.
@@ -18,9 +18,8 @@ import numpy as np
 import tensorflow as tf
 
 from preprocessing.vocabulary import EOS, GO, PAD
-
-MAX_LENGTH = 40  # words of a sentence, unless asked otherwise; Lau et al. 2017
-NEVER = [PAD, GO]  # are written
+from tcnlm.generation.methods import MAX_LENGTH, NEVER
+from tcnlm.layers.next_word import Drawn, NextWord, categorical, chosen
 
 Chosen = tuple[tf.Tensor, tf.Tensor, Any]
 
@@ -42,8 +41,8 @@ def decode(
     context, prefix = model.for_steps(context), tf.convert_to_tensor(prefix)
 
     def step(i, token, state, ended, total, ids):
-        log_probs, state = model.step(token, state, context)
-        words, total, kept = choose(i, _allowed(log_probs, forbidden), total, ended)
+        word, state = model.next_word(token, state, context, forbidden)
+        words, total, kept = choose(i, word, total, ended)
         if kept is not None:
             old = state, ended, ids
             state, ended, ids = tf.nest.map_structure(lambda x: tf.gather(x, kept), old)
@@ -79,21 +78,16 @@ def _read(model: Any, context: Any, rows: Any, prefix: tf.Tensor) -> tuple:
     return tf.while_loop(lambda i, *_: i < last, read, start)[1:]
 
 
-def _allowed(log_probs: tf.Tensor, forbidden: Sequence[int]) -> tf.Tensor:
-    never = np.isin(np.arange(log_probs.shape[-1]), forbidden)
-    # Added, which is faster here than tf.where.
-    return log_probs + np.where(never, -np.inf, 0).astype("float32")
-
-
 def repeated(context: Any, copies: int | tf.Tensor) -> Any:
     """Return a context with as many copies of each row, side by side."""
     return tf.nest.map_structure(lambda x: tf.repeat(x, copies, axis=0), context)
 
 
-def greedy(_: Any, log_probs: tf.Tensor, total: tf.Tensor, ended: tf.Tensor) -> Chosen:
+def greedy(_: Any, word: NextWord, total: tf.Tensor, ended: tf.Tensor) -> Chosen:
     """Choose the most probable words."""
+    log_probs = word.log_probs()
     words = tf.argmax(log_probs, axis=-1, output_type=tf.int32)
-    return _each(words, log_probs, total, ended)
+    return _each(chosen(log_probs, words), total, ended)
 
 
 def sampled(
@@ -104,19 +98,32 @@ def sampled(
 ) -> Callable[..., Chosen]:
     """Return what draws words as `draw` does.
 
-    seeds [2], int64: the seed, and the number of the first of the rows at hand.
+    As the model has them, at a temperature of 1 without limits, words may be drawn
+    without log p of all. seeds [2], int64: the seed, and the number of the first of the
+    rows at hand.
     """
+    unchanged = top_k is None and top_p >= 1 and temperature == 1
 
-    def choose(i: Any, log_probs: tf.Tensor, *before: tf.Tensor) -> Chosen:
+    def choose(i: Any, word: NextWord, *before: tf.Tensor) -> Chosen:
         seed = tf.random.experimental.stateless_fold_in(seeds, i)
-        words = draw(log_probs, seed, temperature, top_k, top_p)
-        return _each(words, log_probs, *before)
+
+        def from_all() -> Drawn:
+            log_probs = word.log_probs()
+            return chosen(log_probs, draw(log_probs, seed, temperature, top_k, top_p))
+
+        return _each(_either(unchanged, lambda: word.draw(seed), from_all), *before)
 
     return choose
 
 
-def _each(words: Any, log_probs: Any, total: tf.Tensor, ended: tf.Tensor) -> Chosen:
-    more = tf.gather(log_probs, words, batch_dims=1)
+def _either(condition: bool | tf.Tensor, yes: Any, no: Any) -> Any:
+    if isinstance(condition, bool):  # known beforehand: only one has a graph
+        return yes() if condition else no()
+    return tf.cond(condition, yes, no)
+
+
+def _each(drawn: Drawn, total: tf.Tensor, ended: tf.Tensor) -> Chosen:
+    words, more = drawn
     return words, total + tf.where(ended, 0.0, more), None
 
 
@@ -126,9 +133,8 @@ def beams(width: int | tf.Tensor) -> Callable[..., Chosen]:
     The rows of a context lie together. Log p is that among the allowed words.
     """
 
-    def choose(
-        i: Any, log_probs: tf.Tensor, total: tf.Tensor, ended: tf.Tensor
-    ) -> Chosen:
+    def choose(i: Any, word: NextWord, total: tf.Tensor, ended: tf.Tensor) -> Chosen:
+        log_probs = word.log_probs()
         # The beams of a context begin alike: before the first word one alone counts.
         counts = (i > 0) | (tf.range(tf.size(total)) % width == 0)
         size = tf.minimum(width, log_probs.shape[-1])
@@ -163,13 +169,9 @@ def draw(
     best = tf.reduce_max(log_probs, axis=-1, keepdims=True)
     scores = (log_probs - best) / temperature
     if top_k is None and top_p >= 1:
-        return _categorical(scores, seed)
+        return categorical(scores, seed)
     size = scores.shape[-1]
     scores, words = tf.math.top_k(scores, min(top_k or size, size))
     more_probable = tf.cumsum(tf.nn.softmax(scores), axis=-1, exclusive=True)
     scores = tf.where(more_probable < top_p, scores, -np.inf)
-    return tf.gather(words, _categorical(scores, seed), batch_dims=1)
-
-
-def _categorical(scores: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-    return tf.random.stateless_categorical(scores, 1, seed, tf.int32)[:, 0]
+    return tf.gather(words, categorical(scores, seed), batch_dims=1)

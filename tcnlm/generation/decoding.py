@@ -14,59 +14,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from preprocessing.vocabulary import EOS, GO, UNK
-from tcnlm.common.errors import InputError
+from preprocessing.vocabulary import EOS, GO
 from tcnlm.generation import decoder
-from tcnlm.generation.decoder import MAX_LENGTH, NEVER
+from tcnlm.generation.methods import Decoding
 from tcnlm.generation.pieces import SENTENCES
 from tcnlm.layers.graphs import graph
-
-METHODS = ("greedy", "sample", "beam")
-
-
-@dataclass(frozen=True)
-class Decoding:
-    """How to choose words. Raises InputError for a setting out of its range."""
-
-    method: str = "sample"  # the paper's "greedily sample" cannot be the argmax
-    temperature: float = 1.0  # of sampling
-    top_k: int | None = None  # sample from the k most probable words
-    top_p: float = 1.0  # sample from the fewest words that have this mass
-    beam_width: int = 10
-    max_length: int = MAX_LENGTH  # words beyond the prompt
-    allow_unknown: bool = True  # the paper's sentences contain <unk>
-
-    def __post_init__(self):
-        if self.method not in METHODS:
-            raise InputError(f"method must be one of {METHODS}, not {self.method!r}")
-        for name in ("beam_width", "max_length", "top_k"):
-            value = getattr(self, name)
-            if value is not None and (type(value) is not int or value < 1):
-                raise InputError(
-                    f"{name} must be a whole number, at least 1, not {value!r}"
-                )
-        limits = np.finfo("float32")
-        if not float(limits.tiny) <= self.temperature <= float(limits.max):
-            raise InputError(
-                f"temperature must be a number above 0, not {self.temperature}"
-            )
-        if not 0 < self.top_p <= 1:
-            raise InputError(f"top_p must be above 0 and at most 1, not {self.top_p}")
-
-    @property
-    def forbidden(self) -> list[int]:
-        """The word ids that are never written."""
-        return [*NEVER] if self.allow_unknown else [*NEVER, UNK]
-
-    def copies(self, number: int) -> int:
-        """Return how many sentences to write at once to have `number` for a context."""
-        most = {"greedy": 1, "sample": number, "beam": self.beam_width}[self.method]
-        if number < 1 or number > most:
-            limit = "at least 1" if self.method == "sample" else f"1 to {most}"
-            raise InputError(
-                f"number must be {limit} with method {self.method}, not {number}"
-            )
-        return most
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import tensorflow as tf
 
 from tcnlm.layers.compiled import on_gpu
+from tcnlm.layers.next_word import NextWord, categorical, chosen, forbid
 
 
 def cross_entropy(targets: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
@@ -98,3 +100,31 @@ class AdaptiveSoftmax(tf.keras.layers.Layer):
             cluster = head[:, self.cutoffs[0] + i, None]
             parts.append(cluster + tf.nn.log_softmax((hidden @ projection) @ tail))
         return tf.concat(parts, axis=1)
+
+    def next_word(self, hidden: tf.Tensor, forbidden: Sequence[int]) -> NextWord:
+        """Return the distribution of the words after hidden states [N, H]."""
+        in_head = max(forbidden, default=-1) < self.cutoffs[0]
+        draw = partial(self.draw, hidden, forbidden) if in_head else None
+        return NextWord(lambda: self.log_probs(hidden), forbidden, draw)
+
+    def draw(
+        self, hidden: tf.Tensor, forbidden: Sequence[int], seed: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return a word [N] of the allowed ones and its log p [N], nats, of the model.
+
+        The head's entry is drawn first, and a tail computed only for the rows whose
+        entry it is. forbidden: words of the head; in a tail they would leave their
+        probability to that tail alone.
+        """
+        head = tf.nn.log_softmax(hidden @ self.head)
+        entries = categorical(forbid(head, forbidden), seed)
+        words, log_prob = chosen(head, entries)
+        for i, (low, _) in enumerate(self._tail_ranges):
+            rows = tf.where(entries == self.cutoffs[0] + i)
+            inside = tf.gather_nd(hidden, rows)
+            tail = tf.nn.log_softmax((inside @ self.projections[i]) @ self.tails[i])
+            own = tf.random.experimental.stateless_fold_in(seed, i)
+            drawn, more = chosen(tail, categorical(tail, own))
+            words = tf.tensor_scatter_nd_update(words, rows, low + drawn)
+            log_prob = tf.tensor_scatter_nd_add(log_prob, rows, more)
+        return words, log_prob

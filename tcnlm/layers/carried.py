@@ -29,9 +29,11 @@ class CarriedState(tf.__internal__.tracking.AutoTrackable):
 
         def state(variable: tf.Variable) -> tf.Tensor:
             kept = variable[first : first + rows]
-            missing = [[0, rows - tf.shape(kept)[0]], [0, 0]]
+            others = kept.shape.rank - 1
+            missing = [[0, rows - tf.shape(kept)[0]], *[[0, 0]] * others]
             kept = tf.pad(kept, missing)
-            return tf.where(fresh[:, None] > 0, tf.zeros_like(kept), kept)
+            anew = tf.reshape(fresh > 0, [-1, *[1] * others])
+            return tf.where(anew, tf.zeros_like(kept), kept)
 
         return tf.nest.map_structure(state, self.nest)
 

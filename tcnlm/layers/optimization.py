@@ -50,24 +50,27 @@ class GroupedAdam(tf.Module):
             adam.iterations.assign(0)
 
     def minimize(
-        self,
-        loss: tf.Tensor,
-        tape: tf.GradientTape,
-        together: Callable[[list], list] | None = None,
-        group: int | None = None,
-        clip: bool = True,
+        self, loss: tf.Tensor, tape: tf.GradientTape, **chosen: Any
     ) -> dict[str, tf.Tensor]:
-        """Step down the loss recorded on the tape; return each group's gradient norm.
+        """Step down the loss recorded on the tape; return what `descend` does.
 
-        The norms are those before clipping. together: sums gradients over workers.
+        chosen: see `descend`.
+        """
+        group = chosen.get("group")
+        weights = self.weights if group is None else [self.weights[group]]
+        return self.descend(tape.gradient(loss, weights), **chosen)
+
+    def descend(
+        self, gradients: list[list], group: int | None = None, clip: bool = True
+    ) -> dict[str, tf.Tensor]:
+        """Step down gradients, a list a group; return the norms before clipping.
+
         group: the only one to step, by default all; clip: whether to.
         """
         norms = {}
-        chosen = range(len(self.adams)) if group is None else [group]
-        gradients = tape.gradient(loss, [self.weights[i] for i in chosen])
-        for i, own in zip(chosen, gradients):
-            found = together(own) if together else own
-            summed = [_sum_rows(gradient) for gradient in found]
+        steps = range(len(self.adams)) if group is None else [group]
+        for i, own in zip(steps, gradients):
+            summed = [_sum_rows(gradient) for gradient in own]
             norms[f"gradient_norm_{i}"] = norm = tf.linalg.global_norm(summed)
             if clip:
                 summed, _ = tf.clip_by_global_norm(summed, self.clip_norm, norm)
@@ -145,12 +148,15 @@ class Training(Settings):
     """Settings of the training loop, the same for every model."""
 
     batch_size: int = setting(64, "sequences; Lau et al. 2017", least=1)
+    accumulate: int = setting(
+        1, "batches a step, one after the other: as one so many times larger", least=1
+    )
     epochs: int = setting(20, "at most; TCNLM's are not stated", least=1)
     judge: str = setting(
         "", "measure by which weights are kept and it ends; empty: the model's own"
     )
     evaluation_steps: int = setting(
-        0, "batches between evaluations; one after every epoch too", least=0
+        0, "steps between evaluations; one after every epoch too", least=0
     )
     patience: int = setting(
         2, "evaluations without a better figure before the end", least=1
@@ -179,5 +185,10 @@ class Training(Settings):
         10.0, "between checkpoints; one after every epoch too", least=0
     )
     checkpoint_steps: int = setting(
-        0, "batches between checkpoints; 0 goes by minutes alone", least=0
+        0, "steps between checkpoints; 0 goes by minutes alone", least=0
     )
+
+    @property
+    def step_size(self) -> int:
+        """The sequences of a step."""
+        return self.batch_size * self.accumulate

@@ -23,6 +23,7 @@ from tcnlm.common.progress_bar import progress_bar
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.data.dataset import Dataset, Split
 from tcnlm.data.stream import cut, pad
+from tcnlm.generation.methods import MAX_LENGTH
 from tcnlm.measures.contract import Evaluation, Figure, Measure, language, topical
 
 if TYPE_CHECKING:
@@ -152,8 +153,6 @@ def measure_bleu(model: Any, dataset: Dataset, split: Split) -> dict[str, Any]:
     References and real sentences are drawn from the split, none of them twice; where it
     has fewer than twice `SENTENCES`, half are references and as many are written.
     """
-    from tcnlm.generation.decoder import MAX_LENGTH
-
     real = [s for d in range(split.num_documents) for s in split.document(d) if s]
     number = min(SENTENCES, len(real) // 2)
     from_topics = topical(type(model))

@@ -25,6 +25,8 @@ MODELS = {
     "tdlm": "tcnlm.models.tdlm:TDLM",  # Lau et al. 2017
     "topic_lstm": "tcnlm.models.topic_lstm:TopicLSTM",  # a control of no paper
     "topic_rnn": "tcnlm.models.topic_rnn:TopicRNN",  # Dieng et al. 2017
+    "topic_transformer_xl": "tcnlm.models.topic_transformer_xl:TopicTransformerXL",
+    "transformer_xl": "tcnlm.models.transformer_xl:TransformerXL",  # Dai et al. 2019
     "tcnlm": "tcnlm.models.tcnlm:TCNLM",  # Wang et al. 2018
 }
 

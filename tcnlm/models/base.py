@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
 from functools import cached_property
@@ -22,6 +22,7 @@ from tcnlm.data.sequences import Sequences
 from tcnlm.data.windows import Windows
 from tcnlm.layers.graphs import graph
 from tcnlm.layers.neural_topics import bag_of_words
+from tcnlm.layers.next_word import NextWord
 from tcnlm.layers.optimization import GroupedAdam
 
 Terms = dict[str, tf.Tensor]
@@ -38,6 +39,7 @@ class Method(tf.keras.Model):
     Config: type[Settings]
     TINY: dict[str, Any] = {}  # settings with which tests sweep over all methods
     LOOP: dict[str, Any] = {}  # other defaults of the training loop's settings
+    reads_order = True  # whether it learns from words in the order of a text
     paper = ""  # key in references.bib, if not its own name
     per_word: str
     batching: Batching = Sequences()  # what a row of its batches is
@@ -110,21 +112,22 @@ class Method(tf.keras.Model):
 
     def train_step(self, batch: dict[str, tf.Tensor], optimizer: GroupedAdam) -> Terms:
         """Take one step down the objective; return its terms and gradient norms."""
-        terms = self.descend(lambda: self.objective(batch, training=True), optimizer)
-        self.steps.assign_add(1)
-        return terms
+        return self.descend(*self.learn(batch, optimizer), optimizer)
+
+    def learn(
+        self, batch: dict[str, tf.Tensor], optimizer: GroupedAdam
+    ) -> tuple[Terms, list[list]]:
+        """Return the objective's terms and the loss's gradients, a list a group."""
+        with tf.GradientTape() as tape:
+            terms = self.objective(batch, training=True)
+        return terms, tape.gradient(terms["loss"], optimizer.weights)
 
     def descend(
-        self, objective: Callable[[], Terms], optimizer: GroupedAdam, **chosen: Any
+        self, terms: Terms, gradients: list[list], optimizer: GroupedAdam
     ) -> Terms:
-        """Step down the "loss" of an objective; return its terms and gradient norms.
-
-        chosen: the group of weights and whether to clip, see `GroupedAdam`.
-        """
-        with tf.GradientTape() as tape:
-            terms = objective()
-        together = self.part and self.part.gradients
-        norms = optimizer.minimize(terms["loss"], tape, together, **chosen)
+        """Take one step down gradients; return the terms with the gradient norms."""
+        norms = optimizer.descend(gradients)
+        self.steps.assign_add(1)
         return {**terms, **norms}
 
     @contextmanager
@@ -154,12 +157,17 @@ class Method(tf.keras.Model):
         """Draw a seed for a stateless random operation, [2]."""
         return self.noise.make_seeds()[:, 0]
 
-    def dropout(self, values: tf.Tensor, rate: float, training: bool) -> tf.Tensor:
-        """Drop a share of values, by a generator that checkpoints restore."""
+    def dropout(
+        self, values: tf.Tensor, rate: float, training: bool, shared: bool = False
+    ) -> tf.Tensor:
+        """Drop a share of values, by a generator that checkpoints restore.
+
+        shared: the values are the same for all rows of a batch.
+        """
         if not training or not rate:
             return values
         seed, drop = self.seed(), tf.nn.experimental.stateless_dropout
-        if self.part is None:
+        if self.part is None or shared:
             return drop(values, rate, seed)
         return values * self.part.of_all(values, lambda n: drop(tf.ones(n), rate, seed))
 
@@ -207,6 +215,16 @@ class LanguageModel(Method):
 
         context: what `for_steps` made of the one of `log_probs`.
         """
+
+    def next_word(
+        self, token: tf.Tensor, state: Any, context: Any, forbidden: Sequence[int]
+    ) -> tuple[NextWord, Any]:
+        """Return what `step` does, to be drawn from without some words.
+
+        A model that can draw without log p of every word overrides it.
+        """
+        log_probs, state = self.step(token, state, context)
+        return NextWord(lambda: log_probs, forbidden), state
 
     @property
     def reads_document(self) -> bool:
@@ -307,6 +325,7 @@ class DocumentModel(Method):
     """p(words of a document), and its vector; "nll" in its objective: nats a word."""
 
     per_word = "nll"
+    reads_order = False
     batching = document_batching = Documents()
 
     @abstractmethod
@@ -339,6 +358,7 @@ class TopicsAlone(TopicModel, Method):
     """
 
     per_word = "loss"
+    reads_order = False
 
     def count_words(self, batch: dict[str, np.ndarray]) -> int:
         """Return the number of content words."""

@@ -160,16 +160,16 @@ class GBNRNN(TopicHierarchy, RecurrentLanguageModel):
         pairs = zip(self.recurrent, context)
         return [layer.from_topics(theta) for layer, theta in pairs]
 
-    def step(
+    def advance(
         self, token: tf.Tensor, state: list[Any], context: list[tf.Tensor]
     ) -> tuple[tf.Tensor, list[Any]]:
-        """Return log p of every next word [B, V], and the state after `token` [B]."""
+        """Return all layers' outputs side by side, and the state, after `token` [B]."""
         outputs, coupled, after = self.embedding(token), [], []
         for layer, each, topics in zip(self.recurrent, state, context):
             outputs, each = layer.step(outputs, each, topics)
             coupled.append(outputs)
             after.append(each)
-        return self.softmax.log_probs(tf.concat(coupled, axis=-1)), after
+        return tf.concat(coupled, axis=-1), after
 
     def topics(self, layer: int = 1) -> tf.Tensor:
         """Return columns of Phi^1 ... Phi^l, a topic of the layer a row: [K_l, D]."""

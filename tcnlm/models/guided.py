@@ -102,7 +102,7 @@ class NeuralTopicLanguageModel(NeuralTopics, RecurrentLanguageModel):
         topics, terms = self.infer_terms(bow, training)
         if training and self.config.language_topics == "mean":
             topics = self.infer(bow)
-        log_probs = self.log_probs(batch["inputs"], batch["targets"], topics, training)
+        log_probs = self.batch_log_probs(batch, topics, training)
         language, nll = language_terms(log_probs, batch["targets"])
         topic = self.topic_loss(terms)
         loss = language + self.config.topic_weight * topic

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
 
-from preprocessing.vocabulary import Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import Dataset
-from tcnlm.data.windows import Windows
 from tcnlm.layers import lstm
-from tcnlm.layers.carried import CarriedState
 from tcnlm.layers.recurrence import GATES, keras_order
 from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTMCell
-from tcnlm.models.base import Terms, apart, language_terms
-from tcnlm.models.recurrent import RecurrentLanguageModel
+from tcnlm.models.base import apart
+from tcnlm.models.recurrent import RecurrentLanguageModel, StateCarryingModel
 
 CELLS = {
     "lstm": lstm.LSTM,
@@ -86,12 +82,9 @@ class RecurrentConfig(SoftmaxConfig, WordConfig):
 
 
 @dataclass(frozen=True)
-class CarryConfig(Settings):
-    """Settings of a recurrent layer whose state can go on through a document."""
+class WindowConfig(Settings):
+    """Settings of a model whose state can go on through a document."""
 
-    cell: str = setting(
-        "lstm", "of the recurrent layers", choices=("lstm", "gru", "rnn")
-    )
     carry: bool = setting(
         False, "carry the state from sentence to sentence of a document"
     )
@@ -102,6 +95,15 @@ class CarryConfig(Settings):
         "document",
         "with carry: where the state begins anew",
         choices=("document", "never"),
+    )
+
+
+@dataclass(frozen=True)
+class CarryConfig(WindowConfig):
+    """The same of recurrent layers."""
+
+    cell: str = setting(
+        "lstm", "of the recurrent layers", choices=("lstm", "gru", "rnn")
     )
 
 
@@ -139,16 +141,6 @@ class LSTMLanguageModel(RecurrentLanguageModel):
         """Run the cell; there is no context."""
         return layer.cell(inputs, state)
 
-    def context(self, batch: dict[str, tf.Tensor]) -> tuple:
-        """Return the empty tuple."""
-        return ()
-
-    def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
-        """Return {"loss": nats a row of the batch, "nll": nats a target}."""
-        log_probs = self.batch_log_probs(batch, self.context(batch), training)
-        loss, terms = language_terms(log_probs, batch["targets"])
-        return {"loss": loss, **terms}
-
 
 class StartedLikeTCNLM(LSTMLanguageModel):
     """A model of Keras's LSTM whose layers may start and learn as TCNLM's do.
@@ -179,19 +171,8 @@ class StartedLikeTCNLM(LSTMLanguageModel):
         return [group] if share == 1 else apart(group, self.recurrent, share)
 
 
-class CarryingLanguageModel(LSTMLanguageModel):
-    """A recurrent model whose state may go on from sentence to sentence of a document.
-
-    With `carry=true` a row of its batches is a window, and a word is predicted from all
-    that precedes it in its document: what Zheng, Vafa and Blei (TMLR 2023) found no
-    topic-guided model to beat. Gradients flow through a window.
-    """
-
-    def __init__(self, config: CarryConfig, vocabulary: Vocabulary, seed: int = 0):
-        super().__init__(config, vocabulary, seed)
-        if config.carry:
-            self.batching = Windows(config.window, config.reset)
-            self.carried = CarriedState(self.initial_state(1))
+class CarryingLanguageModel(StateCarryingModel, LSTMLanguageModel):
+    """An LSTM, GRU or RNN whose state may go on through a document."""
 
     def make_layer(self, index: int) -> tf.keras.layers.Layer:
         """Return a Keras layer, which tells its last state if that is carried."""
@@ -214,22 +195,6 @@ class CarryingLanguageModel(LSTMLanguageModel):
         """Run the layer from a state."""
         outputs, *after = layer(inputs, initial_state=state, mask=mask)
         return outputs, after
-
-    def read(
-        self, batch: dict[str, tf.Tensor], context: Any, training: bool = False
-    ) -> tf.Tensor:
-        """Return the last outputs [B, T, H] of a batch; keep a carried state."""
-        if not self.config.carry:
-            return super().read(batch, context, training)
-        part = self.part
-        start = self.carried.start(batch["fresh"], part.first if part else 0)
-        outputs, after = self.carry_hidden(batch["inputs"], start, training)
-        self.carried.keep(part.together(tf.nest.flatten(after)) if part else after)
-        return outputs
-
-    def state_apart(self) -> AbstractContextManager:
-        """Return a context that leaves the carried state as it was."""
-        return self.carried.apart() if self.config.carry else super().state_apart()
 
 
 class LSTM(StartedLikeTCNLM, CarryingLanguageModel):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import tensorflow as tf
 from tcnlm.common.settings import setting
 from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax
 from tcnlm.layers.lstm import ForgetBias, OverSequence, ZeroState
+from tcnlm.layers.next_word import NextWord
 from tcnlm.layers.recurrence import GATES, activate, update
 from tcnlm.models.guided import JointConfig, NeuralTopicLanguageModel
 from tcnlm.models.lstm import LSTM
@@ -179,6 +181,15 @@ class MixtureSoftmax(AdaptiveSoftmax):
         """Return log p of every word, nats: ([N, K, H], [N, K]) -> [N, V]."""
         hidden, topics = inputs
         return _mix(super().log_probs(_rows(hidden)), topics)
+
+    def next_word(
+        self, inputs: tuple[tf.Tensor, tf.Tensor], forbidden: Sequence[int]
+    ) -> NextWord:
+        """Return the mixture, of which log p of every word is needed.
+
+        Each expert has a share of its own for the forbidden words.
+        """
+        return NextWord(lambda: self.log_probs(inputs), forbidden)
 
 
 def _rows(hidden: tf.Tensor) -> tf.Tensor:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import tensorflow as tf
@@ -10,9 +11,12 @@ import tensorflow as tf
 from preprocessing.vocabulary import PAD, Vocabulary
 from tcnlm.common.settings import Settings
 from tcnlm.data.dataset import Dataset
+from tcnlm.data.windows import Windows
 from tcnlm.data.word_vectors import check_source, fill, starting_vectors
 from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax
-from tcnlm.models.base import LanguageModel
+from tcnlm.layers.carried import CarriedState
+from tcnlm.layers.next_word import NextWord
+from tcnlm.models.base import LanguageModel, Terms, language_terms
 
 
 class RecurrentLanguageModel(LanguageModel):
@@ -66,6 +70,16 @@ class RecurrentLanguageModel(LanguageModel):
         context: a nest of [N, ...], that of each state.
         """
         return hidden
+
+    def context(self, batch: dict[str, tf.Tensor]) -> Any:
+        """Return the empty tuple; a subclass may bring a context."""
+        return ()
+
+    def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
+        """Return {"loss": nats a row of the batch, "nll": nats a target}."""
+        log_probs = self.batch_log_probs(batch, self.context(batch), training)
+        loss, terms = language_terms(log_probs, batch["targets"])
+        return {"loss": loss, **terms}
 
     def check(self) -> None:
         """Refuse a file of embeddings that is not there or does not fit."""
@@ -178,8 +192,53 @@ class RecurrentLanguageModel(LanguageModel):
         self, token: tf.Tensor, state: list[Any], context: Any
     ) -> tuple[tf.Tensor, list[Any]]:
         """Return log p of every next word [B, V], and the state after `token` [B]."""
+        outputs, state = self.advance(token, state, context)
+        return self.softmax.log_probs(outputs), state
+
+    def next_word(
+        self, token: tf.Tensor, state: list[Any], context: Any, forbidden: Sequence[int]
+    ) -> tuple[NextWord, list[Any]]:
+        """Return the next word's distribution, and the state after `token` [B]."""
+        outputs, state = self.advance(token, state, context)
+        return self.softmax.next_word(outputs, forbidden), state
+
+    def advance(
+        self, token: tf.Tensor, state: list[Any], context: Any
+    ) -> tuple[Any, list[Any]]:
+        """Return what the output layer sees, and the state, after `token` [B]."""
         outputs, new_state = self.embedding(token), []
         for layer, layer_state in zip(self.recurrent, state):
             outputs, layer_state = self.step_layer(layer, outputs, layer_state, context)
             new_state.append(layer_state)
-        return self.softmax.log_probs(self.fuse(outputs, context)), new_state
+        return self.fuse(outputs, context), new_state
+
+
+class StateCarryingModel(RecurrentLanguageModel):
+    """A model whose state may go on from sentence to sentence of a document.
+
+    With `carry=true` a row of its batches is a window, and a word is predicted from all
+    that precedes it in its document: what Zheng, Vafa and Blei (TMLR 2023) found no
+    topic-guided model to beat. Gradients flow through a window.
+    """
+
+    def __init__(self, config: Settings, vocabulary: Vocabulary, seed: int = 0):
+        super().__init__(config, vocabulary, seed)
+        if config.carry:
+            self.batching = Windows(config.window, config.reset)
+            self.carried = CarriedState(self.initial_state(1))
+
+    def read(
+        self, batch: dict[str, tf.Tensor], context: Any, training: bool = False
+    ) -> tf.Tensor:
+        """Return the last outputs [B, T, H] of a batch; keep a carried state."""
+        if not self.config.carry:
+            return super().read(batch, context, training)
+        part = self.part
+        start = self.carried.start(batch["fresh"], part.first if part else 0)
+        outputs, after = self.carry_hidden(batch["inputs"], start, training)
+        self.carried.keep(part.together(tf.nest.flatten(after)) if part else after)
+        return outputs
+
+    def state_apart(self) -> AbstractContextManager:
+        """Return a context that leaves the carried state as it was."""
+        return self.carried.apart() if self.config.carry else super().state_apart()

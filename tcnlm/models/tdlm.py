@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import tensorflow as tf
@@ -157,13 +158,17 @@ class TDLM(TopicModel, lstm.LSTMLanguageModel):
             vector = self._topic_vector(batch["context"], True)
             return self._language_terms(batch, vector, True)
 
-        def down(objective: Callable[[], Terms], **chosen: Any) -> Callable[[], Terms]:
-            none = {name: tf.constant(0.0) for name in STEP_TERMS}
-            return lambda: {**none, **self.descend(objective, optimizer, **chosen)}
+        def down(objective: Callable[[], Terms], **chosen: Any) -> Terms:
+            with tf.GradientTape() as tape:
+                terms = objective()
+            norms = optimizer.minimize(terms["loss"], tape, **chosen)
+            return {**{name: tf.constant(0.0) for name in STEP_TERMS}, **terms, **norms}
 
-        of_topics = tf.reduce_any(batch["content"] != NO_WORD)
-        steps = down(topic, group=1, clip=False), down(language, group=0)
-        terms = tf.cond(of_topics, *steps)
+        terms = tf.cond(
+            tf.reduce_any(batch["content"] != NO_WORD),
+            partial(down, topic, group=1, clip=False),
+            partial(down, language, group=0),
+        )
         self.steps.assign_add(1)
         return terms
 
@@ -195,7 +200,9 @@ class TDLM(TopicModel, lstm.LSTMLanguageModel):
         return drop(self.vectors(self.attention(document)))
 
     def undivided(self) -> str:
-        """Return why its batches are learned from whole, where means of them count."""
+        """Return why its batches are learned from whole."""
+        if self.config.topic_batches == "published":
+            return "topic_batches=published steps each of its two models by itself"
         if self.config.center_documents:
             return "center_documents=true goes by the means of whole batches"
         return super().undivided()

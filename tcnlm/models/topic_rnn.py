@@ -15,6 +15,7 @@ from tcnlm.common.settings import setting
 from tcnlm.layers.adaptive_softmax import cross_entropy
 from tcnlm.layers.distributions import gaussian_kl
 from tcnlm.layers.neural_topics import TopicEncoder
+from tcnlm.layers.next_word import NextWord
 from tcnlm.models.base import Terms, TopicModel, language_terms
 from tcnlm.models.lstm import CarryConfig, CarryingLanguageModel, WordConfig
 
@@ -255,6 +256,10 @@ class SwitchedSoftmax(tf.keras.layers.Layer):
         words = [tf.nn.log_softmax(logits) for logits in (content, plain)]
         switch = self._switch(hidden)[:, :, None]
         return tf.reduce_logsumexp(tf.stack(words, axis=1) + switch, axis=1)
+
+    def next_word(self, outputs: Outputs, forbidden: Sequence[int]) -> NextWord:
+        """Return the distribution of the words after these outputs."""
+        return NextWord(lambda: self.log_probs(outputs), forbidden)
 
     def _leaning(self, theta: tf.Tensor) -> tf.Tensor:
         """Return b_w . theta of all words [B, V], and below them a row of zeros."""

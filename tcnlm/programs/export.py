@@ -9,17 +9,19 @@ from pathlib import Path
 
 from tcnlm.common.errors import add_debug, errors_reported
 from tcnlm.common.files import digest_of
-from tcnlm.generation.saved_model import check_free, export
-from tcnlm.generation.warm_up import check_package
-from tcnlm.training.ownership import owned
-from tcnlm.training.run_folder import RunFolder
-from tcnlm.training.runs import TRAINED
-from tcnlm.training.weights import WEIGHTS
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Export the model of a RUN."""
     options = parser().parse_args(arguments)
+    # Here, since to say how it is used takes no TensorFlow.
+    from tcnlm.generation.saved_model import check_free, export
+    from tcnlm.generation.warm_up import check_package
+    from tcnlm.training.ownership import owned
+    from tcnlm.training.run_folder import RunFolder
+    from tcnlm.training.runs import TRAINED
+    from tcnlm.training.weights import WEIGHTS
+
     run = RunFolder(options.run)
     preprocessing = run.config["data"]["settings"]
     own = options.run / "saved_model"

@@ -11,6 +11,7 @@ import argparse
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,14 +20,19 @@ from tcnlm.common.errors import InputError, add_debug, errors_reported
 from tcnlm.common.outputs import check_outputs
 from tcnlm.common.process import keep_memory
 from tcnlm.common.rows import check_writable, row_writer
-from tcnlm.data.dataset import Dataset
-from tcnlm.measures.gains import Gain, gains, target_nats
-from tcnlm.models.base import LanguageModel
-from tcnlm.training.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    from tcnlm.data.dataset import Dataset
+    from tcnlm.measures.gains import Gain
+    from tcnlm.training.run_folder import RunFolder
 
 
 def main(options: argparse.Namespace) -> None:
     """Score both runs, print the table and write it if asked."""
+    # Here, as below: to say how it is used takes no TensorFlow.
+    from tcnlm.measures.gains import gains
+    from tcnlm.training.run_folder import RunFolder
+
     keep_memory()
     if options.out:
         check_writable(options.out)
@@ -52,6 +58,9 @@ def main(options: argparse.Namespace) -> None:
 
 
 def _nats(run: RunFolder, dataset: Dataset, split: str) -> np.ndarray:
+    from tcnlm.measures.gains import target_nats
+    from tcnlm.models.base import LanguageModel
+
     model = run.load()
     if not isinstance(model, LanguageModel):
         raise InputError(

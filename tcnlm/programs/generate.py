@@ -9,22 +9,27 @@ from typing import Any
 from tcnlm.common.errors import add_debug, errors_reported
 from tcnlm.common.process import keep_memory
 from tcnlm.common.settings import LARGEST, whole_number
-from tcnlm.generation import paragraphs
-from tcnlm.generation import requests as generation
-from tcnlm.generation.decoding import METHODS, SentenceDecoder
-from tcnlm.training.run_folder import RunFolder
+from tcnlm.generation.methods import METHODS
 
 MOST_SENTENCES, MOST_WORDS, MOST_BEAMS = 10**6, 10**5, 1000  # all fit into memory
 
 
 def main(options: argparse.Namespace) -> None:
     """Write sentences as the options say and print them."""
+    # Here, as below: to say how it is used takes no TensorFlow.
+    from tcnlm.generation import paragraphs
+    from tcnlm.generation import requests as generation
+    from tcnlm.generation.decoding import SentenceDecoder
+    from tcnlm.training.run_folder import RunFolder
+
     keep_memory()
     decoding = generation.decoding_options(vars(options))
     run = RunFolder(options.run)
     size = run.preprocessing["context_words"]
     model = run.load()
-    document = options.document and generation.read_document(options.document)
+    document = options.document and generation.read_document(
+        options.document, model.vocabulary.language
+    )
     if options.paragraph is not None:
         asked = options.paragraph, options.number, options.method, document
         paragraphs.check(model, *asked)
@@ -44,6 +49,8 @@ def main(options: argparse.Namespace) -> None:
 
 
 def _say_how(options: argparse.Namespace, model: Any, seed: int) -> None:
+    from tcnlm.generation import requests as generation
+
     unknown = generation.unknown_words(model, options.prompt)
     if unknown:
         say(f"not in the vocabulary, read as <unk>: {' '.join(unknown)}")
@@ -53,6 +60,9 @@ def _say_how(options: argparse.Namespace, model: Any, seed: int) -> None:
 
 def _shown(options: argparse.Namespace, model: Any, topics: list, written: list) -> str:
     """Return what was written from one row of topics, as text or JSON."""
+    from tcnlm.generation import paragraphs
+    from tcnlm.generation import requests as generation
+
     if options.paragraph is None:
         show = generation.as_json if options.json else generation.as_text
         return show(topics, written)

@@ -15,25 +15,21 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from preprocessing import text
 from preprocessing.corpora import (
+    ids_of,
     is_empty,
     read_files,
     refuse_fields,
     refuse_none_left,
     refuse_tables,
 )
-from preprocessing.sources import (
-    BY_CONTENT,
-    FORMATS,
-    WITH_FIELDS,
-    Document,
-    Fields,
-    Format,
-)
+from preprocessing.documents import Document, Fields, Format
+from preprocessing.sources import FORMATS, WITH_FIELDS, chosen_format
 from tcnlm.common.errors import InputError, add_debug, errors_reported
 from tcnlm.common.outputs import check_outputs
 from tcnlm.common.parallel import chunks
@@ -41,16 +37,29 @@ from tcnlm.common.process import keep_memory
 from tcnlm.common.progress_bar import progress_bar
 from tcnlm.common.rows import Row, check_writable, row_writer
 from tcnlm.common.runners import add_runner, on_runner
-from tcnlm.measures.reading import Reading, read_texts
-from tcnlm.run import BATCH, Run
+
+if TYPE_CHECKING:
+    from tcnlm.measures.reading import Reading
+    from tcnlm.run import Run
+
+BATCH = 256  # documents in memory at a time
 
 
 def main(options: argparse.Namespace) -> None:
     """Infer as the options say, write the tables and print a summary."""
+    # Here, as below: to say how it is used takes no TensorFlow.
+    from tcnlm.run import Run
+
     keep_memory()
     check(options)
     run = Run(options.run)
-    table = Table(run.reader.vectors_of, bool(options.id), bool(options.label))
+    if run.model.reads_order and not format_of(options).ordered:
+        raise InputError(
+            f"{options.run}: a {run.config['model']} reads words in their order, of "
+            f"which --format {options.format} has none"
+        )
+    has_id, has_label = (has_mark(options, name) for name in ("id", "label"))
+    table = Table(run.reader.vectors_of, has_id, has_label)
     with row_writer(options.out, options.quote) as write:
         for documents, reading in readings(options, run):
             for row in table.rows(documents, reading):
@@ -84,7 +93,11 @@ def readings(
 def _read(
     options: argparse.Namespace, run: Run, texts: Iterable[list[str]]
 ) -> Iterator[Reading]:
+    from tcnlm.measures.reading import read_texts
+
     sentences = format_of(options).sentences
+    if text.makes_words(sentences):
+        sentences = text.in_language(run.model.vocabulary.language)
     if options.runner is None:
         return map(partial(read_texts, run.reader, sentences), texts)
     # Here, since it is an option.
@@ -98,7 +111,7 @@ def check(options: argparse.Namespace) -> None:
     refuse_tables(options.format, options.input)
     if options.format not in (None, *WITH_FIELDS):
         refuse_fields(fields_of(options), options.headers == "drop")
-    if options.by_label and not options.label:
+    if options.by_label and not has_mark(options, "label"):
         raise InputError("--by-label: name the field of the labels with --label")
     _places(options)
     for path in filter(None, (options.out, options.by_label)):
@@ -108,12 +121,19 @@ def check(options: argparse.Namespace) -> None:
 
 def format_of(options: argparse.Namespace) -> Format:
     """Return the format: the one that was asked for, or each file's own."""
-    return FORMATS[options.format] if options.format else BY_CONTENT
+    ids = ids_of(options.format, options.vocabulary, options.ids_from)
+    return chosen_format(options.format, fields_of(options), ids)
+
+
+def has_mark(options: argparse.Namespace, name: str) -> bool:
+    """Return whether documents come with a "label" or "id"."""
+    return bool(getattr(options, name)) or name in format_of(options).marks
 
 
 def fields_of(options: argparse.Namespace) -> Fields:
     """Return what the fields of .jsonl and the columns of tables are called."""
-    return Fields(options.field, options.label, options.id, options.skip_empty)
+    named = options.field, options.label, options.id
+    return Fields(*named, options.skip_empty, options.tokenized)
 
 
 def documents_of(options: argparse.Namespace) -> Iterator[Document]:
@@ -167,6 +187,11 @@ def parser() -> argparse.ArgumentParser:
     skipped = "leave out documents whose text is missing, null or blank; "
     skipped += "the others are numbered without them"
     add("--skip-empty", action="store_true", help=skipped)
+    add("--tokenized", action="store_true", help="jsonl, table: it is in words already")
+    ids = "counts: its words are ids, lines of --vocabulary from 0 or from 1"
+    add("--ids-from", type=int, choices=(0, 1), help=ids)
+    words = "counts: what --ids-from counts, a word a line"
+    add("--vocabulary", metavar="FILE", type=Path, help=words)
     add("--headers", choices=("keep", "drop"), default="keep", help=headers)
     add("--by-label", metavar="FILE", type=Path, help=by_label)
     unquoted = "texts in .csv as they are (default: with an apostrophe before = + - @, "

@@ -30,11 +30,13 @@ else:
     import tomli as tomllib
 
 FOLDER = Path(__file__).parents[1] / "recipes"
+BY_SIZE = "auto"  # of train.py, where none is named
 OWN = "ours"  # what a recipe answers that no paper has a figure of
 FIGURE = {"document", "table", "cell"}  # what it answers otherwise
 DATA = (
-    "corpus format field label id headers group split valid-from-train limit seed "
-    "min-count max-words topic-min-count topic-top-fraction topic-letters "
+    "corpus format ids-from language field label id headers group split "
+    "valid-from-train limit seed min-count max-words topic-min-count "
+    "topic-top-fraction topic-letters "
     "sequence-length context context-words"
 ).split()
 EVALUATION = ["split", "corpus", "context", "samples", "batch-size"]
@@ -53,6 +55,8 @@ class Recipe:
     seeds: list[int]
     data: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
+    sizes: list[dict] = field(default_factory=list)  # more settings, by `tokens`
+    models: dict[str, dict] = field(default_factory=dict)  # another model's own
     evaluation: dict[str, Any] = field(default_factory=dict)
     queue: str = ""
     place: int = 0  # in the queue
@@ -62,19 +66,36 @@ class Recipe:
         """Its name, also where it is of a path."""
         return Path(self.source).stem if _is_path(self.source) else self.source
 
-    def chosen(self, model: str, more: Iterable[str]) -> tuple[Settings, Training]:
+    def chosen(
+        self, model: str, more: Iterable[str], tokens: int = 0
+    ) -> tuple[Settings, Training]:
         """Return settings of a model and of the loop: defaults, these, then more.
 
-        more: as --set takes them. Another model than the recipe's takes those that it
-        has.
+        more: as --set takes them. tokens: those of the training split, by which a
+        recipe may have sizes.
         """
         kinds = {name: model_class(name).Config for name in MODELS}
         configs = kinds[model](), Training(**model_class(model).LOOP)
-        had = {name for config in configs for name in names(config)}
-        all_of_them = model == self.model
-        given = {k: v for k, v in self.settings.items() if all_of_them or k in had}
-        texts = [f"{name}={as_text(value)}" for name, value in given.items()]
+        given = self.given(model, tokens).items()
+        texts = [f"{name}={as_text(value)}" for name, value in given]
         return override(configs, [*texts, *more], kinds)
+
+    def given(self, model: str, tokens: int = 0) -> dict[str, Any]:
+        """Return the settings that it has for a model and so many training tokens.
+
+        Another model than its own takes those that it has, and its own in `models`.
+        """
+        found = {**self.settings, **self._of_size(tokens)}
+        if model == self.model:
+            return found
+        configs = model_class(model).Config, Training
+        had = {name for config in configs for name in names(config)}
+        shared = {k: v for k, v in found.items() if k in had}
+        return {**shared, **self.models.get(model, {})}
+
+    def _of_size(self, tokens: int) -> dict[str, Any]:
+        fitting = (size for size in self.sizes if tokens <= size["tokens"])
+        return next(fitting, {}).get("settings", {})
 
 
 def recipe_files() -> dict[str, Path]:
@@ -140,6 +161,17 @@ def _are_seeds(value: Any) -> bool:
     )
 
 
+def _are_sizes(value: Any) -> bool:
+    if value is None:
+        return True
+    keys = {"tokens", "settings"}
+    if not all(isinstance(size, dict) and set(size) == keys for size in value):
+        return False
+    tokens = [size["tokens"] for size in value]
+    whole = all(type(number) is int for number in tokens)
+    return whole and tokens == sorted(set(tokens))
+
+
 def _is_answer(value: Any) -> bool:
     return value == OWN or isinstance(value, dict) and set(value) == FIGURE
 
@@ -152,6 +184,8 @@ _ENTRIES = {
     "seeds": ("different whole numbers", _are_seeds),
     "data": ("a table", _is_table),
     "settings": ("a table", _is_table),
+    "sizes": ("tables of settings by a rising number of tokens", _are_sizes),
+    "models": ("a table of settings a model", _is_table),
     "evaluation": ("a table", _is_table),
     "queue": ("a text", lambda value: value is None or isinstance(value, str)),
     "place": ("a whole number", lambda value: value is None or type(value) is int),
@@ -169,11 +203,14 @@ def _check(path: Path, content: dict[str, Any]) -> None:
         _check_known(f"{path}: {table}", options, known)
         _check_options(f"{path}: {table}", parser, [*places, *words_of(options)])
     recipe = Recipe(str(path), **content)
-    try:
-        recipe.chosen(recipe.model, [])
-    except InputError as error:
-        said = str(error).removeprefix("--set ")
-        raise InputError(f"{path}: settings: {said}") from None
+    _check_known(f"{path}: models", recipe.models, MODELS)
+    for model in (recipe.model, *recipe.models):
+        for tokens in (LARGEST, *(size["tokens"] for size in recipe.sizes)):
+            try:
+                recipe.chosen(model, [], tokens)
+            except InputError as error:
+                said = str(error).removeprefix("--set ")
+                raise InputError(f"{path}: settings: {said}") from None
 
 
 def _check_known(place: str, found: Iterable[str], known: Iterable[str]) -> None:

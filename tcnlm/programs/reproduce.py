@@ -175,7 +175,8 @@ def finished(recipe: Recipe, run: Path) -> bool:
         return False
     kept = RunFolder(run)
     model, settings = kept.model_name, (kept.settings, kept.training)
-    if model != recipe.model or settings != recipe.chosen(model, []):
+    tokens = kept.config["data"]["splits"]["train"]["tokens"]
+    if model != recipe.model or settings != recipe.chosen(model, [], tokens):
         raise InputError(f"{run}: is not of these settings; give another --out")
     return True
 

@@ -13,19 +13,27 @@ from tcnlm.common.files import digest_of
 from tcnlm.common.interrupts import Interrupted, interrupts
 from tcnlm.common.parallel import cores
 from tcnlm.common.process import command_line, keep_memory, make_reproducible, program
-from tcnlm.common.settings import Settings, describe, names, override, whole_number
+from tcnlm.common.settings import (
+    Settings,
+    as_text,
+    describe,
+    names,
+    override,
+    whole_number,
+)
 from tcnlm.data.dataset import Dataset
 from tcnlm.generation.saved_model import export, is_export_of
 from tcnlm.layers.optimization import Training
 from tcnlm.measures.table import check_words, judge
 from tcnlm.models import MODELS, model_class
 from tcnlm.models.base import Method
-from tcnlm.programs.recipes import ListRecipes, read_recipe
+from tcnlm.programs.recipes import BY_SIZE, ListRecipes, read_recipe
 from tcnlm.training.checkpoints import saved
 from tcnlm.training.differences import FREE, resume_command
 from tcnlm.training.divergence import NotFiniteError
 from tcnlm.training.one_by_one import one_by_one
 from tcnlm.training.ownership import owned
+from tcnlm.training.parts import check_accumulation
 from tcnlm.training.run_folder import RunFolder, make_model, settings_of
 from tcnlm.training.runs import TRAINED, new_config, open_run
 from tcnlm.training.seeds import seed_folder
@@ -33,7 +41,7 @@ from tcnlm.training.trainer import Trainer
 from tcnlm.training.weights import WEIGHTS, load_weights
 from tcnlm.training.workers import WAIT, named_workers
 
-MODEL, SEED = "tcnlm", 1
+SEED = 1
 
 
 def main(options: argparse.Namespace, command: str) -> None:
@@ -44,6 +52,7 @@ def main(options: argparse.Namespace, command: str) -> None:
     loop = settings_of(config)[1]
     make_reproducible(config["seed"], config["threads"], loop.deterministic)
     workers = named_workers(options.wait)
+    _check_order(config["model"], dataset)
     judged = judge(model_class(config["model"]), loop.judge)
     model = make_model(config, dataset.vocabulary)
     check_words(model, dataset, "train")
@@ -51,6 +60,7 @@ def main(options: argparse.Namespace, command: str) -> None:
     if not saved(run / "checkpoints"):
         model.check()
     workers.check(model, same_for_all(config))
+    check_accumulation(model, loop.accumulate)
     with workers.place(run) as place, owned(place, TRAINED):
         open_run(place, config, dataset.vocabulary)
         trainer = Trainer(model, dataset, place, loop, config["seed"], workers)
@@ -60,6 +70,17 @@ def main(options: argparse.Namespace, command: str) -> None:
     if workers.chief:
         best = f"validation {judged.title} {judged.form.format(state.best)}"
         print(f"{run}: {best} after {state.epoch} epochs")
+
+
+def _check_order(name: str, dataset: Dataset) -> None:
+    """Refuse bags of words to a model that learns from words in their order."""
+    if dataset.word_order or not model_class(name).reads_order:
+        return
+    able = [model for model in sorted(MODELS) if not model_class(model).reads_order]
+    raise InputError(
+        f"{dataset.path}: holds bags of words, and {name} learns from words in their "
+        f"order; train one of {', '.join(able)}"
+    )
 
 
 def same_for_all(config: dict) -> dict:
@@ -81,8 +102,9 @@ def write_saved_model(model: Method, run: Path, dataset: Dataset) -> None:
 
 def begun(options: argparse.Namespace, command: str) -> tuple[dict, Dataset]:
     """Return the configuration and data of a run from the options alone."""
-    model, settings, loop = chosen(options)
-    dataset = Dataset(options.data, loop.context)
+    dataset = Dataset(options.data)
+    model, settings, loop = chosen(options, dataset.meta["splits"]["train"]["tokens"])
+    dataset.context = loop.context
     seed = SEED if options.seed is None else options.seed
     settled = seed, command, options.threads or 0
     return new_config(model, settings, loop, dataset, *settled), dataset
@@ -119,16 +141,18 @@ def farewell(run: Path, command: str) -> str:
     return f"interrupted: `{resume_command(run)}` goes on from step {step}"
 
 
-def chosen(options: argparse.Namespace) -> tuple[str, Settings, Training]:
-    """Return the model and all settings: defaults, the recipe's, then --set."""
-    if options.recipe:
-        recipe = read_recipe(options.recipe)
-        model = options.model or recipe.model
-        return (model, *recipe.chosen(model, options.set))
-    model = options.model or MODEL
-    kinds = {name: model_class(name).Config for name in MODELS}
-    loop = Training(**model_class(model).LOOP)
-    return (model, *override((kinds[model](), loop), options.set, kinds))
+def chosen(options: argparse.Namespace, tokens: int) -> tuple[str, Settings, Training]:
+    """Return the model and all settings: defaults, the recipe's, then --set.
+
+    tokens: how many the training split has.
+    """
+    recipe = read_recipe(options.recipe or BY_SIZE)
+    model = options.model or recipe.model
+    if recipe.sizes:
+        given = recipe.given(model, tokens).items()
+        said = " ".join(f"{name}={as_text(value)}" for name, value in given)
+        print(f"{recipe.name}, for {tokens:,} training tokens: {said}")
+    return (model, *recipe.chosen(model, options.set, tokens))
 
 
 def parser() -> argparse.ArgumentParser:
@@ -142,7 +166,7 @@ def parser() -> argparse.ArgumentParser:
     add = parsed.add_argument
     data = "folder made by python -m preprocessing; with --resume only if it was moved"
     add("data", metavar="DATA", nargs="?", help=data)
-    add("--model", choices=sorted(MODELS), help=f"default: {MODEL}, or the recipe's")
+    add("--model", choices=sorted(MODELS), help="default: the recipe's")
     folder = parsed.add_mutually_exclusive_group(required=True)
     to = "folder for all that comes of it; a run that is there goes on"
     folder.add_argument("--out", metavar="RUN", help=to)
@@ -163,7 +187,8 @@ def parser() -> argparse.ArgumentParser:
         "from the training text, or from a file; short for --set embeddings=...",
     )
     recipe = "model and settings by a name, or of a .toml file; --set and --model "
-    recipe += "override them; list: print all names with their titles"
+    recipe += "override them; list: print all names with their titles (default: "
+    recipe += f"{BY_SIZE}, by the corpus' size; paper-small has those listed below)"
     add("--recipe", metavar="NAME", action=ListRecipes, help=recipe)
     seeds = "train with each, one after the other, into RUN/seed-S"
     seed, number = whole_number(0, 2**31 - 1), whole_number(0, cores())

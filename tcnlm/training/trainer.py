@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -20,6 +21,7 @@ from tcnlm.layers.optimization import GroupedAdam, Training, decay
 from tcnlm.models.base import Method
 from tcnlm.training.checkpoints import Checkpoints
 from tcnlm.training.divergence import check_steps
+from tcnlm.training.forecast import Forecast
 from tcnlm.training.log import Log
 from tcnlm.training.state import State
 from tcnlm.training.validation import Validation
@@ -56,12 +58,17 @@ class Trainer:
         self.checkpoints = Checkpoints(run, model=model, optimizer=self.optimizer)
         self.step = graph(
             self._step,
-            input_signature=[self.workers.signature(model.trained_on.signature())],
+            input_signature=[self._signature()],
         )
         self.state = State(best=self.judge.worst)
         self.saved: dict[str, Any] | None = None  # the state of the last checkpoint
         self.pace = CALL_SECONDS  # seconds a step, lately
         self.log = Log(run, self.validation.measure, self.judge)
+        self.forecast = Forecast(self._left)
+
+    def _signature(self) -> dict[str, tf.TensorSpec]:
+        batch = self.model.trained_on.signature()
+        return self.workers.signature(batch, self.training.accumulate)
 
     def _step(self, batch: Any) -> dict[str, tf.Tensor]:
         with compiled_loops():
@@ -111,7 +118,7 @@ class Trainer:
             self.last_save, self.saved = time.monotonic(), asdict(self.state)
 
     def _epoch_steps(self, epoch: int) -> int:
-        size = self.training.batch_size
+        size = self.training.step_size
         return self.rows.num_batches(size, self.seed, epoch)
 
     def _steps(self) -> int:
@@ -119,6 +126,11 @@ class Trainer:
         if self.training.decay == "constant":
             return 0
         return sum(map(self._epoch_steps, range(self.training.epochs)))
+
+    def _left(self) -> int:
+        """Return how many steps are left at most, were all epochs as long as this."""
+        epochs = self.training.epochs - self.state.epoch
+        return epochs * self._epoch_steps(self.state.epoch) - self.state.position
 
     def _to_evaluation(self) -> None:
         """Take this epoch's batches up to the next evaluation."""
@@ -177,13 +189,12 @@ class Trainer:
         rows, state = self.rows, self.state
 
         def generate():
-            size, epoch, skip = self.training.batch_size, state.epoch, state.position
+            size, epoch, skip = self.training.step_size, state.epoch, state.position
             for batch in rows.batches(size, self.seed, epoch, skip):
-                own = self.workers.own(batch, self.model)
+                own = self.workers.own(batch, self.model, self.training.accumulate)
                 yield own, self.model.count_words(batch)
 
-        signature = self.workers.signature(self.model.trained_on.signature())
-        kinds = (signature, tf.TensorSpec([], tf.int64))
+        kinds = (self._signature(), tf.TensorSpec([], tf.int64))
         data = tf.data.Dataset.from_generator(generate, output_signature=kinds)
         return data.prefetch(8)
 
@@ -209,6 +220,9 @@ class Trainer:
             refresh=False,
         )
         bar.update(steps)
+        said = self.forecast.after(steps)
+        if said:
+            bar.write(said, file=sys.stderr)
         values = {**values, "tokens_per_second": rate}
         self.log.scalars("train", values, int(self.model.steps))
 

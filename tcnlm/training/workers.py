@@ -13,7 +13,7 @@ import os
 import shutil
 import signal
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import (
     AbstractContextManager,
     ExitStack,
@@ -33,53 +33,14 @@ from tcnlm.common.errors import InputError
 from tcnlm.common.interrupts import NUMBERS, Watch, interrupts
 from tcnlm.layers.graphs import graph
 from tcnlm.training.cluster import CLUSTER, Cluster, parse_cluster
+from tcnlm.training.parts import PART, SIZE, divide, learn
 from tcnlm.training.rendezvous import meet
 from tcnlm.training.scratch import own_folder
 
 WAIT = 600  # seconds for the others to be there
-PART = "part"  # beside a batch's arrays: what `Part` is made of
 START, SILENCE = 60, 20  # seconds to start in; without a word of a worker that is lost
 ANSWER = 20  # seconds for the others to answer a signal to one
 _SUM = tf.distribute.ReduceOp.SUM
-
-
-class Part:
-    """The rows that a worker has of a global batch, within a graph.
-
-    numbers [6]: its first row and the number of all, then its own sequences and all,
-    its own words and all: losses are means over sequences, `per_word` over words.
-    total: sums tensors over all workers, times each one's share if that is given.
-    """
-
-    def __init__(self, numbers: tf.Tensor, total: Callable[..., list]):
-        self.total = total
-        self.first, self.rows = numbers[0], numbers[1]
-        of_means = tf.reshape(tf.cast(numbers[2:], tf.float32), [2, 2])
-        self.sequences, self.words = tf.unstack(of_means[:, 0] / of_means[:, 1])
-
-    def share(self, term: str, model: Any) -> tf.Tensor:
-        """Return the worker's share of a term of the objective."""
-        return self.words if term == model.per_word else self.sequences
-
-    def gradients(self, own: list) -> list:
-        """Return the gradients of the global batch from those of each worker's rows."""
-        return self.total(own, self.sequences)
-
-    def of_all(self, own: tf.Tensor, draw: Any) -> tf.Tensor:
-        """Return the rows like `own` [B, ...] of what `draw(shape)` is of all rows."""
-        shape = tf.shape(own)
-        drawn = draw(tf.concat([[self.rows], shape[1:]], axis=0))
-        return drawn[self.first : self.first + shape[0]]
-
-    def together(self, own: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-        """Return [rows, H] of all workers from the rows [B, H] of each."""
-        has_rows = tf.sign(self.sequences)
-
-        def placed(states: tf.Tensor) -> tf.Tensor:
-            after = self.rows - self.first - tf.shape(states)[0]
-            return tf.pad(has_rows * states, [[self.first, after], [0, 0]])
-
-        return self.total([placed(states) for states in own])
 
 
 class Workers:
@@ -93,17 +54,27 @@ class Workers:
         """Whether this process writes RUN."""
         return self.index == 0
 
-    def signature(self, batch: dict[str, tf.TensorSpec]) -> dict[str, tf.TensorSpec]:
-        """Return what the batches of one worker hold, of what a global batch does."""
-        return batch
+    def signature(
+        self, batch: dict[str, tf.TensorSpec], pieces: int = 1
+    ) -> dict[str, tf.TensorSpec]:
+        """Return what a worker's part holds, of what a global batch does."""
+        if self.number * pieces == 1:
+            return batch
+        return {**batch, PART: tf.TensorSpec([pieces, SIZE], tf.int32)}
 
-    def own(self, batch: dict[str, np.ndarray], model: Any) -> dict[str, np.ndarray]:
-        """Return this worker's part of a global batch."""
-        return batch
+    def own(
+        self, batch: dict[str, np.ndarray], model: Any, pieces: int = 1
+    ) -> dict[str, np.ndarray]:
+        """Return this worker's part of a global batch, in so many pieces."""
+        if self.number * pieces == 1:
+            return batch
+        return divide(batch, model, self.index, self.number, pieces)
 
     def step(self, model: Any, batch: dict[str, tf.Tensor], optimizer: Any) -> Any:
         """Take one step with this worker's part; return the terms of all."""
-        return model.train_step(batch, optimizer)
+        if PART not in batch:
+            return model.train_step(batch, optimizer)
+        return model.descend(*learn(model, batch, optimizer, list), optimizer)
 
     def of_chief(self, value: float) -> float:
         """Return the chief's value, on which all then decide alike."""
@@ -149,43 +120,21 @@ class SeveralWorkers(Workers):
             ANSWER, f"interrupted: the other workers did not answer for {ANSWER} s"
         )
 
-    def signature(self, batch: dict[str, tf.TensorSpec]) -> dict[str, tf.TensorSpec]:
-        """Return what the batches of one worker hold, of what a global batch does."""
-        return {**batch, PART: tf.TensorSpec([6], tf.int32)}
-
-    def own(self, batch: dict[str, np.ndarray], model: Any) -> dict[str, np.ndarray]:
-        """Return this worker's part of a batch; an empty one is a row of no weight."""
-        rows = len(next(iter(batch.values())))
-        first, last = (rows * i // self.number for i in (self.index, self.index + 1))
-        taken = slice(first, last) if last > first else slice(0, 1)
-        own = {name: array[taken] for name, array in batch.items()}
-        counts = [
-            count(each) * (last > first or each is batch)
-            for count in (model.batching.sequences, model.count_words)
-            for each in (own, batch)
-        ]
-        part = [taken.start, rows, *counts]
-        return {**own, PART: np.maximum(part, [0, 1, 0, 1, 0, 1]).astype(np.int32)}
-
     def step(self, model: Any, batch: dict[str, tf.Tensor], optimizer: Any) -> Any:
         """Take one step with this worker's part; return the terms of all."""
-        batch = dict(batch)
-        part = Part(batch.pop(PART), self._sum)
-        with model.having(part):
-            terms = model.train_step(batch, optimizer)
-        names = list(terms)
-        shares = [part.share(name, model) for name in names]
-        values = [*(terms[name] for name in names), self.asked]
-        [summed] = self._sum([tf.stack(values)], tf.stack([*shares, 1.0]))
+        terms, gradients = learn(model, batch, optimizer, self._sum)
+        gradients = [self._sum(group) for group in gradients]
+        [summed] = self._sum([tf.stack([*terms.values(), self.asked])])
         self.agreed.assign(summed[-1])
-        return dict(zip(names, tf.unstack(summed[:-1], len(names))))
+        terms = dict(zip(terms, tf.unstack(summed[:-1], len(terms))))
+        return model.descend(terms, gradients, optimizer)
 
-    def _sum(self, tensors: Sequence[Any], share: Any = 1.0) -> list[Any]:
-        """Return the sums over all workers of tensors or slices, times their share."""
+    def _sum(self, tensors: Sequence[Any]) -> list[Any]:
+        """Return the sums over all workers of tensors or slices."""
 
         def summed(each: Sequence[Any]) -> list[Any]:
             # Made here, since tensors from outside have no device.
-            here = [_times(tensor, share) for tensor in each]
+            here = [_here(tensor) for tensor in each]
             return tf.distribute.get_replica_context().all_reduce(_SUM, here)
 
         return self.strategy.run(summed, args=(list(tensors),))
@@ -275,11 +224,8 @@ class SeveralWorkers(Workers):
             )
 
 
-def _times(tensor: Any, share: Any) -> Any:
-    if isinstance(tensor, tf.IndexedSlices):
-        values, ids = tensor.values * share, tf.identity(tensor.indices)
-        return tf.IndexedSlices(values, ids, tensor.dense_shape)
-    return tensor * tf.cast(share, tensor.dtype)
+def _here(tensor: Any) -> Any:
+    return tf.nest.map_structure(tf.identity, tensor, expand_composites=True)
 
 
 @contextmanager

@@ -1,0 +1,300 @@
+"""Transformer-XL against Dai et al. 2019 in loops; its memory, and topics beside it."""
+
+import loops
+import numpy as np
+import oracle
+import pytest
+import tensorflow as tf
+from helpers import assert_close, assert_weight_gradients, fix_draws, randomise
+from loops import (
+    VOCABULARY,
+    B,
+    K,
+    array,
+    assert_is_the_oracle_s,
+    draw_batch,
+    of_targets,
+    oracle_terms,
+    word_log_probs,
+)
+
+from tcnlm.data.dataset import Dataset
+from tcnlm.layers.relative_attention import (
+    TransformerXLLayer,
+    remembered,
+    shifted,
+    sinusoids,
+    visible,
+)
+from tcnlm.models.topic_transformer_xl import TopicTransformerXL
+from tcnlm.models.transformer_xl import TransformerXL
+
+HEADS, REACH = 2, 3
+CHOSEN = {"heads": HEADS, "memory": REACH, "layers": 2}
+
+
+def make_model(rng, kind=TransformerXL, vocabulary=VOCABULARY, **settings):
+    return loops.make_model(kind, rng, vocabulary, **{**CHOSEN, **settings})
+
+
+# --- The oracle: section 3.3 and appendix B of the paper ------------------------------
+
+
+def position(distance, d):
+    """R_n: sines of all frequencies, then cosines, cut to d numbers."""
+    angles = [distance / 10000 ** (2 * c / d) for c in range((d + 1) // 2)]
+    return np.array([*map(np.sin, angles), *map(np.cos, angles)])[:d]
+
+
+def layer_norm(x, norm):
+    scale, offset = (array(w) for w in norm.weights)
+    return scale * (x - x.mean()) / np.sqrt(x.var() + 1e-5) + offset
+
+
+def attend(layer, h, i, reach):
+    """a_i of all heads: the softmax over word i and as many before it as it reaches."""
+    d, seen = h.shape[1], range(max(0, i - reach), i + 1)
+    Wq, Wk, Wv, Wr = (array(getattr(layer, f"W{x}").kernel).T for x in "qkvr")
+    u, v = array(layer.u), array(layer.v)
+    d_h, found = d // len(u), []
+    for n in range(len(u)):
+        own = slice(n * d_h, (n + 1) * d_h)
+        q, scores = (Wq @ h[i])[own], []
+        for j in seen:
+            k, r = (Wk @ h[j])[own], (Wr @ position(i - j, d))[own]
+            scores.append((q @ k + q @ r + u[n] @ k + v[n] @ r) / np.sqrt(d_h))
+        shares = oracle.softmax(np.array(scores))
+        found.append(sum(a * (Wv @ h[j])[own] for a, j in zip(shares, seen)))
+    return np.concatenate(found)
+
+
+def layer_outputs(layer, h, reach):
+    """The outputs [T, d] for all words of a text, of which h [T, d] goes in."""
+    W1, b1, W2, b2 = (array(w) for w in (*layer.W1.weights, *layer.W2.weights))
+    found = []
+    for i in range(len(h)):
+        attended = array(layer.Wo.kernel).T @ attend(layer, h, i, reach)
+        o = layer_norm(h[i] + attended, layer.norms[0])
+        inner = np.maximum(0, W1.T @ o + b1)
+        found.append(layer_norm(o + W2.T @ inner + b2, layer.norms[1]))
+    return np.array(found)
+
+
+def outputs(model, words):
+    """h^N [T, d] of a whole text at once, where nothing is cut or carried."""
+    h = np.sqrt(model.config.embedding_size) * array(model.embedding.embeddings)[words]
+    for layer in model.recurrent:
+        h = layer_outputs(layer, h, model.config.memory)
+    return h
+
+
+def sentence(model, batch, b):
+    return batch["inputs"][b, : loops.LENGTHS[b]]
+
+
+def alone(model, batch, b):
+    h = outputs(model, sentence(model, batch, b))
+    return of_targets(word_log_probs(model.softmax, h), batch, b)
+
+
+def beside(model, batch, b, t):
+    h = outputs(model, sentence(model, batch, b))
+    seen = np.concatenate([h, np.tile(t, [len(h), 1])], axis=1)
+    return of_targets(word_log_probs(model.softmax, seen), batch, b)
+
+
+# --- The layer ------------------------------------------------------------------------
+
+
+def make_layer(rng, size=4, dtype="float64"):
+    layer = TransformerXLLayer(HEADS, 7, REACH, (0.0, 0.0), dtype=dtype)
+    layer.build((None, None, size))
+    return randomise(layer, rng)
+
+
+def run(layer, h, memory, filled):
+    keys = h.shape[1] + memory.shape[1]
+    R = tf.cast(sinusoids(keys, h.shape[2]), h.dtype)
+    return layer(h, memory, tf.constant(filled, h.dtype)[:, None], R)
+
+
+@pytest.mark.parametrize("length", [1, 3, 8])
+@pytest.mark.parametrize("slots", [0, 3, 5])
+def test_a_layer_is_the_loops_whatever_part_of_its_memory_is_filled(slots, length, rng):
+    layer, filled = make_layer(rng, dtype="float32"), [0, min(2, slots), slots]
+    h = rng.normal(size=[3, length, 4]).astype("float32")
+    memory = rng.normal(size=[3, slots, 4]).astype("float32")
+    found = run(layer, tf.constant(h), tf.constant(memory), filled).numpy()
+    for b, real in enumerate(filled):
+        text = np.concatenate([memory[b, slots - real :], h[b]]).astype(float)
+        expected = layer_outputs(layer, text, REACH)[real:]
+        np.testing.assert_allclose(found[b], expected, rtol=2e-4, atol=2e-5)
+
+
+def test_the_gradients_of_its_weights_are_finite_differences(rng):
+    layer = make_layer(rng)
+    h, memory, weighing = (tf.constant(rng.normal(size=[2, 3, 4])) for _ in range(3))
+
+    def value():
+        return tf.reduce_sum(weighing * run(layer, h, memory, [1, 3]))
+
+    assert_weight_gradients(value, layer.trainable_variables, rng)
+
+
+def test_a_word_depends_on_itself_and_on_its_reach_before_it_alone(rng):
+    layer, memory = make_layer(rng), tf.zeros([1, 0, 4], tf.float64)
+    h = tf.constant(rng.normal(size=[1, 7, 4]))
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(h)
+        words = tf.unstack(run(layer, h, memory, [0])[0])
+    for i, word in enumerate(words):
+        moved = tf.reduce_any(tape.gradient(word, h)[0] != 0, axis=1).numpy()
+        assert moved.tolist() == [max(0, i - REACH) <= j <= i for j in range(7)]
+
+
+def test_no_gradient_reaches_the_memory(rng):
+    layer, memory = make_layer(rng), tf.constant(rng.normal(size=[1, 3, 4]))
+    h = tf.constant(rng.normal(size=[1, 2, 4]))
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch([h, memory])
+        found = tf.reduce_sum(run(layer, h, memory, [3]) ** 3)
+    assert tape.gradient(found, h).numpy().any()
+    assert tape.gradient(found, memory) is None
+
+
+def test_the_shift_puts_the_score_of_each_distance_at_its_key(rng):
+    by_distance = rng.normal(size=[2, 3, 4, 6])  # 4 words, 6 keys: distances 5 .. 0
+    found = shifted(tf.constant(by_distance)).numpy()
+    for i in range(4):
+        for key in range(2 + i + 1):
+            distance = 2 + i - key
+            expected = by_distance[:, :, i, 5 - distance]
+            np.testing.assert_array_equal(found[:, :, i, key], expected)
+
+
+def test_a_word_sees_what_is_real_and_within_its_reach(rng):
+    found = visible(4, tf.constant([[0.0], [1.0], [2.0]]), 6, REACH).numpy()
+    for b in range(3):
+        for i in range(4):
+            for key in range(6):
+                distance = 2 + i - key
+                real = key >= 2 - b
+                assert found[b, 0, i, key] == (real and 0 <= distance <= REACH)
+
+
+def test_the_sinusoids_are_those_of_falling_distances():
+    for size in (4, 5):
+        expected = [position(n, size) for n in (6, 5, 4, 3, 2, 1, 0)]
+        np.testing.assert_allclose(sinusoids(7, size), expected, atol=1e-6)
+
+
+def test_the_last_words_are_remembered_and_padding_is_not(rng):
+    memory, h = rng.normal(size=[3, 3, 2]), rng.normal(size=[3, 5, 2])
+    filled, counts = [[3.0], [1.0], [0.0]], [5, 1, 0]
+    state = [tf.constant(memory), tf.constant(filled)]
+    after, number = remembered(state, tf.constant(h), tf.constant(counts))
+    for b in range(3):
+        words = [*memory[b], *h[b, : counts[b]]]
+        np.testing.assert_array_equal(after[b], words[-3:])
+    assert number.numpy().tolist() == [[3], [2], [0]]
+
+
+# --- The language model ---------------------------------------------------------------
+
+
+def test_the_words_of_a_sentence_have_the_oracle_s_probabilities(rng):
+    model, batch = make_model(rng), draw_batch(rng)
+    found = model.log_probs(batch["inputs"], batch["targets"], ()).numpy()
+    expected = [alone(model, batch, b) for b in range(B)]
+    for row, values in zip(found, expected):
+        np.testing.assert_allclose(row[: len(values)], values, rtol=2e-4, atol=2e-5)
+    words = sum(map(len, expected))
+    nll = model.objective(batch, training=False)["nll"]
+    np.testing.assert_allclose(nll, -np.sum(np.concatenate(expected)) / words, 1e-4)
+
+
+@pytest.mark.parametrize("window", [2, 5])
+def test_with_a_memory_a_document_has_the_oracle_s_probabilities_in_windows(
+    window, rng
+):
+    model = make_model(rng, carry=True, window=window)
+    words = rng.integers(4, loops.V, 12)
+    found = []
+    for first in range(0, 11, window):
+        rows = [words[None, i : i + window] for i in (first, first + 1)]
+        inputs, targets = (r[:, : min(window, 11 - first)] for r in rows)
+        batch = {"inputs": inputs, "targets": targets, "fresh": [int(first == 0)]}
+        batch = {key: tf.constant(value, tf.int32) for key, value in batch.items()}
+        found.extend(model.batch_log_probs(batch, ())[0].numpy())
+    rows = word_log_probs(model.softmax, outputs(model, words[:-1]))
+    expected = [row[word] for row, word in zip(rows, words[1:])]
+    np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-5)
+
+
+def test_a_window_learns_nothing_through_its_memory_though_it_reads_it(rng):
+    model, losses = make_model(rng, carry=True, window=2), []
+    read, now = [[[4, word]] for word in (5, 6)], {"inputs": [[7, 8]]}
+    now |= {"targets": [[8, 9]], "fresh": [0]}
+    for before in read:
+        first = {"inputs": before, "targets": before, "fresh": [1]}
+        for batch in (first, now):
+            rows = {key: tf.constant(value) for key, value in batch.items()}
+            with tf.GradientTape() as tape:
+                loss = model.objective(rows, training=False)["loss"]
+        losses.append(float(loss))
+        table = tape.gradient(loss, model.embedding.embeddings)
+        moved = tf.reduce_any(tf.convert_to_tensor(table) != 0, axis=1)
+        assert tf.where(moved)[:, 0].numpy().tolist() == [7, 8]
+    assert abs(losses[0] - losses[1]) > 1e-4
+
+
+@pytest.mark.parametrize("kind", [TransformerXL, TopicTransformerXL])
+def test_what_is_written_has_the_probability_that_scoring_gives_it(kind, rng):
+    """Word by word, far beyond the memory, and going on from a window."""
+    model = make_model(rng, kind, carry=True, window=7)
+    words = tf.constant(rng.integers(4, loops.V, [2, 11]), tf.int32)
+    has_topics = kind is TopicTransformerXL
+    context = tf.one_hot([1, 3], K) if has_topics else ()
+    _, state = model.carry_hidden(words[:, :4], model.initial_state(2), False)
+    expected = model.log_probs(words[:, :-1], words[:, 1:], context)
+    for m in range(4, 10):
+        log_probs, state = model.step(words[:, m], state, context)
+        chosen = tf.gather(log_probs, words[:, m + 1], batch_dims=1)
+        np.testing.assert_allclose(chosen, expected[:, m], rtol=2e-4, atol=2e-5)
+
+
+# --- Topics beside its output ---------------------------------------------------------
+
+
+def test_with_topics_the_loss_is_minus_J_for_the_sampled_ones(rng, monkeypatch):
+    model, batch = make_model(rng, TopicTransformerXL), draw_batch(rng)
+    epsilon = rng.normal(size=[B, K])
+    fix_draws(monkeypatch, epsilon)
+    terms = model.objective(batch, training=True)
+    assert_is_the_oracle_s(terms, oracle_terms(model, batch, epsilon, beside))
+
+
+def test_topics_change_the_output_layer_alone(rng):
+    model, batch = make_model(rng, TopicTransformerXL), draw_batch(rng)
+    hidden, log_probs = [], []
+    for topics in (tf.one_hot([2, 0, 3], K), tf.one_hot([1, 1, 0], K)):
+        hidden.append(model.hidden(batch["inputs"], topics, training=False).numpy())
+        rows = batch["inputs"], batch["targets"]
+        log_probs.append(model.log_probs(*rows, topics).numpy())
+    assert_close(*hidden)
+    assert np.abs(log_probs[0] - log_probs[1]).max() > 1e-2
+
+
+def test_with_topics_the_memory_is_carried_in_training_too(rng, toy_data):
+    data = Dataset(toy_data)
+    chosen = {"carry": True, "window": 3, "head_start": 2}
+    model = make_model(rng, TopicTransformerXL, data.vocabulary, **chosen)
+    model.prepare(data)
+    batches = model.batching.rows(data.split("train")).batches(4, 1)
+    model.objective(next(batches), training=True)
+    memory, filled = (state.numpy() for state in model.carried.nest[0])
+    assert (filled == 3).all()
+    assert memory[:, -3:].any(axis=-1).all()
+    start = model.carried.start(tf.constant([0, 1, 0, 1]))
+    assert start[0][1].numpy().ravel().tolist() == [3, 0, 3, 0]
+    assert start[0][0].numpy().any(axis=(1, 2)).tolist() == [True, False, True, False]

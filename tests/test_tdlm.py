@@ -405,9 +405,11 @@ def test_the_mean_stays_outside_training_and_saved_weights_have_it(rng, tmp_path
 
 
 def test_centred_batches_are_not_shared_out(rng):
-    centred = make_model(rng, center_documents=True)
+    apart = {"topic_batches": "sentences"}
+    centred = make_model(rng, center_documents=True, **apart)
     assert "means of whole batches" in centred.undivided()
-    assert make_model(rng).undivided() == ""
+    assert make_model(rng, **apart).undivided() == ""
+    assert "each of its two models" in make_model(rng).undivided()
 
 
 # --- Sizes ----------------------------------------------------------------------------

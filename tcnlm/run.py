@@ -62,8 +62,7 @@ class Run:
         if not self.reader.score:
             raise InputError(f"{self.path}: a {self.config['model']} predicts no words")
         if contexts is not None:
-            checked = list(_checked(texts)), list(_checked(contexts))
-            return self._in_contexts(*checked)
+            return self._in_contexts(list(checked(texts)), list(checked(contexts)))
         read = [reading.perplexity for reading in self._read(texts)]
         return np.concatenate([np.empty(0), *read])
 
@@ -85,7 +84,7 @@ class Run:
         return Program(self.model, *sizes).signatures()["score"]
 
     def _read(self, texts: Iterable[str]) -> Iterator[Reading]:
-        documents = map(text.sentences, _checked(texts))
+        documents = map(text.sentences, checked(texts))
         return map(self.reader, chunks(documents, BATCH))
 
     def generate(
@@ -128,10 +127,14 @@ class Run:
         return list(map(str, written))
 
 
-def _checked(texts: Iterable[str]) -> Iterator[str]:
+def checked(texts: Iterable[str]) -> Iterator[str]:
     """Yield texts; InputError for one in place of several, and for what is none."""
     if isinstance(texts, (str, bytes)):
         raise InputError("several texts are wanted; give a list, of one text [text]")
+    if isinstance(texts, Mapping) or getattr(texts, "ndim", 1) != 1:
+        raise InputError("texts are wanted, one after another; of a table one column")
+    if not isinstance(texts, Iterable):
+        raise InputError(f"texts are wanted, not {texts!r:.40}")
     for number, each in enumerate(texts):
         if not isinstance(each, str):
             raise InputError(f"text {number} must be a text, not {each!r:.40}")

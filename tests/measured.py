@@ -7,7 +7,11 @@ import numpy as np
 from tcnlm.measures.scores import DocumentNats
 from tcnlm.report.measured import Measured
 
-HISTORY = {"epoch": np.array([1, 2]), "valid_perplexity": np.array([20.0, 10.0])}
+HISTORY = {
+    "epoch": np.array([1, 2]),
+    "seconds": np.array([30.0, 60.0]),
+    "valid_perplexity": np.array([20.0, 10.0]),
+}
 
 
 def fake_evaluation(words):
@@ -56,9 +60,8 @@ def fake_evaluation(words):
 
 def fake_run(words, **changes):
     config = {"data": {"path": "x/<data>"}, "settings": {"units": "<i>", "layers": 1}}
-    history = {"epoch": np.array([1, 2]), "valid_perplexity": np.array([20.0, 10.0])}
     evaluation = {**fake_evaluation(words), **changes}
-    return Measured(evaluation, config, history, {"document_0": b"png"})
+    return Measured(evaluation, config, HISTORY, {"document_0": b"png"})
 
 
 def on_imdb(**data):

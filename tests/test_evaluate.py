@@ -87,13 +87,14 @@ def test_the_command_writes_its_measurements(evaluated, data):
 
 def test_the_command_writes_a_page_with_all_topics_and_its_figures(evaluated, finished):
     run, (_, result) = finished["tcnlm"], evaluated
-    for name in ("learning_curves", "topic_use", "topic_shape", "document_0"):
-        header = (run / "figures" / f"{name}.png").read_bytes()[:8]
-        assert header == b"\x89PNG\r\n\x1a\n", name
+    topics = [f"topic_{name}" for name in ("use", "shares", "coherence", "angles")]
+    curves = ["learning_curves", "topics_in_use", "valid_kl"]
+    for name in (*topics, *curves, "document_0"):
+        assert "<svg" in (run / "figures" / f"{name}.svg").read_text(), name
     page = ElementTree.fromstring((run / "report.html").read_text())
     cells = [cell.text for cell in page.iter("td")]
     assert all(" ".join(t["words"][:10]) in cells for t in result["topics"])
-    assert len(list(page.iter("img"))) == 3 + len(result["documents"])
+    assert len(list(page.iter("img"))) == 7 + len(result["documents"])
     assert not [path.name for path in run.iterdir() if path.name.startswith(".")]
 
 
@@ -307,11 +308,13 @@ def test_a_page_about_two_runs_compares_them_first():
         "one: tcnlm on <data>",
         "two: lstm on <data>",
     ]
-    table = next(tree.iter("table"))
-    cells = [[cell.text for cell in row] for row in table.iter("tr")]
-    titles = cells[0]
-    assert [row[titles.index("perplexity")] for row in cells[1:]] == ["12.35", "20.50"]
-    assert [row[titles.index("NPMI")] for row in cells[1:]] == ["0.100", None]
+    words, topics = list(tree.iter("table"))[:2]
+    for table, title, figures in (
+        (words, "perplexity", ["12.35", "20.50"]),
+        (topics, "NPMI", ["0.100"]),
+    ):
+        titles, *rows = [[cell.text for cell in row] for row in table.iter("tr")]
+        assert [row[titles.index(title)] for row in rows] == figures
 
 
 def test_a_run_of_the_papers_size_shows_the_published_figures():

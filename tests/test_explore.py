@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-import subprocess
 from html import escape
 from types import SimpleNamespace
 from xml.etree import ElementTree
@@ -11,6 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import tiny
+from browser import BROWSER, in_browser
 from measured import fake_run
 from scipy.spatial.distance import jensenshannon
 
@@ -21,8 +20,6 @@ from tcnlm.measures.proportions import DocumentTopics
 from tcnlm.report import page
 from tcnlm.report.evaluate_run import evaluate_run
 from tcnlm.training.run_folder import RunFolder
-
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +71,102 @@ def test_words_of_a_topic_hold_the_most_relevant_at_every_weight(rng):
         assert lift == pytest.approx(row[best] / overall[best], rel=1e-3)
 
 
+@pytest.mark.parametrize("number", [1, 20, 150])
+@pytest.mark.parametrize("kind", ["wide", "narrow"])
+def test_no_two_names_on_the_map_touch(rng, number, kind):
+    middles = rng.uniform(-1, 1, [5, 2])  # topics come in heaps
+    places = middles[rng.integers(5, size=number)] + rng.normal(0, 0.05, [number, 2])
+    places[: number // 4] = places[0]
+    shares = rng.dirichlet(np.ones(number))
+    topics = [
+        {
+            "topic": i,
+            "place": place,
+            "share": share,
+            "words": [["government" * 2, 1, 1]],
+        }
+        for i, (place, share) in enumerate(zip(np.clip(places, -1, 1), shares))
+    ]
+    drawn = exploration.topic_map(topics, *exploration.MAPS[kind])
+    x, y = np.array([[float(c["x"]), float(c["y"])] for c in drawn["circles"]]).T
+    widths = exploration.LETTER * np.array([len(c["label"]) for c in drawn["circles"]])
+    beside = np.abs(x[:, None] - x) < (widths[:, None] + widths) / 2
+    above = np.abs(y[:, None] - y) < 12  # of letters
+    assert (beside & above).sum() == number  # each itself alone
+    assert np.abs(x - drawn["width"] / 2).max() <= (drawn["width"] - widths.min()) / 2
+    assert np.abs(y - drawn["height"] / 2).max() < drawn["height"] / 2
+
+
+def test_names_that_have_room_stay_where_they_are(rng):
+    centres = np.array([[50.0, 50.0], [150.0, 50.0]])
+    sizes, low = np.full([2, 2], 20.0), np.full([2, 2], 10.0)
+    moved = exploration.pushed_apart(centres, sizes, low, np.full([2, 2], 300.0))
+    np.testing.assert_array_equal(moved, centres)
+
+
+def test_the_heat_map_has_a_row_a_topic_and_documents_by_their_largest(measured):
+    found = measured.unsaved["topics"]["exploration"]
+    topics = sorted(found["topics"], key=lambda topic: -topic["share"])
+    heat = exploration.heat_map(topics, found["documents"])
+    assert [row["topic"] for row in heat["rows"]] == [t["topic"] for t in topics]
+    first = heat["rows"][0]
+    assert first["words"].split() == [word for word, *_ in topics[0]["words"][:4]]
+    shares = {d["document"]: d["proportions"] for d in found["documents"]}
+    places = {}
+    for row in heat["rows"]:
+        for number, _, place, _, text in row["cells"]:
+            assert text == f"{shares[number][row['topic']]:.1%}"
+            places[number] = float(place)
+    assert len(places) == len(shares)
+    assert max(places.values()) + float(heat["step"]) <= 100
+    largest = [next(iter(shares[n])) for n in sorted(places, key=places.get)]
+    assert list(dict.fromkeys(largest)) == [
+        row["topic"] for row in heat["rows"] if row["topic"] in largest
+    ]
+
+
+def test_the_documents_shown_are_typical_of_different_topics(measured, toy_data):
+    documents = measured.evaluation["documents"]
+    largest = [int(np.argmax(d["proportions"])) for d in documents]
+    assert len(set(largest[:3])) == len(set(largest))
+    lines = (toy_data / "test" / "texts.jsonl").read_text().splitlines()
+    came = [json.loads(lines[document["document"]]) for document in documents]
+    assert measured.unsaved["documents"] == came
+    tree = ElementTree.fromstring(page.render([measured]))
+    places = [e for e in tree.iter("div") if e.get("class") == "document"]
+    for place, text in zip(places, came):
+        assert "".join(place.find("p").itertext()) == f"As it came: {text}"
+
+
+def test_the_page_says_of_which_split_its_figures_are(measured):
+    text = page.render([measured])
+    assert "test documents</th>" in text
+    assert "mean test share</th>" in text
+    assert "mean share of the test documents." in text
+
+
+def test_the_topics_come_before_what_was_learned_when(measured):
+    tree = ElementTree.fromstring(page.render([measured]))
+    titles = [title.text for title in tree.iter("h2")]
+    assert titles[:2] == ["Map of the topics", "Topics"]
+    assert titles[-2:] == ["Learning curves", "Settings"]
+
+
+def test_columns_that_a_topic_model_does_not_fill_are_left_out():
+    run = fake_run(["a", "b"])
+    topic = {**run.evaluation["topics"][0], "sentence": None, "npmi": None}
+    without = fake_run(["a", "b"], topics=[topic])
+    titles = [
+        [cell.text for cell in ElementTree.fromstring(page.render([each])).iter("th")]
+        for each in (run, without)
+    ]
+    assert set(titles[0]) - set(titles[1]) == {"NPMI", "a sentence written from it"}
+
+
+def test_the_beginning_that_topics_go_on_with_is_named(measured):
+    assert "“the ship …” continued greedily" in page.render([measured])
+
+
 def test_typical_documents_are_those_with_most_of_each_topic():
     proportions = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.5, 0.5]])
     inferred = DocumentTopics(proportions, np.array([True, True, True, False]))
@@ -106,19 +199,21 @@ def test_the_page_is_whole_with_and_without_its_script(measured):
     targets = {e.get("href")[1:] for e in tree.iter("a")}
     assert targets <= names
     circles = [circle.find("title").text for circle in tree.iter("circle")]
-    assert len(circles) == len(measured.evaluation["topics"])
+    assert len(circles) == 2 * len(measured.evaluation["topics"])  # wide, narrow
     assert all(re.match(r"\d+: \w+", title) for title in circles)
     assert "the ship" in "".join(tree.itertext())
     assert measured.evaluation["continuations"]["prefix"] == "the ship"
 
 
-def test_large_topics_lie_under_small_ones_and_numbers_on_all(measured):
+def test_large_topics_lie_under_small_ones_and_names_on_all(measured):
     tree = ElementTree.fromstring(page.render([measured]))
     drawn = [e for e in next(tree.iter("svg")).iter() if e.tag in ("circle", "text")]
     number = len(measured.evaluation["topics"])
     radii = [float(circle.get("r")) for circle in drawn[:number]]
     assert radii == sorted(radii, reverse=True)
-    assert {text.text for text in drawn[number:]} == set(map(str, range(number)))
+    topics = measured.evaluation["topics"]
+    names = {f"{topic['topic']} {topic['words'][0]}" for topic in topics}
+    assert {text.text for text in drawn[number:]} == names
 
 
 def test_no_text_of_a_document_ends_the_script(measured):
@@ -147,20 +242,18 @@ def test_paths_from_the_root_are_cut():
     assert cut == "python evaluate.py …/my/run --counts …/b/c.npz runs/x 1/2"
 
 
-CLICKS = """
-{
-const said = [];
-const say = (name, value) => said.push([name, value]);
+CLICKS = """(() => {
+const said = {};
 const all = (query) => [...document.querySelectorAll(query)];
 const panel = () => document.querySelector(".panel h3").textContent;
 const words = () => all(".bar span").map((e) => e.textContent);
 document.querySelector('svg a[data-topic="2"]').dispatchEvent(new Event("click"));
-say("circle", panel());
+said.circle = panel();
 const before = words().join();
 const slider = document.querySelector("input[type=range]");
 slider.value = 0;
 slider.dispatchEvent(new Event("input"));
-say("slider", before !== words().join() && words().length > 3);
+said.slider = before !== words().join() && words().length > 3;
 const search = (place, text) => {
   const field = document.querySelectorAll("input[type=search]")[place];
   field.value = text;
@@ -168,38 +261,60 @@ const search = (place, text) => {
 };
 const rows = () => all("table.topics tbody tr");
 search(0, "no such word");
-say("hidden", rows().every((row) => row.hidden));
+said.hidden = rows().every((row) => row.hidden);
 search(0, "");
 const sort = () => {
   document.querySelector("table.topics th button").click();
   return rows().map((row) => Number(row.dataset.topic));
 };
-say("down", sort());
-say("up", sort());
+said.down = sort();
+said.up = sort();
 document.querySelector('table.topics tr[data-topic="1"]').click();
-say("row", panel());
-say("open", all("details").map((item) => item.open));
-const place = Object.assign(document.createElement("pre"), { id: "said" });
-place.textContent = JSON.stringify(said);
-document.body.append(place);
-}
+said.row = panel();
+said.open = all("details").map((item) => item.open);
+const cell = all(".heat svg a").pop();
+cell.dispatchEvent(new Event("click"));
+said.led = document.querySelector(cell.getAttribute("href")).open;
+return said;
+})()
 """
 
 
 @pytest.mark.skipif(not BROWSER, reason="needs chromium")
 def test_a_browser_clicks_through_the_page(measured, tmp_path):
-    file = tmp_path / "page.html"
-    clicking = f"<script>//<![CDATA[\n{CLICKS}//]]></script></body>"
-    file.write_text(page.render([measured]).replace("</body>", clicking))
-    command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu"]
-    command += ["--virtual-time-budget=3000", "--dump-dom", f"file://{file}"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    found = re.search(r'<pre id="said">(.*?)</pre>', done.stdout)
-    assert found, done.stderr
-    said = dict(json.loads(found[1]))
+    said = in_browser(page.render([measured]), CLICKS, tmp_path)
     assert (said["circle"], said["row"]) == ("Topic 2", "Topic 1")
     assert said["slider"]
     assert said["hidden"]
     assert (said["down"], said["up"]) == ([2, 1, 0], [0, 1, 2])
     assert said["open"][0]
     assert sum(said["open"]) == 1
+    assert said["led"]
+
+
+SHOWN = """({
+inner: innerWidth,
+whole: document.documentElement.scrollWidth,
+maps: [...document.querySelectorAll(".map svg")].map((svg) => svg.clientWidth),
+letters: [...document.querySelectorAll(".map text")].map((text) =>
+  text.getBoundingClientRect().height).filter(Boolean),
+plots: [...document.querySelectorAll(".plots img")].map((img) =>
+  [img.clientWidth, img.naturalWidth]),
+sideways: [...document.querySelectorAll(".scroll")].filter((place) =>
+  place.scrollWidth > place.clientWidth &&
+  !getComputedStyle(place).backgroundImage.includes("gradient")).length,
+heads: getComputedStyle(document.querySelector("table.topics thead")).display,
+})"""
+
+
+@pytest.mark.skipif(not BROWSER, reason="needs chromium")
+@pytest.mark.parametrize("width", [1200, 390])
+def test_the_page_is_laid_out_for_the_windows_width(measured, tmp_path, width):
+    said = in_browser(page.render([measured]), SHOWN, tmp_path, width)
+    assert (said["inner"], said["whole"]) == (width, width)
+    wide, narrow = said["maps"]
+    assert (wide > 0, narrow > 0) == (width > 640, width < 640)
+    assert min(said["letters"]) >= 10  # pixels: none is shrunk
+    assert all(shown > 0.8 * drawn for shown, drawn in said["plots"])
+    assert said["sideways"] == 0  # what scrolls has shades at its edges
+    assert said["heads"] == ("none" if width < 640 else "table-header-group")

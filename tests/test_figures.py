@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from tcnlm.drawing.figures import learning_curves, png
+from tcnlm.drawing.figures import PANEL, learning_curves, svg
 from tcnlm.measures.retrieval import retrieval_curve
+from tcnlm.measures.sample_documents import topic_bars
+from tcnlm.measures.topics import Topics
 
 PRECISIONS = {
     "bag of words": {0.02: 0.25, 0.0001: 0.6, 0.2: 0.1},
@@ -33,7 +35,9 @@ def test_the_retrieval_curve_marks_every_fraction_on_a_logarithmic_axis():
 
 
 def test_the_retrieval_curve_is_drawn():
-    assert png(retrieval_curve(PRECISIONS, 0.05)).startswith(b"\x89PNG")
+    drawn = svg(retrieval_curve(PRECISIONS, 0.05)).decode()
+    assert drawn.startswith("<?xml")
+    assert ">bag of words</text>" in drawn  # text is text, in any script
 
 
 @pytest.mark.parametrize(
@@ -46,6 +50,24 @@ def test_the_retrieval_curve_is_drawn():
 )
 def test_learning_curves_are_of_what_the_weights_are_chosen_by(columns, title, lowest):
     arrays = {name: np.array(values, float) for name, values in columns.items()}
-    axes = learning_curves({"step": np.array([1.0, 2.0]), **arrays}).axes[0]
+    found = dict(learning_curves({"step": np.array([1.0, 2.0]), **arrays}))
+    (axes,) = found["learning_curves"].axes
     assert axes.get_title(loc="left").startswith(title)
     assert f"lowest: {lowest}" in axes.get_legend_handles_labels()[1]
+
+
+def test_one_evaluation_makes_no_curves():
+    once = {"step": np.array([1.0]), "valid_perplexity": np.array([9.0])}
+    assert not dict(learning_curves(once))
+    assert not dict(learning_curves({}))
+
+
+def test_every_plot_of_topics_is_a_panel_that_a_telephone_shows_whole():
+    topic = {"documents": 2, "proportion": 0.5, "npmi": 0.1}
+    drawn = Topics().draw({"topics": [topic, topic]}, {"angles": np.eye(2)})
+    history = {"step": np.arange(2.0), "valid_perplexity": np.ones(2)}
+    history |= {"topics_in_use": np.ones(2), "valid_kl": np.ones(2)}
+    found = {**dict(drawn), **dict(learning_curves(history))}
+    found["document"] = topic_bars(np.array([0.7, 0.3]), [["sea"], ["hill"]])
+    assert len(found) == 8
+    assert {figure.get_size_inches()[0] for figure in found.values()} == {PANEL[0]}

@@ -167,7 +167,7 @@ def test_each_split_has_files_of_its_own(run, tmp_path):
         assert file["perplexity"] == kept["perplexity"]
         assert file["split"] == kept["split"]
         assert kept["split"] in (run / f"report{split}.html").read_text()
-        assert (run / f"figures{split}" / "topic_use.png").exists()
+        assert (run / f"figures{split}" / "topic_use.svg").exists()
 
 
 def test_a_run_stopped_before_its_end_is_said_so(run, tmp_path):

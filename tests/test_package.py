@@ -15,7 +15,7 @@ from trained import ENVIRONMENT
 from tcnlm.programs import launch
 
 PACKAGES = ("preprocessing", "tcnlm")
-DATA = {".bib", ".css", ".csv", ".html", ".js", ".toml", ".txt"}
+DATA = {".bib", ".css", ".csv", ".html", ".ini", ".js", ".toml", ".txt"}
 
 
 @pytest.fixture(scope="module")

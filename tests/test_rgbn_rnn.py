@@ -303,7 +303,7 @@ def test_the_whole_way_from_training_to_a_report_and_sentences(
     found = json.loads((run / "evaluation.json").read_text())
     assert found["sequences"] == 60
     assert "Topics in layers" in (run / "report.html").read_text()
-    assert (run / "figures" / "topic_tree.png").exists()
+    assert (run / "figures" / "topic_tree.svg").exists()
     with np.load(features) as arrays:
         np.testing.assert_allclose(arrays["vectors"].sum(axis=1), 1, rtol=1e-5)
         assert arrays["vectors"].shape == (12, 4)

@@ -266,8 +266,8 @@ def test_a_second_writer_of_a_file_waits_for_the_first(tmp_path):
 
 
 def test_a_files_owner_removes_what_killed_writers_left_of_it(tmp_path):
-    left = [".12.evaluation.json", "figures/.12.topic_use.png", ".12.report.html"]
-    others = ["figures/topic_use.png", ".12.history.csv", ".12.evaluation.valid.json"]
+    left = [".12.evaluation.json", "figures/.12.topic_use.svg", ".12.report.html"]
+    others = ["figures/topic_use.svg", ".12.history.csv", ".12.evaluation.valid.json"]
     (tmp_path / "figures").mkdir()
     for name in (*left, *others):
         (tmp_path / name).write_text("half")

@@ -171,8 +171,8 @@ def test_what_is_not_fitted_says_so():
         ([1, 2], "text 0 must be a text, not 1"),
         (["A text.", float("nan")], "text 1 must be a text, not nan"),
         (pd.DataFrame({"text": ["A text."]}), "of a table one column"),
-        ({"text": ["A text."]}, "of a table one column"),
-        (5, "texts are wanted, not 5"),
+        ({"text": ["A text."]}, "several texts are wanted"),
+        (5, "several texts are wanted; give a list, of one text .text., not 5"),
     ],
 )
 def test_what_is_no_texts_is_refused(texts, said):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from preprocessing.languages import ENGLISH
 from preprocessing.reference_text import read_reference, reference_texts
 from tcnlm.coherence import WINDOW, WindowCounts, count_windows, load_counts
 from tcnlm.common.errors import InputError
@@ -30,6 +31,7 @@ class Reference:
     counts: Path | None = None  # window counts made earlier, in place of any text
     counted: WindowCounts | None = None  # the same in memory
     runner: Beam | None = None  # that files are counted on, in place of processes
+    language: str = ENGLISH  # that files are in
 
     def __post_init__(self):
         for path in (*self.files, *filter(None, [self.counts])):
@@ -55,7 +57,8 @@ class Reference:
             from tcnlm.coherence.on_beam import count_on
 
             texts = reference_texts(self.files, self.field)
-            return count_on(self.runner, texts, words, window, described)
+            given = words, window, described, self.language
+            return count_on(self.runner, texts, *given)
         documents = self.documents_with_progress("counting windows", dataset)
         return count_windows(documents, words, window, described)
 
@@ -77,7 +80,8 @@ class Reference:
     def documents(self, dataset: Any) -> Iterator[Sequence[str]]:
         """Yield documents of tokens."""
         if self.files:
-            return read_reference(self.files, self.field, self.processes)
+            given = self.field, self.processes, self.language
+            return read_reference(self.files, *given)
         return _corpus_documents(dataset)
 
     def documents_with_progress(

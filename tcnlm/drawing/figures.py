@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib import colormaps, rc_context
@@ -17,8 +18,12 @@ from tcnlm.common.files import write_file
 INK, GREY, LIGHT = "#243b53", "#829ab1", "#d9e2ec"
 BLUE, RED = "#1f6f9f", "#c2452d"
 DPI = 144
+TYPE = {"svg.fonttype": "none", "pdf.fonttype": 42}  # text stays text
 
 History = dict[str, np.ndarray]  # column -> one value per evaluation
+
+
+PANEL = 4.4, 2.8  # inches: whole on a telephone; the page sets two side by side
 
 
 def save(figure: Figure, path: Path) -> None:
@@ -26,16 +31,16 @@ def save(figure: Figure, path: Path) -> None:
     write_file(path, _contents(figure, path.suffix[1:]))
 
 
-def png(figure: Figure) -> bytes:
-    """Return a figure as the contents of a PNG file."""
-    return _contents(figure, "png")
+def svg(figure: Figure) -> bytes:
+    """Return a figure as the contents of an SVG file."""
+    return _contents(figure, "svg")
 
 
 def _contents(figure: Figure, kind: str) -> bytes:
     """Return the contents of a file, the same for the same figure at any time."""
     file, undated = io.BytesIO(), {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     options = {"dpi": DPI, "facecolor": "white", "bbox_inches": "tight"}
-    with rc_context({"svg.hashsalt": "tcnlm", "pdf.fonttype": 42}):
+    with rc_context({**TYPE, "svg.hashsalt": "tcnlm"}):
         figure.savefig(file, format=kind, metadata=undated.get(kind), **options)
     return file.getvalue()
 
@@ -76,16 +81,28 @@ TOPIC_CURVES = {  # column -> title, unit
 }
 
 
-def learning_curves(history: History) -> Figure:
+def learning_curves(history: History) -> Iterator[tuple[str, Figure]]:
     """Draw perplexity by training step and, for a topic model, how its topics live.
 
     Where there is no perplexity, topics being all that is learned, it is their bound
-    or, of a model without one, their loss.
+    or, of a model without one, their loss. Nothing where there is one point to show.
     """
-    curves = [name for name in TOPIC_CURVES if name in history]
-    figure = blank(9, 6 if curves else 3.2)
-    grid = figure.add_gridspec(2 if curves else 1, max(len(curves), 1))
-    axes = figure.add_subplot(grid[0, :])
+    if len(history.get("step", ())) < 2:
+        return
+    yield "learning_curves", _learned(history)
+    for name, (title, unit) in TOPIC_CURVES.items():
+        if name in history:
+            figure = blank(*PANEL)
+            axes = axes_of(figure.subplots(), title, "training step", unit)
+            axes.plot(history["step"], history[name], "o-", color=BLUE, ms=3, lw=1.5)
+            axes.set_ylim(0, 1.08 * np.nanmax([1e-9, *history[name]]))
+            axes.xaxis.set_major_locator(whole_numbers(4))
+            yield name, figure
+
+
+def _learned(history: History) -> Figure:
+    figure = blank(*PANEL)
+    axes = figure.subplots()
     if "valid_perplexity" in history:
         axes_of(axes, "Perplexity (logarithmic scale)", "training step", "perplexity")
         _judged_curves(axes, history, "perplexity")
@@ -95,21 +112,13 @@ def learning_curves(history: History) -> Figure:
         unit = f"{measure} per content word"
         axes_of(axes, measure.capitalize(), "training step", unit)
         _judged_curves(axes, history, measure)
-    for column, name in enumerate(curves):
-        title, unit = TOPIC_CURVES[name]
-        axes = axes_of(
-            figure.add_subplot(grid[1, column]), title, "training step", unit
-        )
-        axes.plot(history["step"], history[name], "o-", color=BLUE, ms=3, lw=1.5)
-        axes.set_ylim(0, 1.08 * np.nanmax([1e-9, *history[name]]))
-        axes.xaxis.set_major_locator(whole_numbers(4))
     return figure
 
 
 def _judged_curves(axes: Axes, history: History, measure: str) -> None:
     steps = history["step"]
     for split, label, colour in (
-        ("train", "training, as it went, since the last evaluation", GREY),
+        ("train", "training, since the last evaluation", GREY),
         ("valid", "validation", BLUE),
     ):
         values = history.get(f"{split}_{measure}")
@@ -133,27 +142,34 @@ def _logarithmic(axes: Axes) -> None:
     axes.grid(axis="y", color=LIGHT, lw=0.8)
 
 
-def compared_curves(histories: Iterable[tuple[str, History]]) -> Figure:
-    """Draw the validation perplexity of several runs by epoch, and by time.
+def compared_curves(
+    histories: Sequence[tuple[str, History]],
+    title: str = "Validation perplexity",
+    size: tuple[float, float] = (9, 3.4),
+    units: Sequence[str] = ("epoch", "minutes of training"),
+) -> Figure:
+    """Draw the validation perplexity of several runs, a panel a unit; size: inches.
 
-    The latter as Figure 2 of Guo et al. (2020) has it of test documents.
+    By minutes Figure 2 of Guo et al. (2020) has it, of test documents.
     """
-    figure = blank(9, 3.4)
-    by_epoch, by_time = figure.subplots(1, 2, sharey=True)
-    title = "Validation perplexity (logarithmic scale)"
-    axes_of(by_epoch, title, "epoch", "perplexity")
-    axes_of(by_time, "", "minutes of training")
-    for name, history in histories:
-        values = history.get("valid_perplexity", ())
-        if len(values):
-            look = {"marker": "o", "ms": 3, "lw": 1.5}
-            [line] = by_epoch.plot(history["epoch"], values, label=name, **look)
-            if "seconds" in history:
-                minutes = np.asarray(history["seconds"]) / 60
-                by_time.plot(minutes, values, color=line.get_color(), **look)
-    for axes in (by_epoch, by_time):
+    figure = blank(*size)
+    panels = figure.subplots(1, len(units), sharey=True, squeeze=False)[0]
+    for axes, unit, told in zip(panels, units, (title, "")):
+        axes_of(axes, told, unit, "perplexity (logarithmic scale)" if told else "")
+        for index, (name, history) in enumerate(histories):
+            values, places = history.get("valid_perplexity", ()), _places(history, unit)
+            if len(values) and places is not None:
+                look = {"color": f"C{index}", "ms": 3, "lw": 1.5, "label": name}
+                axes.plot(places, values, "o-", **look)
         _logarithmic(axes)
-    by_epoch.xaxis.set_major_locator(whole_numbers(12))
-    if by_epoch.lines:
-        by_epoch.legend(fontsize=8, frameon=False, labelcolor=INK)
+    if "epoch" in units:
+        panels[0].xaxis.set_major_locator(whole_numbers(12))
+    if panels[0].lines:
+        panels[0].legend(fontsize=8, frameon=False, labelcolor=INK)
     return figure
+
+
+def _places(history: History, unit: str) -> Any:
+    if unit == "epoch":
+        return history.get("epoch")
+    return np.divide(history["seconds"], 60) if "seconds" in history else None

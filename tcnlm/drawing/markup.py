@@ -12,7 +12,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 ABSOLUTE = re.compile(r"(?<![\w./…-])/(?:[^\s/'\",;]+/)+(?=[^\s/'\",;]+/[^\s/'\",;]+)")
-MACROS = '{% from "macros.html" import note, picture, image, table with context %}'
+MACROS = (
+    '{% from "macros.html" import note, picture, image, plots, table with context %}'
+)
 
 
 class Best(str):
@@ -31,7 +33,7 @@ ENVIRONMENT = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-ENVIRONMENT.filters["base64"] = lambda png: base64.b64encode(png).decode("ascii")
+ENVIRONMENT.filters["base64"] = lambda file: base64.b64encode(file).decode("ascii")
 ENVIRONMENT.filters["local"] = local
 ENVIRONMENT.tests["best"] = lambda cell: isinstance(cell, Best)
 

@@ -170,11 +170,12 @@ def draw_vectors(
     """Draw documents' vectors on their two main axes, their labels as colours."""
     from tcnlm.drawing.figures import INK, axes_of, blank, colours
 
-    figure = blank(9, 5)
+    figure = blank(6, 4.4)
     title = f"Vectors of {len(labels):,} documents on their two main axes"
     axes = axes_of(figure.subplots(), title, "first axis", "second axis")
     of_label = colours(len(names))
-    axes.scatter(x, y, s=3, alpha=0.4, lw=0, color=[of_label[i] for i in labels])
+    dots = {"s": 3, "alpha": 0.4, "lw": 0, "rasterized": True}  # there may be many
+    axes.scatter(x, y, color=[of_label[i] for i in labels], **dots)
     for colour, name in zip(of_label, names):
         axes.scatter([], [], s=12, color=colour, label=name)
     beside = {"loc": "center left", "bbox_to_anchor": (1, 0.5), "frameon": False}

@@ -20,7 +20,7 @@ class Continuations(Measure):
     unrecorded = entries
     template = """
 <h2>One beginning, different topics</h2>
-{{ note("“" ~ prefix ~ " …” continued greedily under the most used topics: only the "
+{{ note("“" ~ beginning ~ " …” continued greedily under the most used topics: only the "
         "topic differs from row to row.") }}
 {{ table(("topic", "its words", "the sentence"), ("number", "", "sentence"), rows) }}"""
 
@@ -37,4 +37,4 @@ class Continuations(Measure):
         if not found:
             return None
         rows = [(row["topic"], row["words"], row["sentence"]) for row in found["rows"]]
-        return {"prefix": found["prefix"], "rows": rows}
+        return {"beginning": found["prefix"], "rows": rows}

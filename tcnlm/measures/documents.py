@@ -178,7 +178,7 @@ class DocumentPerplexity(Measure):
         ),
         Figure(
             "document_perplexity.ratio",
-            "ratio of the two",
+            "ratio to the unigram model",
             "{:.3f}",
             "min",
             among="targets",

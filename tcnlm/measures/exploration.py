@@ -21,9 +21,12 @@ DOCUMENTS, TYPICAL = 40, 3  # on the page; of each topic, while there is room
 EXCERPT = 150  # words of a document
 LEAST = 0.01  # proportion that is told
 SMALLEST = 1e-12
-WIDTH, HEIGHT, MARGIN = 560, 420, 46  # of the map
-LARGEST = 34  # radius
-CELL, LABEL = 13, 120  # of the heat map
+MAPS = {"wide": (620, 440, 34), "narrow": (350, 440, 24)}  # size, largest radius
+LETTER, LINE = 6.6, 15  # of a label, pixels
+NAMED = 12  # letters of its word
+STEP, TRIED = 5, 300  # pixels between the places that are tried; how many at once
+SEEN = 1.3  # radii of a circle that nothing is to cover
+CROWDED = 0.3  # of a map's area, at most, is taken: else it is made higher
 MAPPED = 40  # topics of the heat map
 GOLDEN = 137.5  # degrees between the colours of two topics
 
@@ -161,22 +164,16 @@ def colour(topic: int, lightness: int = 82) -> str:
 
 
 def laid_out(exploration: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `explore` found as the page draws it: circles, cells, words, colours.
+    """Return what `explore` found as the page draws it: maps, cells, words, colours.
 
     "script" is what page.js reads.
     """
     topics = sorted(exploration["topics"], key=lambda topic: -topic["share"])
-    most = topics[0]["share"] or 1
-    columns = [topic["topic"] for topic in topics[:MAPPED]]
     documents = exploration["documents"]
     return {
-        "width": WIDTH,
-        "height": HEIGHT,
-        "circles": [_circle(topic, most) for topic in topics],
-        "columns": columns,
-        "cell": CELL,
-        "label": LABEL,
-        "documents": [_laid_out(document, columns) for document in documents],
+        "maps": {kind: topic_map(topics, *size) for kind, size in MAPS.items()},
+        "heat": heat_map(topics[:MAPPED], documents),
+        "documents": list(map(_laid_out, documents)),
         "script": {
             "words": {topic["topic"]: topic["words"] for topic in topics},
             "colours": {t["topic"]: colour(t["topic"], 45) for t in topics},
@@ -185,36 +182,108 @@ def laid_out(exploration: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _circle(topic: Mapping[str, Any], most: float) -> dict[str, Any]:
-    x, y = (
-        MARGIN + (place + 1) / 2 * (size - 2 * MARGIN)
-        for place, size in zip(topic["place"], (WIDTH, HEIGHT))
-    )
+def topic_map(
+    topics: Sequence[Mapping[str, Any]], width: int, height: int, largest: int
+) -> dict[str, Any]:
+    """Return a map of topics, the most used first: circles that labels name apart.
+
+    largest: radius of the most used, pixels.
+    """
+    most = topics[0]["share"] or 1
+    labels = [f"{t['topic']} {t['words'][0][0][:NAMED]}" for t in topics]
+    radii = [max(5.0, largest * (t["share"] / most) ** 0.5) for t in topics]
+    sizes = np.array([(LETTER * len(label) + 4, LINE) for label in labels])
+    sizes = np.maximum(sizes, SEEN * np.array(radii)[:, None])
+    height = max(height, int(np.prod(sizes, axis=1).sum() / CROWDED / width))
+    margins = np.maximum(sizes / 2, np.array(radii)[:, None])
+    places = np.array([topic["place"] for topic in topics])
+    inner = np.array([width, height]) - 2 * margins
+    places = pushed_apart(margins + (places + 1) / 2 * inner, sizes, margins, inner)
+    circles = map(_circle, topics, labels, radii, places)
+    return {"width": width, "height": height, "circles": list(circles)}
+
+
+def pushed_apart(
+    centres: np.ndarray, sizes: np.ndarray, low: np.ndarray, room: np.ndarray
+) -> np.ndarray:
+    """Return boxes' centres [K, 2]: each as near its own as those before it let it.
+
+    sizes [K, 2]; centres stay within low .. low + room [K, 2]. Where there is no room
+    at all, a box stays where it is.
+    """
+    placed = centres.copy()
+    for i, centre in enumerate(centres):
+        grid = [np.arange(0, most + 1e-6, STEP) for most in room[i]]
+        near = low[i] + np.stack(np.meshgrid(*grid), axis=-1).reshape(-1, 2)
+        near = near[np.argsort(((near - centre) ** 2).sum(axis=1), kind="stable")]
+        near, least = np.vstack([centre, near]), (sizes[i] + sizes[:i]) / 2
+        for some in np.array_split(near, len(near) // TRIED + 1):
+            apart = np.abs(some[:, None] - placed[:i]) >= least
+            free = apart.any(axis=2).all(axis=1)
+            if free.any():
+                placed[i] = some[free.argmax()]
+                break
+    return placed
+
+
+def _circle(
+    topic: Mapping[str, Any], label: str, radius: float, place: np.ndarray
+) -> dict[str, Any]:
+    x, y = place
     number, words = topic["topic"], " ".join(word for word, *_ in topic["words"][:8])
     return {
         "topic": number,
+        "label": label,
         "x": f"{x:.1f}",
         "y": f"{y:.1f}",
-        "below": f"{y + 4:.1f}",  # the middle of a digit
-        "radius": f"{max(6.0, LARGEST * (topic['share'] / most) ** 0.5):.1f}",
+        "below": f"{y + 4:.1f}",  # the middle of a letter
+        "radius": f"{radius:.1f}",
         "fill": colour(number),
         "stroke": colour(number, 45),
         "title": f"{number}: {words} ({topic['share']:.1%})",
     }
 
 
-def _laid_out(document: Mapping[str, Any], columns: Sequence[int]) -> dict[str, Any]:
-    shares = document["proportions"]
-    largest = list(shares.items())[:4]
+def heat_map(
+    topics: Sequence[Mapping[str, Any]], documents: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return a row for each topic, its cells the documents' shares, by largest topic.
+
+    Places are percentages of the width.
+    """
+    ranks = {topic["topic"]: rank for rank, topic in enumerate(topics)}
+
+    def by_largest(document: Mapping[str, Any]) -> tuple[int, float]:
+        topic, share = next(iter(document["proportions"].items()))
+        return ranks.get(topic, len(ranks)), -share
+
+    ordered = sorted((d for d in documents if d["proportions"]), key=by_largest)
+    step = 100 / max(len(ordered), 1)
+    rows = []
+    for topic in topics:
+        number, words = topic["topic"], [word for word, *_ in topic["words"][:4]]
+        shares = [document["proportions"].get(number, 0.0) for document in ordered]
+        cells = [
+            (document["document"], _name(document), f"{step * i:.3f}")
+            + (f"{share:.2f}", f"{share:.1%}")
+            for i, (document, share) in enumerate(zip(ordered, shares))
+            if share
+        ]
+        told = {"topic": number, "words": " ".join(words), "cells": cells}
+        rows.append({**told, "colour": colour(number, 45)})
+    return {"rows": rows, "step": f"{0.92 * step:.3f}"}
+
+
+def _name(document: Mapping[str, Any]) -> str:
+    return document["id"] or f"document {document['document']}"
+
+
+def _laid_out(document: Mapping[str, Any]) -> dict[str, Any]:
+    largest = list(document["proportions"].items())[:4]
     return {
         "number": document["document"],
-        "name": document["id"] or f"document {document['document']}",
+        "name": _name(document),
         "label": document["label"],
-        "cells": [
-            (column, topic, f"{share:.2f}", f"{share:.1%}")
-            for column, topic in enumerate(columns)
-            if (share := shares.get(topic, 0.0))
-        ],
         "shares": "; ".join(f"topic {k} {share:.0%}" for k, share in largest),
         "words": [
             (word, topic, None if topic < 0 else colour(topic))

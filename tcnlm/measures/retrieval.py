@@ -259,8 +259,8 @@ def retrieval_curve(
     """
     from tcnlm.drawing.figures import INK, LIGHT, axes_of, blank
 
-    figure = blank(9, 3.4)
-    x = "share of the training documents retrieved (logarithmic scale)"
+    figure = blank(5.4, 3.4)
+    x = "share of training documents retrieved (logarithmic)"
     title = "Retrieved documents of the same label"
     axes = axes_of(figure.subplots(), title, x, "precision")
     for name, curve in precisions.items():

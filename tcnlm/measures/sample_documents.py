@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from preprocessing.texts import read_texts
 from tcnlm.measures.contract import Evaluation, Measure, topical
+from tcnlm.measures.exploration import typical_documents
+from tcnlm.measures.proportions import DocumentTopics
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -21,7 +24,7 @@ HIGHLIGHTS = ("#1f6f9f", "#d1812a", "#4d8b57")  # the first topics of a document
 
 
 class SampleDocuments(Measure):
-    """The first documents with words, and their topics."""
+    """Documents most typical of different topics, and their topics."""
 
     key = "documents"
     applies = staticmethod(topical)
@@ -29,31 +32,40 @@ class SampleDocuments(Measure):
     unrecorded = ("documents",)
     template = """
 <h2>Topics of documents</h2>
-{{ note("The first documents of the " ~ split ~ " split (paper, Figures 2 and 3).") }}
+{{ note("For each of the most used topics the document of the " ~ split ~ " split "
+        "that has most of it (paper, Figures 2 and 3): clearer than most are.") }}
 {% for document in documents %}
-<div class="document"><b>Document {{ document.document }}</b>
+<div class="document"><div><b>Document {{ document.document }}</b>
 <blockquote>{{ document.text }}</blockquote>
 {{ image("document_" ~ loop.index0, "topic proportions of the document") }}</div>
+{% if originals %}
+<p class="original"><b>As it came:</b> {{ originals[loop.index0] }}</p>
+{% endif %}</div>
 {% endfor %}"""
 
     def measure(self, subject: Subject) -> dict[str, Any]:
         """Return how the documents begin, and their proportions."""
         inferred, words = subject.documents, subject.dataset.vocabulary.words
-        rows = np.flatnonzero(inferred.has_words)[:DOCUMENTS]
         found = [
             {
-                "document": int(row),
+                "document": row,
                 "text": _excerpt(words, subject.split.document(row)),
                 "proportions": [round(float(x), 5) for x in inferred.proportions[row]],
             }
-            for row in rows
+            for row in _chosen(inferred)
         ]
         return {"documents": found}
+
+    def unsaved(self, subject: Subject) -> Any:
+        """Return how the documents begin as they came; None where none is kept."""
+        folder = subject.dataset.path / subject.split.name
+        return read_texts(folder, _chosen(subject.documents))
 
     def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
         """Return the documents, and of which split they are."""
         found = evaluation.get("documents")
-        return found and {"documents": found, "split": evaluation["split"]}
+        own = {"split": evaluation["split"], "originals": unsaved}
+        return found and {"documents": found, **own}
 
     def draw(
         self, evaluation: Evaluation, unsaved: Any
@@ -62,6 +74,10 @@ class SampleDocuments(Measure):
         words = [topic["words"] for topic in evaluation["topics"] or ()]
         for i, document in enumerate(evaluation["documents"] or ()):
             yield f"document_{i}", topic_bars(np.array(document["proportions"]), words)
+
+
+def _chosen(inferred: DocumentTopics) -> list[int]:
+    return typical_documents(inferred)[:DOCUMENTS]
 
 
 def _excerpt(words: Sequence[str], sentences: Iterable[Sequence[int]]) -> str:
@@ -74,13 +90,12 @@ def _excerpt(words: Sequence[str], sentences: Iterable[Sequence[int]]) -> str:
 def topic_bars(proportions: np.ndarray, words: Sequence[Sequence[str]]) -> Drawing:
     """Draw a document's topic proportions [K], as in the paper's Figure 2.
 
-    The largest topics are coloured and named by their words beside the chart.
+    The largest topics are coloured and named by their words below the chart.
     """
-    from tcnlm.drawing.figures import GREY, INK, axes_of, blank, whole_numbers
+    from tcnlm.drawing.figures import GREY, INK, PANEL, axes_of, blank, whole_numbers
 
-    figure = blank(9, 2.1)
-    axes, beside = figure.subplots(1, 2, width_ratios=(2, 1))
-    axes_of(axes, "", "topic", "proportion")
+    figure = blank(*PANEL)
+    axes = axes_of(figure.subplots(), "", "topic", "proportion")
     axes.bar(range(len(proportions)), proportions, color=GREY, width=0.85)
     for colour, topic in zip(HIGHLIGHTS, np.argsort(-proportions, kind="stable")):
         label = f"{topic}: {' '.join(words[topic][:5])}"
@@ -88,9 +103,6 @@ def topic_bars(proportions: np.ndarray, words: Sequence[Sequence[str]]) -> Drawi
     axes.set_ylim(0, max(0.25, 1.08 * float(proportions.max())))
     axes.set_xlim(-0.8, len(proportions) - 0.2)
     axes.xaxis.set_major_locator(whole_numbers())
-    beside.axis("off")
-    handles, labels = axes.get_legend_handles_labels()
-    beside.legend(
-        handles, labels, loc="center left", fontsize=8, frameon=False, labelcolor=INK
-    )
+    below = {"loc": "outside lower left", "fontsize": 8, "frameon": False}
+    figure.legend(*axes.get_legend_handles_labels(), labelcolor=INK, **below)
     return figure

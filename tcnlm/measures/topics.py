@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,10 +22,11 @@ COLUMNS = (
     ("topic", "number"),
     ("ten most probable words", ""),
     ("NPMI", "number"),
-    ("documents", "number"),
-    ("mean share", "number"),
+    ("{split} documents", "number"),
+    ("mean {split} share", "number"),
     ("a sentence written from it", "sentence"),
 )
+ABSENT = ("", "-")  # cells that say nothing; a column of them is left out
 
 
 def npmi_by_use(subject: Subject) -> float | None:
@@ -111,17 +113,18 @@ class Topics(Measure):
     template = """
 {% from "exploration.html" import topic_map, topic_rows, typical_documents %}
 <div class="explored">
-{% if map %}{{ topic_map(map, prefix) }}{% endif %}
+{% if map %}{{ topic_map(map, split, prefix) }}{% endif %}
 <h2>Topics</h2>
 {{ note(counted) }}
 {{ topic_rows(rows, columns, prefix) }}
-{{ note(rows|length ~ " topics, the most used first. Documents: those in which it is "
-        "the largest topic.") }}
+{{ note(rows|length ~ " topics, the most used first. Documents: those of the " ~ split
+        ~ " split in which it is the largest topic; mean share: of all its documents.")
+}}
 {% for text in missing %}{{ note("Not measured: " ~ text ~ ".") }}{% endfor %}
-<h2>Use and shape of the topics</h2>
-{{ image("topic_use", "use of the topics") }}
-{{ image("topic_shape", "coherence and angles of the topics") }}
 {% if map and map.documents %}{{ typical_documents(map, prefix) }}{% endif %}
+<h2>Use and shape of the topics</h2>
+{{ plots([("topic_use", "documents by topic"), ("topic_shares", "mean proportions"),
+          ("topic_coherence", "coherence"), ("topic_angles", "angles")]) }}
 </div>"""
 
     def measure(self, subject: Subject) -> dict[str, Any]:
@@ -156,11 +159,15 @@ class Topics(Measure):
         if found is None:
             return None
         order = sorted(found, key=lambda topic: -(topic["proportion"] or 0))
+        split, rows = evaluation["split"], list(map(_row, order))
+        said = [any(cell not in ABSENT for cell in cells) for cells in zip(*rows)]
+        columns = ((title.format(split=split), kind) for title, kind in COLUMNS)
         return {
             "map": laid_out(unsaved["exploration"]) if unsaved else None,
+            "split": split,
             "counted": _counted(evaluation["coherence"]),
-            "columns": COLUMNS,
-            "rows": list(map(_row, order)),
+            "columns": list(compress(columns, said)),
+            "rows": [list(compress(row, said)) for row in rows],
             "missing": missing(found),
         }
 
@@ -173,9 +180,13 @@ class Topics(Measure):
             return
         documents, shares, npmi = ([t[name] for t in topics] for name in names)
         if None not in shares:
-            yield "topic_use", topic_use(np.array(documents), np.array(shares))
-        if None not in npmi and unsaved:
-            yield "topic_shape", topic_shape(npmi, unsaved["angles"])
+            order = np.argsort(-np.array(shares), kind="stable")
+            yield "topic_use", topic_use(np.array(documents)[order])
+            yield "topic_shares", topic_shares(np.array(shares)[order])
+        if None not in npmi:
+            yield "topic_coherence", topic_coherence(npmi)
+        if unsaved:
+            yield "topic_angles", topic_angles(unsaved["angles"])
 
     def tables(self, evaluation: Evaluation) -> dict[str, Rows]:
         """Return the topics as a paper's table."""
@@ -251,51 +262,61 @@ def _cells(topic: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
     }
 
 
-def topic_use(documents: np.ndarray, proportions: np.ndarray) -> Drawing:
-    """Draw how much every topic is used, the most used first.
+def topic_use(documents: np.ndarray) -> Drawing:
+    """Draw how many documents have each topic as their largest [K], by use."""
+    from tcnlm.drawing.figures import whole_numbers
 
-    documents [K]: how many have it as their largest; proportions [K]: mean share.
-    """
-    order = np.argsort(-proportions, kind="stable")
-    ranks = np.arange(1, len(order) + 1)
-    from tcnlm.drawing.figures import BLUE, INK, RED, axes_of, blank, whole_numbers
-
-    figure = blank(9, 2.8)
-    left, right = figure.subplots(1, 2)
-    axes_of(left, "Largest topic of how many documents", "topics by use", "documents")
-    left.bar(ranks, documents[order], color=BLUE, width=0.85)
-    left.yaxis.set_major_locator(whole_numbers())
-    axes_of(right, "Mean proportion", "topics by use", "share of a document")
-    right.bar(ranks, proportions[order], color=BLUE, width=0.85)
-    right.axhline(1 / len(ranks), color=RED, lw=1, label="all topics even")
-    right.legend(fontsize=8, frameon=False, labelcolor=INK)
-    for axes in (left, right):
-        axes.set_xlim(0.2, len(ranks) + 0.8)
-        axes.xaxis.set_major_locator(whole_numbers())
+    figure, axes = _bars("Largest topic of how many documents", "documents", documents)
+    axes.yaxis.set_major_locator(whole_numbers())
     return figure
 
 
-def topic_shape(npmi: Sequence[float], angles: np.ndarray) -> Drawing:
-    """Draw the topics' coherence, and the angles between them [K, K], degrees.
+def topic_shares(shares: np.ndarray) -> Drawing:
+    """Draw the mean proportions of topics [K], the most used first."""
+    from tcnlm.drawing.figures import INK, RED
 
-    90 degrees: two topics without a common word.
-    """
-    from tcnlm.drawing.figures import BLUE, INK, RED, axes_of, blank, whole_numbers
+    figure, axes = _bars("Mean proportion", "share of a document", shares)
+    axes.axhline(1 / len(shares), color=RED, lw=1, label="all topics even")
+    axes.legend(fontsize=8, frameon=False, labelcolor=INK)
+    return figure
 
-    figure = blank(9, 3.6)
-    left, right = figure.subplots(1, 2, width_ratios=(1, 1.15))
-    axes_of(left, "Coherence", "NPMI", "topics")
-    left.hist(npmi, bins=12, color=BLUE, rwidth=0.92)
+
+def _bars(title: str, unit: str, heights: np.ndarray) -> tuple[Drawing, Any]:
+    from tcnlm.drawing.figures import BLUE, PANEL, axes_of, blank, whole_numbers
+
+    figure = blank(*PANEL)
+    axes = axes_of(figure.subplots(), title, "topics by use", unit)
+    axes.bar(np.arange(1, len(heights) + 1), heights, color=BLUE, width=0.85)
+    axes.set_xlim(0.2, len(heights) + 0.8)
+    axes.xaxis.set_major_locator(whole_numbers())
+    return figure, axes
+
+
+def topic_coherence(npmi: Sequence[float]) -> Drawing:
+    """Draw how many topics are how coherent, and their mean."""
+    from tcnlm.drawing import figures as draw
+
+    figure = draw.blank(*draw.PANEL)
+    axes = draw.axes_of(figure.subplots(), "Coherence", "NPMI", "topics")
+    axes.hist(npmi, bins=12, color=draw.BLUE, rwidth=0.92)
     mean = float(np.mean(npmi))
-    left.axvline(mean, color=RED, lw=1.2, label=f"mean {mean:.3f}")
-    left.locator_params(axis="x", nbins=6)
-    left.yaxis.set_major_locator(whole_numbers())
-    left.legend(fontsize=8, frameon=False, labelcolor=INK)
-    axes_of(right, "Angles between topics", "topic", "topic")
-    image = right.imshow(angles, cmap="viridis", vmin=0, vmax=90)
-    right.xaxis.set_major_locator(whole_numbers())
-    right.yaxis.set_major_locator(whole_numbers())
-    bar = figure.colorbar(image, ax=right, ticks=[0, 30, 60, 90])
+    axes.axvline(mean, color=draw.RED, lw=1.2, label=f"mean {mean:.3f}")
+    axes.locator_params(axis="x", nbins=6)
+    axes.yaxis.set_major_locator(draw.whole_numbers())
+    axes.legend(fontsize=8, frameon=False, labelcolor=draw.INK)
+    return figure
+
+
+def topic_angles(angles: np.ndarray) -> Drawing:
+    """Draw the angles between topics [K, K], degrees; 90: without a common word."""
+    from tcnlm.drawing.figures import INK, axes_of, blank, whole_numbers
+
+    figure = blank(4.4, 3.6)
+    axes = axes_of(figure.subplots(), "Angles between topics", "topic", "topic")
+    image = axes.imshow(angles, cmap="viridis", vmin=0, vmax=90)
+    axes.xaxis.set_major_locator(whole_numbers())
+    axes.yaxis.set_major_locator(whole_numbers())
+    bar = figure.colorbar(image, ax=axes, ticks=[0, 30, 60, 90])
     bar.set_label("degrees", fontsize=9, color=INK)
     bar.ax.tick_params(labelsize=8, colors=INK)
     return figure

@@ -34,8 +34,9 @@ BY_SIZE = "auto"  # of train.py, where none is named
 OWN = "ours"  # what a recipe answers that no paper has a figure of
 FIGURE = {"document", "table", "cell"}  # what it answers otherwise
 DATA = (
-    "corpus format ids-from field label id headers group split valid-from-train limit "
-    "seed min-count max-words topic-min-count topic-top-fraction topic-letters "
+    "corpus format ids-from language field label id headers group split "
+    "valid-from-train limit seed min-count max-words topic-min-count "
+    "topic-top-fraction topic-letters "
     "sequence-length context context-words"
 ).split()
 EVALUATION = ["split", "corpus", "context", "samples", "batch-size"]

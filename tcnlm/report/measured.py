@@ -21,7 +21,7 @@ class Measured:
     evaluation: Mapping[str, Any]  # the contents of evaluation.json
     config: Mapping[str, Any]  # of config.json
     history: History  # of history.csv
-    figures: Mapping[str, bytes]  # PNG files by name
+    figures: Mapping[str, bytes]  # SVG files by name
     drawn: Mapping[str, Figure] = field(default_factory=dict)  # the same, to be saved
     nats: DocumentNats | None = None  # of a model that predicts words
     unsaved: Mapping[str, Any] = field(default_factory=dict)  # by measure

@@ -120,11 +120,14 @@ function explore(prefix, run) {
     mark.addEventListener("click", () => panel.choose(mark.dataset.topic));
   }
   panel.choose(table.tBodies[0].rows[0].dataset.topic);
-  for (const link of panel.root.querySelectorAll("svg.heat a")) {
-    link.addEventListener("click", () => {
-      document.getElementById(link.getAttribute("href").slice(1)).open = true;
-    });
-  }
 }
 
 for (const [prefix, run] of Object.entries(runs)) explore(prefix, run);
+
+// What a link leads to may be folded.
+for (const link of document.querySelectorAll('a[href^="#"]')) {
+  link.addEventListener("click", () => {
+    const target = document.getElementById(link.getAttribute("href").slice(1));
+    if (target.tagName === "DETAILS") target.open = true;
+  });
+}

@@ -30,21 +30,20 @@ def draw_run(
     nats: DocumentNats | None = None,
     unsaved: Mapping[str, Any] | None = None,
 ) -> Measured:
-    """Draw a run's figures as PNG files in a folder; return what the page needs."""
-    history, pngs, unsaved = run.history(), {}, unsaved or {}
+    """Draw a run's figures as SVG files in a folder; return what the page needs."""
+    history, files, unsaved = run.history(), {}, unsaved or {}
     drawn = dict(_figures(evaluation, history, unsaved))
     for name, figure in drawn.items():
-        path = folder / f"{name}.png"
+        path = folder / f"{name}.svg"
         draw.save(figure, path)
-        pngs[name] = path.read_bytes()
-    return Measured(evaluation, run.config, history, pngs, drawn, nats, unsaved)
+        files[name] = path.read_bytes()
+    return Measured(evaluation, run.config, history, files, drawn, nats, unsaved)
 
 
 def _figures(
     evaluation: Mapping[str, Any], history: draw.History, unsaved: Mapping[str, Any]
 ) -> Iterator[tuple[str, draw.Figure]]:
-    if len(history.get("step", ())):
-        yield "learning_curves", draw.learning_curves(history)
+    yield from draw.learning_curves(history)
     for measure in MEASURES:
         yield from measure.draw(evaluation, unsaved.get(measure.key))
 

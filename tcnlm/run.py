@@ -78,8 +78,7 @@ class Run:
         if not self.reader.score:
             raise InputError(f"{self.path}: a {self.config['model']} predicts no words")
         if contexts is not None:
-            checked = list(_checked(texts)), list(_checked(contexts))
-            return self._in_contexts(*checked)
+            return self._in_contexts(list(checked(texts)), list(checked(contexts)))
         read = [reading.perplexity for reading in self._read(texts)]
         return np.concatenate([np.empty(0), *read])
 
@@ -101,7 +100,7 @@ class Run:
         return Program(self.model, *sizes).signatures()["score"]
 
     def _read(self, texts: Iterable[str]) -> Iterator[Reading]:
-        documents = map(self._sentences, _checked(texts))
+        documents = map(self._sentences, checked(texts))
         return map(self.reader, chunks(documents, BATCH))
 
     def generate(
@@ -148,7 +147,7 @@ class Run:
         return list(map(str, written))
 
 
-def _checked(texts: Iterable[str]) -> Iterator[str]:
+def checked(texts: Iterable[str]) -> Iterator[str]:
     """Yield texts; InputError for one in place of several, and for what is none."""
     alone = isinstance(texts, (str, bytes, Mapping, Set))
     if alone or not isinstance(texts, Iterable):
@@ -156,6 +155,8 @@ def _checked(texts: Iterable[str]) -> Iterator[str]:
             "several texts are wanted; give a list, of one text [text], not "
             f"{texts!r:.40}"
         )
+    if getattr(texts, "ndim", 1) != 1:
+        raise InputError("texts are wanted, one after another; of a table one column")
     for number, each in enumerate(texts):
         _check_text(f"text {number}", each)
         yield each

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from preprocessing.languages import ENGLISH
 from preprocessing.reference_text import read_reference, reference_texts
 from tcnlm.coherence import WINDOW, WindowCounts, load_counts
 from tcnlm.coherence.windows import Windows, count_kinds
@@ -31,6 +32,7 @@ class Reference:
     counts: Path | None = None  # window counts made earlier, in place of any text
     counted: WindowCounts | None = None  # the same in memory
     runner: Beam | None = None  # that files are counted on, in place of processes
+    language: str = ENGLISH  # that files are in
 
     def __post_init__(self):
         for path in (*self.files, *filter(None, [self.counts])):
@@ -54,7 +56,8 @@ class Reference:
 
             texts = reference_texts(self.files, self.field)
             described = self.description(dataset)
-            return count_on(self.runner, texts, words, window, described)
+            given = words, window, described, self.language
+            return count_on(self.runner, texts, *given)
         return self.kinds_counted(words, [Windows(window)], dataset)[0]
 
     def kinds_counted(
@@ -93,7 +96,8 @@ class Reference:
     def documents(self, dataset: Any) -> Iterator[Sequence[str]]:
         """Yield documents of tokens."""
         if self.files:
-            return read_reference(self.files, self.field, self.processes)
+            given = self.field, self.processes, self.language
+            return read_reference(self.files, *given)
         return _corpus_documents(dataset)
 
     def _documents_with_progress(self, dataset: Any) -> Iterator[Sequence[str]]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from preprocessing.languages import ENGLISH, languages
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.coherence import (
     NEVER,
@@ -44,6 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         cores(),
         options.counts,
         runner=None if options.runner is None else on_runner(options.runner),
+        language=options.language,
     )
     lists = [_topics(path, max(options.top)) for path in options.topics]
     words = scored_words(lists, options.top)
@@ -109,6 +111,9 @@ def parser() -> argparse.ArgumentParser:
     counted = "window counts made with --save-counts"
     source.add_argument("--counts", metavar="FILE", type=Path, help=counted)
     add("--field", default="text", help="of .jsonl, .csv: the field with the text")
+    spoken = {"choices": languages(), "default": ENGLISH, "metavar": "CODE"}
+    language = "of the reference, as python -m preprocessing has it (default: en)"
+    add("--language", help=language, **spoken)
     window = f"tokens; 0: a whole document (default: {WINDOW})"
     size, words = whole_number(0, LARGEST), whole_number(2, LARGEST)
     add("--window", metavar="N", type=size, default=WINDOW, help=window)

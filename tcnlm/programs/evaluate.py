@@ -69,7 +69,13 @@ def _reference(options: argparse.Namespace, runs: Sequence[RunFolder]) -> Refere
     from tcnlm.report.evaluate_run import scored_words
 
     files = tuple(options.reference)
-    reference = Reference(files, options.field, cores(), options.counts)
+    reference = Reference(
+        files,
+        options.field,
+        cores(),
+        options.counts,
+        language=runs[0].vocabulary.language,
+    )
     if len(runs) == 1:
         return reference
     _check_data(options, runs)

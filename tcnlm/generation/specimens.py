@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from preprocessing.text import tokenize_beginning
 from preprocessing.vocabulary import UNK
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
+from tcnlm.generation.requests import beginning_ids
 from tcnlm.models.base import LanguageModel
 from tcnlm.models.topics import top_words
 
@@ -41,7 +41,7 @@ def continuations(
     the difference.
     """
     chosen = np.argsort(-shares, kind="stable")[:CONTINUED]
-    own = model.vocabulary.ids(tokenize_beginning(beginning)) if beginning else None
+    own = beginning_ids(model, beginning) if beginning else None
     prefix = own or _beginning(split)
     if prefix is None:
         return None

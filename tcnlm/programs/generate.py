@@ -27,7 +27,9 @@ def main(options: argparse.Namespace) -> None:
     run = RunFolder(options.run)
     size = run.preprocessing["context_words"]
     model = run.load()
-    document = options.document and generation.read_document(options.document)
+    document = options.document and generation.read_document(
+        options.document, model.vocabulary.language
+    )
     if options.paragraph is not None:
         asked = options.paragraph, options.number, options.method, document
         paragraphs.check(model, *asked)

@@ -20,7 +20,7 @@ demo: $(INSTALLED)
 	$(RUN) -m preprocessing --format lee --min-count 3 --topic-min-count 5 --force --out data/demo
 	$(RUN) train.py data/demo --out runs/demo
 	$(RUN) evaluate.py runs/demo
-	$(RUN) generate.py runs/demo --temperature 0.7 --no-unk
+	$(RUN) generate.py runs/demo
 	@echo "Open runs/demo/report.html in a browser."
 
 $(OPTIONAL): $(INSTALLED)

@@ -29,8 +29,9 @@ from gensim.topic_coherence.probability_estimation import p_boolean_sliding_wind
 from gensim.topic_coherence.segmentation import s_one_one
 
 from benchmarks.usage import megabytes
+from preprocessing.languages import STOP_WORDS, read_stop_words
 from preprocessing.reference_text import read_reference
-from preprocessing.vocabulary import is_content, read_stop_words
+from preprocessing.vocabulary import is_content
 from tcnlm.coherence import WINDOW, count_windows
 
 TOPICS, WORDS = 100, 20
@@ -129,7 +130,7 @@ def read_tokens(path: Path, documents: int | None = None) -> Iterator[list[str]]
 
 def choose_topics(path: Path) -> Topics:
     """Deal frequent content words of the text out to topics, the same every time."""
-    stop_words = read_stop_words()
+    stop_words = read_stop_words(STOP_WORDS)
     counts = Counter(chain.from_iterable(read_tokens(path)))
     content = (word for word, _ in counts.most_common() if is_content(word, stop_words))
     words = list(islice(content, SKIPPED, SKIPPED + TOPICS * WORDS))

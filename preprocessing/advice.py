@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
@@ -9,13 +10,22 @@ from itertools import chain
 import numpy as np
 
 from preprocessing.collect import Arrays
+from preprocessing.corpora import SEGMENT
+from preprocessing.languages import ENGLISH, WITHOUT_SPACES, guessed, languages
 from preprocessing.thresholds import MOST_UNKNOWN, choose
 from preprocessing.vocabulary import SPECIALS, UNK, Rules, Vocabulary, is_content
 from tcnlm.common.errors import InputError
 
 FEW_TOPIC_WORDS = 200
 MANY_BLANK = 0.2  # of the lines
-SHOWN_WORDS = 5
+MANY_STOP_WORDS = 20  # of the topic words
+SHOWN = 5  # words of a list
+MOST_UNSPACED = 0.3  # of the characters
+# Thai, Lao, Burmese, Khmer, Japanese and Chinese, which have no spaces between words.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufaff\U00020000-\U0003ffff]"
+)
 _LETTER_RULES = {
     "english": "one of the letters a to z; --topic-letters unicode takes those of any "
     "script",
@@ -30,11 +40,12 @@ def warnings(
     vocabulary: Vocabulary,
     rules: Rules,
     context: str,
+    language: str | None,
 ) -> list[str]:
     """What a user should know before training, a line each.
 
     types, counts: the distinct words of the training text; train: the same text in
-    ids of the vocabulary; context: what topics are inferred from, see `Preprocessing`.
+    ids of the vocabulary; context, language: see `Preprocessing`.
     """
     open_rules = replace(rules, min_count=None, topic_min_count=None)
     better = choose(types, counts, open_rules)
@@ -42,8 +53,45 @@ def warnings(
         _few_topic_words(vocabulary, rules, better),
         _many_unknown(train, vocabulary, rules, better),
         _empty_contexts(train, vocabulary, context),
+        _stop_words(types, counts, vocabulary, rules, language),
     )
     return [line for line in found if line]
+
+
+def _stop_words(
+    types: list[str],
+    counts: np.ndarray,
+    vocabulary: Vocabulary,
+    rules: Rules,
+    language: str | None,
+) -> str | None:
+    spoken = guessed(dict(zip(types, counts.tolist())), language or ENGLISH)
+    known = languages()[spoken]
+    found = [word for word in vocabulary.topic_words if word in known.stop_words]
+    is_known = language in (spoken, None)
+    few = len(found) < MANY_STOP_WORDS or rules.topic_words is not None
+    if is_known and few:
+        return None
+    shown = f" ({', '.join(found[:SHOWN])} ...)" if found else ""
+    stop_words = f"{len(found)} topic words{shown} are stop words of {known.name}"
+    if is_known:
+        return f"{stop_words}: give a better list to --stop-words, or leave it out"
+    return (
+        f"the text seems to be {known.name}, not {languages()[language].name}; "
+        f"{stop_words}: give --language {spoken}"
+    )
+
+
+def refuse_without_spaces(types: list[str], counts: np.ndarray) -> None:
+    """InputError if much of a text is in a script without spaces between words."""
+    unspaced = [len(_UNSPACED.findall(word)) for word in types]
+    lengths = [len(word) for word in types]
+    if np.dot(unspaced, counts) > MOST_UNSPACED * np.dot(lengths, counts):
+        names = ", ".join(languages()[code].name for code in WITHOUT_SPACES)
+        raise InputError(
+            f"the text has no spaces between its words, as {names} have none, and each "
+            f"sentence would be a word; {SEGMENT}"
+        )
 
 
 def unseen_words(
@@ -57,10 +105,10 @@ def unseen_words(
     unseen = [word for word in rules.topic_words or () if not counts[word]]
     if not unseen:
         return None
-    more = " ..." if len(unseen) > SHOWN_WORDS else ""
+    more = " ..." if len(unseen) > SHOWN else ""
     line = (
         f"{len(unseen):,} of the {len(counts):,} words of --vocabulary never occur in "
-        f"the training documents: {', '.join(unseen[:SHOWN_WORDS])}{more}"
+        f"the training documents: {', '.join(unseen[:SHOWN])}{more}"
     )
     made = ((word, list(chain.from_iterable(sentences(word)))) for word in unseen)
     split = next(((word, parts) for word, parts in made if parts != [word]), None)

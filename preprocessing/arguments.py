@@ -15,17 +15,17 @@ from preprocessing.documents import Fields
 from preprocessing.encode import CONTEXTS
 from preprocessing.fetching import CACHE, MIRROR
 from preprocessing.known_corpora import KNOWN, known_corpus
+from preprocessing.languages import (
+    ENGLISH,
+    WITHOUT_SPACES,
+    languages,
+    read_stop_words,
+)
 from preprocessing.pipeline import Preprocessing
 from preprocessing.sources import FORMATS, WITH_FIELDS
 from preprocessing.splits import DEFAULT_FRACTIONS
 from preprocessing.thresholds import ENOUGH_TOPIC_WORDS, LEAST, MOST_UNKNOWN
-from preprocessing.vocabulary import (
-    LETTERS,
-    STOP_WORDS,
-    Rules,
-    read_stop_words,
-    read_topic_words,
-)
+from preprocessing.vocabulary import LETTERS, Rules, read_topic_words
 from tcnlm.common.errors import InputError, add_debug
 from tcnlm.common.parallel import Map, cores, ordered_map
 from tcnlm.common.runners import add_runner, on_runner
@@ -44,6 +44,10 @@ _PLACES = ("input", "train", "heldout", "valid", "valid_from_train", "test")
 
 def corpus_of(options: argparse.Namespace) -> corpora.Corpus:
     """The corpus that the options name; InputError where they do not fit together."""
+    return corpora.in_language(_corpus(options), options.language)
+
+
+def _corpus(options: argparse.Namespace) -> corpora.Corpus:
     given = {name for name in _PLACES if getattr(options, name)}
     if options.corpus:
         return _known_corpus(options, given)
@@ -51,6 +55,11 @@ def corpus_of(options: argparse.Namespace) -> corpora.Corpus:
         options.format != "counts" or _about_sequences(options) == _SEQUENCES,
         "--sequence-length, --context and --context-words are of texts: a document of "
         "--format counts is one row, with all its words",
+    )
+    _require(
+        options.format != "counts" or options.language == ENGLISH,
+        "--language is of texts: --format counts has words as they are; topic words go "
+        "by --vocabulary, or by --stop-words and --topic-letters",
     )
     if options.format not in WITH_FIELDS:
         corpora.refuse_fields(_fields(options), options.headers == "drop")
@@ -114,7 +123,8 @@ _SEQUENCES = _about_sequences(Preprocessing)
 
 def _fields(options: argparse.Namespace) -> Fields:
     named = options.field, options.label, options.id
-    return Fields(*named, options.skip_empty, options.tokenized)
+    flags = options.skip_empty, options.tokenized
+    return Fields(*named, *flags, options.date)
 
 
 def _file_corpus(
@@ -138,9 +148,9 @@ def chosen_preprocessing(options: argparse.Namespace) -> Preprocessing:
             options.min_count,
             options.topic_min_count,
             options.topic_top_fraction,
-            read_stop_words(options.stop_words),
+            _stop_words(options),
             options.vocabulary and read_topic_words(options.vocabulary),
-            options.topic_letters,
+            options.topic_letters or _letters(options.language),
             options.max_words,
         ),
         fractions=fractions,
@@ -150,7 +160,18 @@ def chosen_preprocessing(options: argparse.Namespace) -> Preprocessing:
         sequence_length=options.sequence_length,
         context=options.context,
         context_words=options.context_words,
+        language=options.language,
     )
+
+
+def _stop_words(options: argparse.Namespace) -> frozenset[str]:
+    if options.stop_words:
+        return read_stop_words(options.stop_words)
+    return languages()[options.language].stop_words
+
+
+def _letters(language: str) -> str:
+    return Rules.topic_letters if language == ENGLISH else "unicode"
 
 
 def map_of(options: argparse.Namespace) -> Map:
@@ -266,10 +287,23 @@ def _add_source(group: argparse._ArgumentGroup) -> None:
     )
     add("--id", metavar="NAME", help=purpose)
     purpose = (
+        "jsonl, table: the field that holds the document's date, like 2020-12-24, "
+        "2020-12, 2020 or 24 December 2020, null or an empty cell where it has none, "
+        "for DATA/SPLIT/dates.txt"
+    )
+    add("--date", metavar="NAME", help=purpose)
+    purpose = (
         "jsonl, table: leave out documents whose text is missing, null or blank, and "
         "say how many (default: missing and null are refused)"
     )
     add("--skip-empty", action="store_true", help=purpose)
+    purpose = (
+        "that the text is in, for its stop words, abbreviations and letters: "
+        f"{', '.join(languages())}; {', '.join(WITHOUT_SPACES)} only as words already, "
+        "by --format tdlm or --tokenized; not for counts (default: %(default)s)"
+    )
+    language = {"choices": languages(), "default": ENGLISH, "metavar": "CODE"}
+    add("--language", help=purpose, **language)
     purpose = (
         "jsonl, table: the field holds words already, and nothing is split or changed: "
         "a text with spaces between words and line ends or tabs between sentences, a "
@@ -352,15 +386,17 @@ def _add_vocabularies(group: argparse._ArgumentGroup) -> None:
     add("--topic-min-count", _positive_or_auto, "auto", purpose)
     purpose = "the most frequent types, this fraction of all, are no topic words"
     add("--topic-top-fraction", float, Rules.top_fraction, purpose)
-    purpose = "no topic words: a word a line, # for comments (default: those of MALLET)"
+    purpose = (
+        "no topic words: a word a line, # for comments (default: those of --language, "
+        "of English MALLET's)"
+    )
     add = group.add_argument
-    add("--stop-words", type=Path, default=STOP_WORDS, metavar="FILE", help=purpose)
+    add("--stop-words", type=Path, metavar="FILE", help=purpose)
     purpose = (
         "that a topic word has one of: english, a to z, as in the paper; unicode, "
-        "those of any script (default: %(default)s)"
+        "those of any script (default: english if --language is, else unicode)"
     )
-    letters = {"choices": LETTERS, "default": Rules.topic_letters}
-    add("--topic-letters", help=purpose, **letters)
+    add("--topic-letters", choices=LETTERS, help=purpose)
     purpose = (
         "the topic words, exactly these whatever their counts, in place of those by "
         "the rules above: a word a line"
@@ -392,7 +428,7 @@ def _add_run(group: argparse._ArgumentGroup) -> None:
     add("--out", type=Path, metavar="DATA", help="the folder to make")
     purpose = (
         "read all of a folder made before, and say whether its text, vocabularies and "
-        "sequences, labels and ids are those it was made with; "
+        "sequences, labels, ids and dates are those it was made with; "
         "without any other option"
     )
     add("--verify", type=Path, metavar="DATA", help=purpose)

@@ -17,7 +17,8 @@ from preprocessing.encode import (
     load_arrays,
     read_meta,
 )
-from preprocessing.marks import NO_LABEL, read_ids, read_labels
+from preprocessing.languages import ENGLISH, languages
+from preprocessing.marks import DATES, IDS, NO_LABEL, read_labels, read_marks
 from preprocessing.splits import SPLITS
 from preprocessing.vocabulary import EOS, FILES, UNK, Vocabulary
 from tcnlm.common.errors import InputError, UnreadableError
@@ -43,6 +44,10 @@ SETTINGS: Entries = {  # of meta.json, and of what a RUN keeps of it
     "settings.sequence_length": LENGTH,
     "settings.context_words": LENGTH,
     "settings.context": (f"one of {', '.join(CONTEXTS)}", lambda v: v in CONTEXTS),
+    "settings.language": (  # none of bags, and of DATA made before there were several
+        "a language's code",
+        lambda v: v is None or (isinstance(v, str) and v in languages()),
+    ),
 }
 _ENTRIES: Entries = {
     **SETTINGS,
@@ -77,7 +82,8 @@ def open_data(path: Path) -> tuple[dict, Vocabulary]:
             _check_arrays(path / name, arrays, len(vocabulary))
             _check_counts(path, name, arrays, vocabulary, meta)
             _check_labels(path / name, len(arrays.documents) - 1, meta.get("labels"))
-        _check_ids(path, splits)
+        for file in (IDS, DATES):
+            _check_lines(path, file, splits)
         _check_frequencies(path, splits["train"], vocabulary)
         check_sums(path, meta)
     except UnreadableError:
@@ -102,12 +108,17 @@ def check_entries(file: Path, found: Mapping[str, Any], entries: Entries) -> Non
             raise InputError(f"{file}: {place} is {_shown(value)}, but must be {right}")
 
 
+def language_of(settings: Mapping[str, Any]) -> str:
+    """The language of texts, by the settings of meta.json; English where it is none."""
+    return settings.get("language") or ENGLISH
+
+
 def _shown(value: Any) -> str:
     return "missing" if value is None else shortened(value)
 
 
 def _vocabulary(path: Path, meta: Mapping[str, Any]) -> Vocabulary:
-    vocabulary = Vocabulary.load(path)
+    vocabulary = Vocabulary.load(path, language_of(meta["settings"]))
     sizes = {
         "vocabulary_size": len(vocabulary),
         "topic_vocabulary_size": len(vocabulary.topic_words),
@@ -184,17 +195,17 @@ def _check_labels(folder: Path, documents: int, names: list[str] | None) -> None
         )
 
 
-def _check_ids(path: Path, splits: Mapping[str, Arrays]) -> None:
-    ids = {name: read_ids(path / name) for name in splits}
-    if all(found is None for found in ids.values()):
+def _check_lines(path: Path, file: str, splits: Mapping[str, Arrays]) -> None:
+    lines = {name: read_marks(path / name / file) for name in splits}
+    if all(found is None for found in lines.values()):
         return
-    for name, found in ids.items():
+    for name, found in lines.items():
         documents = len(splits[name].documents) - 1
         if found is None:
             raise InputError(
-                f"{path / name / 'ids.txt'}: no such file, which another split has"
+                f"{path / name / file}: no such file, which another split has"
             )
         if len(found) != documents:
             raise InputError(
-                f"{path / name / 'ids.txt'}: {len(found)} ids of {documents} documents"
+                f"{path / name / file}: {len(found)} lines of {documents} documents"
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -13,6 +13,7 @@ from pathlib import Path
 from preprocessing import text
 from preprocessing.aclimdb import read_aclimdb
 from preprocessing.documents import Document, Fields, Format
+from preprocessing.languages import ENGLISH, WITHOUT_SPACES, languages
 from preprocessing.sources import (
     FORMATS,
     WITH_FIELDS,
@@ -25,6 +26,11 @@ from preprocessing.vocabulary import read_ids
 from tcnlm.common.errors import InputError
 
 NAMES = ("lee", "aclimdb", *FORMATS)
+SEGMENT = (
+    "segment it first, by a program for its language, and give the words apart by "
+    "spaces, sentences apart by tabs, with --format tdlm or --tokenized "
+    "(docs/languages.md)"
+)
 _EMPTY_LINE = re.compile(r"^\r?\n", re.MULTILINE)
 
 
@@ -100,6 +106,21 @@ def file_corpus(
     return Corpus(parts, chosen.sentences, source, *told)
 
 
+def in_language(corpus: Corpus, language: str) -> Corpus:
+    """A corpus whose text is in a language; tokens apart by spaces stay as they are.
+
+    Raises InputError for text of a language that has no spaces between its words.
+    """
+    if language == ENGLISH or not text.makes_words(corpus.sentences):
+        return corpus
+    if language in WITHOUT_SPACES:
+        raise InputError(
+            f"--language {language}: {languages()[language].name} has no spaces "
+            f"between its words; {SEGMENT}"
+        )
+    return replace(corpus, sentences=text.in_language(language))
+
+
 def refuse_tables(name: str, paths: Iterable[Path]) -> None:
     """InputError for the first table among files in the format `name` of plain text."""
     for path in paths if name == "text" else ():
@@ -110,9 +131,10 @@ def refuse_fields(fields: Fields, drop_headers: bool = False) -> None:
     """InputError for an option that only the formats with fields have."""
     formats = " or ".join(WITH_FIELDS)
     if fields != Fields():
+        date = "--date, " if fields.date else ""  # which tcnlm.infer has not
         raise InputError(
-            "--field, --label, --id, --tokenized and --skip-empty are for fields of "
-            f"--format {formats}"
+            f"{date}--field, --label, --id, --tokenized and --skip-empty are for "
+            f"fields of --format {formats}"
         )
     if drop_headers:
         raise InputError(

@@ -9,15 +9,19 @@ from typing import NamedTuple
 
 
 class Document(NamedTuple):
-    """A raw document, with its class and its name where the corpus has them."""
+    """A raw document, with its class, name and date where the corpus has them.
+
+    date: as ISO 8601 has it.
+    """
 
     text: str
     label: str | None = None
     id: str | None = None
+    date: str | None = None
 
 
 class Fields(NamedTuple):
-    """The fields of a JSON object that hold a document, its label and its id.
+    """The fields of a JSON object that hold a document, its label, its id and its date.
 
     Or the columns of a table. skip_empty: whether an object without a text is read as a
     blank document, to be left out by who reads them, instead of refused. tokenized:
@@ -29,6 +33,7 @@ class Fields(NamedTuple):
     id: str | None = None
     skip_empty: bool = False
     tokenized: bool = False
+    date: str | None = None
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ FORMAT_VERSION = 1
 
 # All that a DATA directory can hold, and so all that --force removes.
 _OF_A_SPLIT = [f"{name}.npy" for name in Arrays._fields]
-_OF_A_SPLIT += ["labels.npy", "ids.txt", "texts.jsonl"]
+_OF_A_SPLIT += ["labels.npy", "ids.txt", "dates.txt", "texts.jsonl"]
 SUMS = "SHA256SUMS"
 CONTENTS = frozenset(
     ["meta.json", SUMS, *FILES, *SPLITS]

@@ -1,11 +1,11 @@
-"""What a corpus tells of its documents beside their text: labels and ids.
+"""What a corpus tells of its documents beside their text: labels, ids and dates.
 
 No model is trained on them, so they are no part of the fingerprint of DATA.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,19 +15,21 @@ from preprocessing.encode import load_array
 from tcnlm.common.errors import InputError, unreadable
 
 NO_LABEL = -1
+IDS, DATES = "ids.txt", "dates.txt"
 
 
 class Marks(NamedTuple):
-    """The label and the id of every document of a corpus, None where it has none."""
+    """The label, id and date of every document of a corpus, None where it has none."""
 
     labels: list[str | None]
     ids: list[str | None]
+    dates: list[str | None]
 
 
 def save_marks(
     folder: Path, splits: Mapping[str, np.ndarray], marks: Marks
 ) -> dict[str, list[str]]:
-    """Write labels.npy and ids.txt of every split, each only if a document has one.
+    """Write labels.npy, ids.txt and dates.txt of every split, if a document has one.
 
     splits: numbers of documents. Returns what meta.json has to say of them: "labels",
     the names of the classes 0, 1, ...
@@ -40,12 +42,10 @@ def save_marks(
             labels = [classes.get(marks.labels[n], NO_LABEL) for n in numbers]
             labels = np.array(labels, dtype=np.int32)
             np.save(folder / split / "labels.npy", labels, allow_pickle=False)
-    if any(marks.ids[n] for n in chosen):
-        for split, numbers in splits.items():
-            with (folder / split / "ids.txt").open(
-                "w", encoding="utf-8", newline="\n"
-            ) as file:
-                file.writelines(f"{marks.ids[n] or ''}\n" for n in numbers)
+    for file, lines in ((IDS, marks.ids), (DATES, marks.dates)):
+        if any(lines[n] for n in chosen):
+            for split, numbers in splits.items():
+                _write_lines(folder / split / file, (lines[n] for n in numbers))
     return {"labels": names} if names else {}
 
 
@@ -55,20 +55,24 @@ def read_labels(folder: Path) -> np.ndarray | None:
     return np.array(load_array(file, np.int32)) if file.exists() else None
 
 
-def read_ids(folder: Path) -> list[str] | None:
-    """Read ids.txt of a split, a line a document; None where there is none."""
-    file = folder / "ids.txt"
+def _write_lines(file: Path, lines: Iterable[str | None]) -> None:
+    with file.open("w", encoding="utf-8", newline="\n") as written:
+        written.writelines(f"{line or ''}\n" for line in lines)
+
+
+def read_marks(file: Path) -> list[str] | None:
+    """Read ids.txt or dates.txt, a line a document; None where there is none."""
     if not file.exists():
         return None
     try:
-        *ids, rest = file.read_bytes().decode("utf-8").split("\n")
+        *lines, rest = file.read_bytes().decode("utf-8").split("\n")
     except OSError as error:
         raise unreadable(file, error) from None
     except UnicodeDecodeError as error:
         raise InputError(f"{file}: not readable as UTF-8 text: {error}") from None
     if rest:
-        raise InputError(f"{file}:{len(ids) + 1}: cut short, without an end of line")
-    return ids
+        raise InputError(f"{file}:{len(lines) + 1}: cut short, without an end of line")
+    return lines
 
 
 def _numbers_first(name: str) -> tuple[bool, int, str]:

@@ -16,6 +16,7 @@ from tqdm import tqdm
 from preprocessing.advice import (
     blank_lines,
     refuse_no_topics,
+    refuse_without_spaces,
     unseen_words,
     warnings,
     without_tabs,
@@ -33,9 +34,11 @@ from preprocessing.encode import (
     write_sums,
 )
 from preprocessing.folders import new_folder
+from preprocessing.languages import ENGLISH
 from preprocessing.marks import Marks, save_marks
 from preprocessing.sources import split_tdlm
 from preprocessing.splits import DEFAULT_FRACTIONS, assign
+from preprocessing.text import makes_words
 from preprocessing.texts import held_out, save_texts
 from preprocessing.thresholds import choose
 from preprocessing.vocabulary import Rules, Vocabulary, build_vocabulary
@@ -55,6 +58,7 @@ class Preprocessing:
     sequence_length: int = 30  # targets; TCNLM paper, Section 5
     context: str = "others"
     context_words: int = 300  # TCNLM paper, Section 5; of the topic vocabulary
+    language: str | None = ENGLISH  # None of bags of words
 
 
 def preprocess(
@@ -99,10 +103,10 @@ def preprocess(
 
 
 def _of_bags(preprocessing: Preprocessing, arrays: Arrays) -> Preprocessing:
-    """The same where a document is one row, with all its words for its context."""
+    """The same where a document is one row, its context all its words, no text."""
     longest = int(np.diff(arrays.sentences).max(initial=1))
     sizes = {"sequence_length": longest + 1, "context_words": longest}
-    return replace(preprocessing, context="all", **sizes)
+    return replace(preprocessing, context="all", language=None, **sizes)
 
 
 def _survey(corpus: Corpus) -> tuple[dict[str, int], Marks, int]:
@@ -110,7 +114,7 @@ def _survey(corpus: Corpus) -> tuple[dict[str, int], Marks, int]:
 
     And how many were left out.
     """
-    sizes, marks, left_out = {}, Marks([], []), 0
+    sizes, marks, left_out = {}, Marks([], [], []), 0
     for name, read in corpus.parts.items():
         before = len(marks.ids)
         for document in _progress(read(), f"reading {name}"):
@@ -119,6 +123,7 @@ def _survey(corpus: Corpus) -> tuple[dict[str, int], Marks, int]:
                 continue
             marks.labels.append(document.label)
             marks.ids.append(document.id)
+            marks.dates.append(document.date)
         sizes[name] = len(marks.ids) - before
     refuse_none_left(len(marks.ids), left_out)
     return sizes, marks, left_out
@@ -160,13 +165,16 @@ def _vocabulary(
 ) -> tuple[Vocabulary, Preprocessing]:
     """The vocabulary, and the preprocessing with the counts that were left open."""
     words, counts = counted(types, train)
+    if makes_words(corpus.sentences):
+        refuse_without_spaces(words, counts)
     rules = choose(words, counts, preprocessing.rules)
     vocabulary = build_vocabulary(words, counts, len(train.sentences) - 1, rules)
     misread = _misread(corpus, train)
     refuse_no_topics(vocabulary, rules)
     ids = np.array(vocabulary.ids(types), dtype=np.int32)
     train = train._replace(tokens=ids[train.tokens])
-    found = warnings(words, counts, train, vocabulary, rules, preprocessing.context)
+    given = preprocessing.context, preprocessing.language
+    found = warnings(words, counts, train, vocabulary, rules, *given)
     told = misread, unseen_words(vocabulary, rules, corpus.sentences), *found
     for line in filter(None, told):
         print(f"warning: {line}", file=sys.stderr)

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from nltk.tokenize.punkt import _ORTHO_LC, PunktParameters, PunktSentenceTokenizer
 
-ACRONYMS = "a.d a.k.a a.m b.c d.c e.g i.e l.a n.y o.k p.m p.s t.v u.k u.n u.s u.s.a"
-# Written with a capital after an abbreviation, one of these starts a sentence. ("a" is
-# none of them, for it would end one at "J. A. Smith".)
-SENTENCE_STARTERS = (
-    "after all also although an and another anyway as at because both but by do does "
-    "even every everything for from he her here his how however i if it its just let "
-    "many maybe most my no not nothing now of oh okay on once one or our overall "
-    "perhaps she since so some still that the their then there these they this those "
-    "though to too under until we well what when where which while who why with yes "
-    "yet you your"
-).split()
+from preprocessing.languages import Language
+
+_NUMBER = "##number##"  # as Punkt has any
 _PLAIN_END = re.compile(r"([A-Za-z]{2,})[.!?]\s+[A-Za-z]")
 
 
@@ -32,10 +23,14 @@ class Punkt(PunktSentenceTokenizer):
         return super().text_contains_sentbreak(text)
 
 
-def punkt(abbreviations: Iterable[str]) -> Punkt:
-    """Return a tokenizer to which `abbreviations` and acronyms end no sentence."""
+def punkt(language: Language) -> Punkt:
+    """Return a tokenizer to which a language's abbreviations end no sentence.
+
+    Written with a capital after one of them, its starters begin a sentence.
+    """
     parameters = PunktParameters()
-    parameters.abbrev_types.update(abbreviations, ACRONYMS.split())
-    for word in SENTENCE_STARTERS:
+    parameters.abbrev_types.update(language.abbreviations)
+    parameters.collocations.update((_NUMBER, word) for word in language.after_numbers)
+    for word in language.starters:
         parameters.add_ortho_context(word, _ORTHO_LC)
     return Punkt(parameters)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
+from preprocessing.dates import iso_date
 from preprocessing.documents import Document, Fields
 from preprocessing.files import MOST_BYTES, PARQUET, plain_suffix, unreadable
 from tcnlm.common.errors import InputError
@@ -70,7 +71,8 @@ def table_documents(
                 "double quotes around it"
             )
         record = {name: cell or None for name, cell in zip(columns, row)}
-        for name in {fields.label, fields.id} & record.keys() - {fields.text}:
+        named = {fields.label, fields.id, fields.date} - {fields.text}
+        for name in named & record.keys():
             record[name] = _WHOLE.sub(r"\1", record[name] or "") or None
         yield _document(record, fields, f"{path}:{number}")
 
@@ -138,6 +140,7 @@ def parquet_documents(path: Path, fields: Fields) -> Iterator[Document]:
 def _check_columns(path: Path, columns: list[str], fields: Fields) -> list[str]:
     """The columns that are wanted of a table; InputError unless each is there once."""
     wanted = {"field": fields.text, "label": fields.label, "id": fields.id}
+    wanted["date"] = fields.date
     wanted = {option: name for option, name in wanted.items() if name is not None}
     for option, name in wanted.items():
         if columns.count(name) != 1:
@@ -172,6 +175,7 @@ def _document(record: object, fields: Fields, where: str, hint: str = "") -> Doc
         _checked_text(value, fields.text, where),
         _name(record, "label", fields.label, where),
         _name(record, "id", fields.id, where),
+        _date(record, fields.date, where),
     )
 
 
@@ -231,6 +235,13 @@ def _name(record: dict, option: str, field: str | None, where: str) -> str | Non
             f"document has no {option}"
         )
     return value
+
+
+def _date(record: dict, field: str | None, where: str) -> str | None:
+    if field is None:
+        return None
+    place = f"{where}: field {field!r}"
+    return iso_date(_value(record, "date", field, where), place)
 
 
 def _checked_text(value: object, field: str, where: str) -> str:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from preprocessing.documents import Fields
-from preprocessing.sources import FORMATS, read_any
+from preprocessing.languages import ENGLISH
+from preprocessing.sources import read_any
+from preprocessing.text import sentences
 from tcnlm.common.parallel import chunks, ordered_map
 
 CHUNK = 100  # documents that a process tokenizes at a time
 
 
 def read_reference(
-    paths: Iterable[str | Path], field: str = "text", processes: int = 1
+    paths: Iterable[str | Path],
+    field: str = "text",
+    processes: int = 1,
+    language: str = ENGLISH,
 ) -> Iterator[list[str]]:
     """Yield the documents of text, JSON-lines or table files, lower-cased, tokenized.
 
@@ -23,7 +29,8 @@ def read_reference(
     for one that is missing, damaged or no text.
     """
     documents = chunks(reference_texts(paths, field), CHUNK)
-    for tokenized in ordered_map(tokens_of, documents, processes):
+    work = partial(tokens_of, language=language)
+    for tokenized in ordered_map(work, documents, processes):
         yield from tokenized
 
 
@@ -34,7 +41,6 @@ def reference_texts(paths: Iterable[str | Path], field: str = "text") -> Iterato
             yield document.text
 
 
-def tokens_of(documents: list[str]) -> list[list[str]]:
+def tokens_of(documents: list[str], language: str = ENGLISH) -> list[list[str]]:
     """Return each document's tokens, its sentences joined."""
-    sentences = FORMATS["text"].sentences
-    return [list(itertools.chain(*sentences(text))) for text in documents]
+    return [list(itertools.chain(*sentences(text, language))) for text in documents]

@@ -1,30 +1,25 @@
 """Raw document to sentences to tokens, much as Stanford CoreNLP makes them.
 
-The tokenizer is one table of (pattern, replacement) rules, `RULES`, applied in order
-to lower-cased text; what it leaves is split at spaces. The patterns keep to what `re`
-and RE2 both know and read the same way (no look-around, no back-references, classes of
-characters spelled out), so that an exported model tokenizes in its graph with the very
-same table: `tf.strings.regex_replace` rule by rule, then `tf.strings.split`.
+The tokenizer is one table of (pattern, replacement) rules, `rules` of a language,
+applied in order to lower-cased text; what it leaves is split at spaces. The patterns
+keep to what `re` and RE2 both know and read the same way (no look-around, no
+back-references, classes of characters spelled out), so that an exported model tokenizes
+in its graph with the very same table: `tf.strings.regex_replace` rule by rule, then
+`tf.strings.split`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import cache, lru_cache
+from collections.abc import Callable, Iterable
+from functools import cache, lru_cache, partial
 from itertools import chain, groupby
-from unicodedata import category
+from unicodedata import category, normalize
 
+from preprocessing.languages import ENGLISH, Language, languages
 from preprocessing.markup import strip_markup
 
-__all__ = ["RULES", "sentences", "split_sentences", "strip_markup", "tokenize"]
-
-ABBREVIATIONS = (
-    "adm apr asst atty aug ave blvd brig bros capt cmdr co col comdr corp cpl ctr dec "
-    "dept det dist dr esq est etc feb fr ft gen gov hon inc jan jr jul jun lt ltd maj "
-    "mar messrs mfg mlle mme mr mrs ms msgr mt mts nov oct ph.d prof pvt rep reps rev "
-    "sec sen sens sep sept sgt sr st ste supt univ vol vols vs"
-).split()
+__all__ = ["rules", "sentences", "split_sentences", "strip_markup", "tokenize"]
 
 # Dropped: what joins, directs or selects the look of other characters. So a picture
 # counts as one word in all its skin tones, and a family of joined pictures as several.
@@ -38,9 +33,11 @@ _IN_WORDS = "\u055a\u055b\u055c\u055e\u058a\u05be\u05f3\u05f4"  # Armenian, Hebr
 # No sign of ASCII; any other has been set apart.
 _CHAR = r"[^\x00-\x20!-/:-@\[-`{-\x7f]"
 _WORD = f"{_CHAR}+(?:['&@-]{_CHAR}+)*"
+# Small letters of the alphabets that initials are written in: Latin, Greek, Cyrillic.
+_LETTER = "[a-z\xdf-\xf6\xf8-\u024f\u03ac-\u03ce\u0430-\u0481]"
 
 
-def _any_of(words: list[str]) -> str:
+def _any_of(words: Iterable[str]) -> str:
     """A pattern for any of `words`, by first letter: tried once, not word by word."""
     longest_first = sorted(words, key=lambda word: (word[0], -len(word), word))
     letters = groupby(longest_first, key=lambda word: word[0])
@@ -64,29 +61,35 @@ def _signs() -> str:
     return f"[{''.join(f'{run[0]}-{run[-1]}' for run in ends)}]"
 
 
-# What one token may look like: the first alternative that matches is taken.
-TOKEN = "|".join(
-    [
-        "<unk>",  # as a model writes it
-        rf"[a-z]\.[a-z]\.(?:[a-z]\.)*(?:-{_WORD})?",  # u.s., u.s.-based
-        rf"(?:{_any_of(ABBREVIATIONS)})\.",
-        r"https?://[^ \"<>()]*[a-z0-9/]",
-        r"www\.[^ \"<>()]*[a-z0-9/]",
-        rf"\.?[0-9]+(?:[.,:/][0-9]+)*(?:-?{_CHAR})*",  # 1,000.5, 10/10, 20th, 3-d
-        r"[a-z](?:\.[a-z])+\b",  # u.s without its last full stop
-        r"[a-z]\.",  # an initial
-        rf"{_WORD}(?:\.(?:com|net|org|edu)\b|(?:\*+{_CHAR}+)+)",  # imdb.com, m*a*s*h
-        rf"{_WORD}(?:/{_WORD})?(?:/{_WORD})?",  # o'connell, first-rate, and/or
-        r"'n'",
-        r"'(?:s|re|ve|ll|d|m|em|till?|cause|n|tis|twas|t|[2-9]0s)\b",
-        r"[:;=]['-]?[()]",  # smiley
-        r"\.\.+",
-        r"[!?]+",
-        r"--+",
-        r"\*+",
-        r"[^ ]",
-    ]
-)
+def _token(known: Language, letter: str) -> str:
+    """What one token may look like: the first alternative that matches is taken."""
+    elided = [f"(?:{_any_of(known.elisions)})'"] if known.elisions else []
+    abbreviations = rf"(?:{_any_of(known.abbreviations)})\."
+    return "|".join(
+        [
+            "<unk>",  # as a model writes it
+            *elided,  # l', qu'
+            rf"{letter}\.{letter}\.(?:{letter}\.)*(?:-{_WORD})?",  # u.s., u.s.-based
+            *([abbreviations] if known.abbreviations else []),
+            r"https?://[^ \"<>()]*[a-z0-9/]",
+            r"www\.[^ \"<>()]*[a-z0-9/]",
+            rf"\.?[0-9]+(?:[.,:/][0-9]+)*(?:-?{_CHAR})*",  # 1,000.5, 10/10, 20th, 3-d
+            r"[a-z](?:\.[a-z])+\b",  # u.s without its last full stop
+            rf"{letter}\.",  # an initial
+            # imdb.com, m*a*s*h
+            rf"{_WORD}(?:\.(?:com|net|org|edu)\b|(?:\*+{_CHAR}+)+)",
+            rf"{_WORD}(?:/{_WORD})?(?:/{_WORD})?",  # o'connell, first-rate, and/or
+            r"'n'",
+            r"'(?:s|re|ve|ll|d|m|em|till?|cause|n|tis|twas|t|[2-9]0s)\b",
+            r"[:;=]['-]?[()]",  # smiley
+            r"\.\.+",
+            r"[!?]+",
+            r"--+",
+            r"\*+",
+            r"[^ ]",
+        ]
+    )
+
 
 # These leave ASCII text as it is.
 _TO_ASCII = [
@@ -104,24 +107,25 @@ _BEFORE = [
     ("''|``", '"'),
     ("`", "'"),
     (r"\. \. \.(?: \.)*", "... "),
+]
+_CONTRACTIONS = [
     (r"n't\b", " n't "),
     (r"'(s|re|ve|ll|d|m)\b", r" '\1 "),
-    # The last full stop stands apart, even from an abbreviation: "u.s. ."; the first
-    # two rules below the tokens take back what this does to "end." and "plan b."
-    (r"\.( *[\"')\]]*) *$", r". .\1"),
 ]
+# The last full stop stands apart, even from an abbreviation: "u.s. ."; the first two
+# rules below the tokens take back what this does to "end." and "plan b."
+_LAST_STOP = (r"\.( *[\"')\]]*) *$", r". .\1")
 _AFTER = [
-    (r" (\.+) +\. ", r" \1 "),
-    (r" ([a-z])\. +\. ", r" \1  . "),
     (r" \.\.+ ", " ... "),
     (" --+ ", " -- "),
+]
+_CONTRACTED = [
     (" cannot ", " can  not "),
     (" (gon|wan)na ", r" \1  na "),
     (" gotta ", " got  ta "),
     (" (gim|lem)me ", r" \1  me "),
     (" 't(is|was) ", r" 't  \1 "),
 ]
-RULES = [*_FROM_UNICODE, *_BEFORE, (f"({TOKEN})", r" \1 "), *_AFTER]
 
 # What any rule of a list needs to find something.
 _OF_BEFORE = re.compile(r"[\x00-\x20\x7f'`.]")
@@ -131,39 +135,107 @@ _CLOSING = "\"'`)]"  # which may follow a sentence's full stop
 _REMEMBERED = 2**16  # chunks, some 25 MB
 
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
+# The ends of sentences that Punkt does not know: Arabic's, Urdu's and Hindi's.
+_END = re.compile(rf"{_PARAGRAPH.pattern}|(?<=[\u061f\u06d4\u0964\u0965])\s+")
 _RUN_ON = re.compile(r"([a-z]{2}[.!?]+)([A-Z][a-z])")
 _OF_RUN_ON = re.compile(r"[.!?][A-Z]")  # what it needs, and is found faster
 _ELLIPSIS = re.compile(r"\.\.+|\. \. \.(?: \.)*")
 
 
-def split_sentences(text: str) -> list[str]:
+def split_sentences(text: str, language: str = ENGLISH) -> list[str]:
     """The sentences of `text` (no markup), which never run over a blank line."""
+    ends = _PARAGRAPH if language == ENGLISH else _END
     return [
         sentence.replace("\u2026", "...")
-        for paragraph in _PARAGRAPH.split(text)
-        for sentence in _split()(_prepare(paragraph))
+        for paragraph in ends.split(text)
+        for sentence in _split(language)(_prepare(paragraph))
     ]
 
 
-def tokenize(sentence: str) -> list[str]:
+def tokenize(sentence: str, language: str = ENGLISH) -> list[str]:
     """The tokens of one sentence, lower-cased."""
-    text = sentence.lower()
-    if not text.isascii():
-        text = _apply(_FROM_UNICODE, text)
-    chunks = text.split()
-    if not _is_chunks(text, chunks):
-        return _tokens(text, _BEFORE)
-    *inner, last = chunks
-    return [*chain.from_iterable(map(_inner_tokens, inner)), *_last_tokens(last)]
+    return _tokenizer(language).tokenize(sentence)
 
 
-def tokenize_beginning(text: str) -> list[str]:
+def tokenize_beginning(text: str, language: str = ENGLISH) -> list[str]:
     """The tokens of a sentence's beginning, lower-cased.
 
     A last full stop after an abbreviation or initial is a part of it, no end.
     """
-    text = _apply(_FROM_UNICODE, text.lower())
-    return _tokens(text, _BEFORE[:-1])
+    return _tokenizer(language).tokenize_beginning(text)
+
+
+def rules(language: str = ENGLISH) -> list[tuple[str, str]]:
+    """The table of a language for lower-cased text: (pattern, replacement) in order."""
+    of = _tokenizer(language)
+    return [*_FROM_UNICODE, *of.before, (f"({of.token})", r" \1 "), *of.after]
+
+
+def capitals(language: str) -> tuple[str, ...]:
+    """Pairs of a capital and its small letter, to be replaced before lower-casing."""
+    return _tokenizer(language).capitals
+
+
+class _Tokenizer:
+    """The rules of a language, and the chunks of its texts that have been seen."""
+
+    def __init__(self, language: str):
+        known, is_english = languages()[language], language == ENGLISH
+        letter = "[a-z]" if is_english else _LETTER
+        self.capitals = known.lower
+        self.token = _token(known, letter)
+        self.inner = [*_BEFORE, *(_CONTRACTIONS if is_english else ())]
+        self.before = [*self.inner, _LAST_STOP]
+        self.after = [
+            (r" (\.+) +\. ", r" \1 "),
+            (rf" ({letter})\. +\. ", r" \1  . "),
+            *_AFTER,
+            *(_CONTRACTED if is_english else ()),
+        ]
+        # Most of a text's chunks have been seen before.
+        self.inner_tokens = lru_cache(_REMEMBERED)(self._inner_tokens)
+        self.last_tokens = lru_cache(_REMEMBERED)(self._last_tokens)
+
+    def lowered(self, text: str) -> str:
+        for capital, small in self.capitals:
+            text = text.replace(capital, small)
+        return text.lower()
+
+    def tokenize(self, sentence: str) -> list[str]:
+        text = self.lowered(sentence)
+        if not text.isascii():
+            text = _apply(_FROM_UNICODE, text)
+        chunks = text.split()
+        if not _is_chunks(text, chunks):
+            return self._tokens(text, self.before)
+        *inner, last = chunks
+        found = chain.from_iterable(map(self.inner_tokens, inner))
+        return [*found, *self.last_tokens(last)]
+
+    def tokenize_beginning(self, text: str) -> list[str]:
+        return self._tokens(_apply(_FROM_UNICODE, self.lowered(text)), self.inner)
+
+    def _inner_tokens(self, chunk: str) -> tuple[str, ...]:
+        return tuple(self._tokens(chunk, self.inner, _OF_INNER))
+
+    def _last_tokens(self, chunk: str) -> tuple[str, ...]:
+        return tuple(self._tokens(chunk, self.before))
+
+    def _tokens(
+        self,
+        text: str,
+        before: list[tuple[str, str]],
+        needed: re.Pattern[str] = _OF_BEFORE,
+    ) -> list[str]:
+        if needed.search(text):
+            text = _apply(before, text)
+        # Finding the tokens is what the rule `({token})` does, in a third of the time.
+        tokens = _compiled(self.token).findall(text)
+        text = f" {'  '.join(tokens)} "
+        return (_apply(self.after, text) if _OF_AFTER.search(text) else text).split()
+
+
+_tokenizer = cache(_Tokenizer)
 
 
 def _is_chunks(text: str, chunks: list[str]) -> bool:
@@ -173,32 +245,24 @@ def _is_chunks(text: str, chunks: list[str]) -> bool:
     return " ." not in text and bool(chunks[-1].strip(_CLOSING))
 
 
-# Most of a text's chunks have been seen before.
-@lru_cache(_REMEMBERED)
-def _inner_tokens(chunk: str) -> tuple[str, ...]:
-    return tuple(_tokens(chunk, _BEFORE[:-1], _OF_INNER))
-
-
-@lru_cache(_REMEMBERED)
-def _last_tokens(chunk: str) -> tuple[str, ...]:
-    return tuple(_tokens(chunk, _BEFORE))
-
-
-def _tokens(
-    text: str, before: list[tuple[str, str]], needed: re.Pattern[str] = _OF_BEFORE
-) -> list[str]:
-    if needed.search(text):
-        text = _apply(before, text)
-    # Finding the tokens is what the rule `({TOKEN})` does, in a third of the time.
-    tokens = _compiled(TOKEN).findall(text)
-    text = f" {'  '.join(tokens)} "
-    return (_apply(_AFTER, text) if _OF_AFTER.search(text) else text).split()
-
-
-def sentences(text: str) -> list[list[str]]:
+def sentences(text: str, language: str = ENGLISH) -> list[list[str]]:
     """A raw document as tokenized sentences; a document without words has none."""
-    tokenized = map(tokenize, split_sentences(strip_markup(text)))
+    text = strip_markup(text)
+    if language != ENGLISH:
+        text = normalize("NFC", text)  # a letter and its mark apart are one character
+    split = split_sentences(text, language)
+    tokenized = map(_tokenizer(language).tokenize, split)
     return [tokens for tokens in tokenized if tokens]
+
+
+def in_language(language: str) -> Callable[[str], list[list[str]]]:
+    """`sentences` of a language, to be sent to other processes."""
+    return partial(sentences, language=language)
+
+
+def makes_words(split: Callable[[str], list[list[str]]]) -> bool:
+    """Whether it is `sentences`, of whatever language, and no reader of tokens."""
+    return getattr(split, "func", split) is sentences
 
 
 def _prepare(paragraph: str) -> str:
@@ -224,8 +288,8 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 @cache
-def _split() -> Callable[[str], list[str]]:
+def _split(language: str) -> Callable[[str], list[str]]:
     # Here, or programs that split no text would wait for nltk, a fifth of their start.
     from preprocessing.punkt import punkt
 
-    return punkt(ABBREVIATIONS).tokenize
+    return punkt(languages()[language]).tokenize

@@ -18,11 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
+from preprocessing.languages import ENGLISH, read_list
 from tcnlm.common.errors import InputError, unreadable
 
 PAD, GO, EOS, UNK = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<go>", "<eos>", "<unk>")
-STOP_WORDS = Path(__file__).with_name("stop_words.txt")
 
 FILES = ("vocabulary.txt", "topic_vocabulary.txt")
 LETTERS = {
@@ -51,15 +51,20 @@ class Vocabulary:
     """Words and their ids; topic words and theirs.
 
     words [V] with counts [V] (training text), the specials first; topic_words [D] are
-    some of the words, in the same order.
+    some of the words, in the same order; language: whose rules make words of a text.
     """
 
     def __init__(
-        self, words: Sequence[str], counts: Sequence[int], topic_words: Sequence[str]
+        self,
+        words: Sequence[str],
+        counts: Sequence[int],
+        topic_words: Sequence[str],
+        language: str = ENGLISH,
     ):
         self.words = list(words)
         self.counts = np.asarray(counts, dtype=np.int64)
         self.topic_words = list(topic_words)
+        self.language = language
 
     def __len__(self) -> int:
         return len(self.words)
@@ -93,7 +98,7 @@ class Vocabulary:
         return [self.index.get(token, UNK) for token in tokens]
 
     @classmethod
-    def load(cls, folder: str | Path) -> Vocabulary:
+    def load(cls, folder: str | Path, language: str = ENGLISH) -> Vocabulary:
         """Reads vocabulary.txt and topic_vocabulary.txt of a DATA or RUN folder.
 
         Raises InputError where one is damaged or they do not belong together.
@@ -103,7 +108,7 @@ class Vocabulary:
         )
         if tuple(words[: len(SPECIALS)]) != SPECIALS:
             raise InputError(f"{file}:1: begins not with {' '.join(SPECIALS)}")
-        vocabulary = cls(words, counts, topic_words)
+        vocabulary = cls(words, counts, topic_words, language)
         if not vocabulary._has_in_order(topic_words, topic_counts):
             raise InputError(
                 f"{topic_file}: not some of the lines of {file.name}, in its order"
@@ -182,13 +187,6 @@ def is_content(
     )
 
 
-def read_stop_words(path: Path = STOP_WORDS) -> frozenset[str]:
-    """A word a line, lower-cased; lines that start with # are comments."""
-    lines = _lines(path, "stop words")
-    words = (line.strip().lower() for line in lines if not line.startswith("#"))
-    return frozenset(word for word in words if word)
-
-
 def read_topic_words(path: Path) -> tuple[str, ...]:
     """A word a line, taken as it is; empty lines do not count.
 
@@ -196,7 +194,7 @@ def read_topic_words(path: Path) -> tuple[str, ...]:
     of the specials, and for a file without a word.
     """
     places: dict[str, int] = {}
-    for number, line in enumerate(_lines(path, "words"), 1):
+    for number, line in enumerate(read_list(path, "words"), 1):
         words = line.split()
         if len(words) > 1 or set(words) & set(SPECIALS):
             raise InputError(f"{path}:{number}: not one word of a text: {line!r}")
@@ -216,16 +214,9 @@ def read_ids(path: Path, first: int) -> dict[int, str]:
     first: the number of the first line. Raises InputError for an empty line, too.
     """
     words = read_topic_words(path)
-    if len(words) < len(_lines(path, "words")):
+    if len(words) < len(read_list(path, "words")):
         raise InputError(f"{path}: ids are lines, and one is empty; take it out")
     return dict(enumerate(words, first))
-
-
-def _lines(path: Path, kind: str) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not a readable list of {kind}: {error}") from None
 
 
 def _write_counted(path: Path, words: Sequence[str], counts: np.ndarray) -> None:

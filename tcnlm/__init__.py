@@ -40,3 +40,12 @@ def open(run: str) -> Any:
     from tcnlm.run import Run
 
     return Run(run)
+
+
+def __getattr__(name: str) -> Any:
+    """Return `TopicModel`; see `tcnlm.topic_model`, which takes seconds to import."""
+    if name != "TopicModel":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from tcnlm.topic_model import TopicModel
+
+    return TopicModel

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set,
+)
+from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,6 +22,7 @@ import tensorflow as tf
 from preprocessing import text
 from tcnlm.common.errors import InputError
 from tcnlm.common.parallel import chunks
+from tcnlm.common.settings import is_whole
 from tcnlm.generation import requests
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.generation.mixtures import as_request
@@ -21,6 +31,7 @@ from tcnlm.measures.reading import Reader, Reading
 from tcnlm.models.base import LanguageModel, TopicModel
 from tcnlm.training.run_folder import RunFolder
 
+TOPIC = "topic must be a number, or a mixture such as {3: 0.7, 5: 0.3}"
 BATCH = 256  # documents in memory at a time
 
 
@@ -37,6 +48,11 @@ class Run:
         self.preprocessing = folder.preprocessing  # how the training made its rows
         self.model: Any = folder.load()
         self._decoders: dict[Any, Any] = {}  # each keeps its graph
+
+    @cached_property
+    def _sentences(self) -> Callable[[str], list[list[str]]]:
+        """What makes sentences of words of a text, as for the training."""
+        return text.in_language(self.model.vocabulary.language)
 
     @cached_property
     def reader(self) -> Reader:
@@ -62,8 +78,7 @@ class Run:
         if not self.reader.score:
             raise InputError(f"{self.path}: a {self.config['model']} predicts no words")
         if contexts is not None:
-            checked = list(_checked(texts)), list(_checked(contexts))
-            return self._in_contexts(*checked)
+            return self._in_contexts(list(checked(texts)), list(checked(contexts)))
         read = [reading.perplexity for reading in self._read(texts)]
         return np.concatenate([np.empty(0), *read])
 
@@ -85,7 +100,7 @@ class Run:
         return Program(self.model, *sizes).signatures()["score"]
 
     def _read(self, texts: Iterable[str]) -> Iterator[Reading]:
-        documents = map(text.sentences, _checked(texts))
+        documents = map(self._sentences, checked(texts))
         return map(self.reader, chunks(documents, BATCH))
 
     def generate(
@@ -104,13 +119,17 @@ class Run:
         topics in layers, (2, 17) is one of layer 2, 17 one of layer 1. seed: of
         sampling, another each time; decoding: of `Decoding`.
         """
-        for name, given in (("document", document), ("prompt", prompt)):
-            if not isinstance(given, str):
-                raise InputError(f"generate: {name} must be a text, not {given!r:.40}")
+        _check_text("generate: document", document)
+        _check_text("generate: prompt", prompt)
+        _check_decoding(decoding)
+        if seed is not None and not (is_whole(seed) and -(2**63) <= seed < 2**63):
+            raise InputError(f"seed must be a whole number of 64 bits, not {seed!r}")
+        if not isinstance(topic, (Mapping, Hashable)):
+            raise InputError(f"{TOPIC}, not {topic!r:.40}")
         weights = topic if isinstance(topic, Mapping) else {topic: 1}
         kept = {k: w for k, w in weights.items() if k is not None}
         chosen = [as_request(self.model, k, w) for k, w in kept.items()]
-        about = requests.Document(text.sentences(document)) if document else None
+        about = requests.Document(self._sentences(document)) if document else None
         if chosen and about:
             raise InputError("generate: give a topic or a document, not both")
         if not (chosen or about) and isinstance(self.model, TopicModel):
@@ -128,11 +147,39 @@ class Run:
         return list(map(str, written))
 
 
-def _checked(texts: Iterable[str]) -> Iterator[str]:
+def checked(texts: Iterable[str]) -> Iterator[str]:
     """Yield texts; InputError for one in place of several, and for what is none."""
-    if isinstance(texts, (str, bytes)):
-        raise InputError("several texts are wanted; give a list, of one text [text]")
+    alone = isinstance(texts, (str, bytes, Mapping, Set))
+    if alone or not isinstance(texts, Iterable):
+        raise InputError(
+            "several texts are wanted; give a list, of one text [text], not "
+            f"{texts!r:.40}"
+        )
+    if getattr(texts, "ndim", 1) != 1:
+        raise InputError("texts are wanted, one after another; of a table one column")
     for number, each in enumerate(texts):
-        if not isinstance(each, str):
-            raise InputError(f"text {number} must be a text, not {each!r:.40}")
+        _check_text(f"text {number}", each)
         yield each
+
+
+def _check_text(name: str, given: Any) -> None:
+    """Raise InputError for what is no text, or none that has an encoding."""
+    if not isinstance(given, str):
+        raise InputError(f"{name} must be a text, not {given!r:.40}")
+    try:
+        given.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{name} has half a surrogate pair at character {error.start}, which is no "
+            "text; give the whole character"
+        ) from None
+
+
+def _check_decoding(options: Mapping[str, Any]) -> None:
+    known = [field.name for field in fields(Decoding)]
+    for name in options:
+        if name not in known:
+            raise InputError(
+                f"generate: no argument {name!r}; those of decoding are "
+                f"{', '.join(known)}"
+            )

@@ -165,7 +165,7 @@ def test_a_saved_model_scores_under_contexts(run, tmp_path):
     _, model = run
     export(model, tmp_path / "saved_model")
     offered = tf.saved_model.load(str(tmp_path / "saved_model")).signatures
-    assert set(offered) == {"generate", "beam_search", "score"}
+    assert set(offered) == {"generate", "generate_known", "beam_search", "score"}
     texts, bags = ["a court of judge", ""], [[[6, 7]], [[-1]]]
     found = offered["score"](
         sentences=tf.constant(["the sea"] * 2), contexts=tf.constant(texts)

@@ -14,7 +14,7 @@ from tcnlm.data.sequences import Sequences
 from tcnlm.data.windows import Windows
 
 EVERY = [Sequences(), Sequences(2), Windows(3), Windows(3, "never"), Groups(2)]
-EVERY.append(Documents())
+EVERY += [Documents(), Sequences(siblings=True), Windows(3, siblings=True)]
 every_batching = pytest.mark.parametrize("batching", EVERY, ids=str)
 
 
@@ -147,7 +147,9 @@ def test_an_empty_row_has_no_word(batching):
     arrays = {name: np.asarray(array) for name, array in batching.empty(3).items()}
     assert all(len(array) == 3 for array in arrays.values())
     for name, array in arrays.items():
-        wanted = {"inputs": PAD, "targets": PAD, "fresh": 1}.get(name, -1)
+        wanted = {"inputs": PAD, "targets": PAD, "fresh": 1, "siblings": 0}.get(
+            name, -1
+        )
         assert (array == wanted).all(), name
 
 

@@ -165,9 +165,9 @@ def test_runners_and_options_that_beam_has_not_are_refused(arguments, message):
         on_runner(arguments.split())
 
 
-@pytest.mark.parametrize("option", ["--c-npmi", "--counts"])
+@pytest.mark.parametrize("option", ["--also", "--counts"])
 def test_what_no_worker_counts_is_refused(tmp_path, option):
-    source = f"--reference {toy_topics(tmp_path)} --c-npmi"
+    source = f"--reference {toy_topics(tmp_path)} --also c_npmi"
     source = f"--counts {tmp_path}" if option == "--counts" else source
     line = f"{toy_topics(tmp_path)} {source} --runner DirectRunner"
     with pytest.raises(InputError, match="--runner counts --reference"):

@@ -220,7 +220,8 @@ def test_what_is_served_is_compared_with_the_same_answers_from_python(tmp_path):
     run = Run(tmp_path / "RUN")
     signatures = Program(run.model, 30, 300).signatures()
     requests = serving.requests_of(run, serving.RandomTexts(WORDS[-9:]), size=2)
-    assert {request.signature for request in requests} == set(signatures)
+    asked = {request.signature for request in requests}
+    assert asked == set(signatures) - {"generate_known"}  # costs what generate does
     for request in requests:
         call, python = signatures[request.signature], request.python()
         given = tensors_of(request.inputs, {s.name: s for s in call.input_signature})

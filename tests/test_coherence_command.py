@@ -20,6 +20,7 @@ from tcnlm.coherence import (
     topic_coherence,
     topic_scores,
 )
+from tcnlm.coherence.others import COHERENCES
 from tcnlm.coherence.reference import Reference
 from tcnlm.coherence.topic_lists import read_topics
 from tcnlm.common.errors import InputError
@@ -232,15 +233,34 @@ def test_evaluation_takes_counts_in_place_of_their_text(place, toy_data):
     assert npmi(by_text) == npmi(by_counts)
 
 
-def test_gensims_measure_stands_beside_ours(place, capsys):
-    line = "topics.txt --reference reference.txt --c-npmi"
-    figures = run(line)["results"][0]
+def test_other_coherences_stand_beside_ours_without_words_never_seen(place, capsys):
+    line = f"topics.txt --reference reference.txt --also {' '.join(COHERENCES)}"
+    result = run(line)
+    figures = result["results"][0]
+    for name in COHERENCES:
+        shown = [topic[name] for topic in figures["topics"]]
+        assert np.isfinite(shown[:2]).all()
+        assert shown[2] is None  # of "sea unheard" the reference has only one word
+        assert figures[name] == pytest.approx(np.mean(shown[:2]))
     values = [topic["c_npmi"] for topic in figures["topics"]]
-    assert values[2] is None  # of its words the reference has only one
     # Each document is one window: bread and oven share 1 of 4, each with p = 1/4, 1/2.
     assert values[1] == pytest.approx(np.log(2) / np.log(4), abs=1e-6)
-    assert figures["c_npmi"] == pytest.approx(np.mean(values[:2]))
-    assert "c_npmi" in capsys.readouterr().out
+    assert result["protocol"]["others"]["c_v"] == (
+        "windows of 110 tokens, complete ones only"
+    )
+    printed = capsys.readouterr().out
+    assert re.search(r"mean +c_v +c_npmi +c_uci +u_mass  words\n", printed)
+    assert "absent from the reference (1): unheard\nwithout these words: c_v" in printed
+    assert "fewer than two other words in 1 topics: no such score" in printed
+    assert "IRBO" in printed
+
+
+def test_other_coherences_do_not_change_npmi_nor_the_counts_that_are_kept(place):
+    line = "topics.txt --reference reference.txt --save-counts"
+    plain, beside = run(f"{line} a.npz"), run(f"{line} b.npz --also c_v u_mass")
+    assert npmi(plain["results"][0]) == npmi(beside["results"][0])
+    a, b = (load_counts(place / f"{name}.npz") for name in "ab")
+    assert (a.pairs != b.pairs).nnz == 0
 
 
 def write_counts(**changes):
@@ -266,7 +286,7 @@ def write_counts(**changes):
         ("topics.txt --counts newer.npz", "newer.npz: format version 2"),
         ("new.txt --counts counts.npz", "counts.npz: not counted for 1 .*'novel'"),
         ("topics.txt --counts counts.npz --window 0", "counts.npz: .*--window 20"),
-        ("topics.txt --counts counts.npz --c-npmi", "need the text"),
+        ("topics.txt --counts counts.npz --also c_v", "need the text"),
         ("topics.txt --reference reference.txt --vocabulary D", "--save-counts too"),
         ("topics.txt --reference reference.txt --save-counts a/b", "no folder a"),
         ("topics.txt --reference empty.txt", "empty.txt: in its 0 tokens is no word"),

@@ -31,7 +31,7 @@ def changed(answers, name, change):
 def test_every_signature_is_asked(answers):
     found = json.loads(answers.read_text())["answers"]
     names = {name.split(", ")[1].split(":")[0] for name in found}
-    writing = {"generate", "beam_search"}
+    writing = {"generate", "generate_known", "beam_search"}
     assert names == {*writing, "infer_topics", "topic_words", "score"}
     assert len(set(found["of it, generate: sentences"])) > compatibility.ROWS / 2
 

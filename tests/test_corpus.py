@@ -265,7 +265,7 @@ def test_messages_come_by_group_and_number_and_nothing_is_unpacked(server, tmp_p
     path = tmp_path / "20news-bydate.tar.gz"
     path.write_bytes(tar_of(MESSAGES))
     first, *others = read_20news(path, "train", drop_headers=True)
-    assert first == ("The car is caf\xe9.", "rec.autos", "train/rec.autos/9")
+    assert first[:3] == ("The car is caf\xe9.", "rec.autos", "train/rec.autos/9")
     assert [d.id.rpartition("/")[2] for d in others] == ["10", "11", "9", "10", "11"]
     assert list(tmp_path.iterdir()) == [path]
     assert next(read_20news(path, "test", False)).text.startswith("Subject: a car")
@@ -275,7 +275,7 @@ def test_an_article_is_a_document_without_headings_and_marks(tmp_path):
     path = tmp_path / "wiki.zip"
     path.write_bytes(zip_of(wiki_of("wikitext-2")))
     first, second = read_wikitext(path, "wikitext-2/wiki.test.tokens")
-    assert first == (
+    assert first[:3] == (
         " The Ship is old-fashioned . It <unk> 1,000 .\n\n Nobody knows the Ship . ",
         None,
         "The Ship",
@@ -294,7 +294,7 @@ def test_a_text_of_oanc_is_named_by_its_place_and_its_genre_is_its_label(tmp_pat
     path.write_bytes(zip_of(OANC))
     first, *others = read_oanc(path)
     name = "spoken/face-to-face/charlotte/A"
-    assert first == ("Caf\xe9?", "face-to-face", name)
+    assert first[:3] == ("Caf\xe9?", "face-to-face", name)
     assert [d.label for d in others] == ["journal"] * 9
     assert others[0].id == "written_1/journal/slate/0/Article0"
 

@@ -12,6 +12,7 @@ from helpers import (
     eager_and_graph,
     randomise,
 )
+from loops import vocabulary_of
 
 from preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.common.errors import InputError
@@ -210,6 +211,43 @@ def test_the_loss_is_nats_a_document_and_nll_nats_a_word(rng):
 def test_words_beyond_the_log_counts_are_not_counted(rng):
     model = make_model(rng, log_counts=True)
     assert model.count_words({"words": np.array([[1, 1, 1, 1, 1, 0]])}) == 3
+
+
+def order_of(model, document, seed, width=9):
+    """The order in which the places of distinct words are read."""
+    row = [*document, *[-1] * (width - len(document))]
+    [found] = model._one_order(tf.constant([row]), seed).numpy()
+    return tuple(document.index(word) for word in found if word >= 0)
+
+
+def test_every_document_is_scored_in_an_order_of_its_own_the_same_everywhere(rng):
+    model = make_model(rng)
+    documents = list(itertools.combinations(range(5), 4))
+    orders = {
+        seed: [order_of(model, d, (0, seed)) for d in documents] for seed in (0, 1)
+    }
+    assert len(set(orders[0])) >= 3  # of five documents
+    assert orders[0] != orders[1]
+    assert orders[0] == [order_of(model, d, (0, 0), width=5) for d in documents]
+    batch = np.array([[*d, -1, -1] for d in (*documents, documents[0])], np.int32)
+    whole = model._one_order(tf.constant(batch), (0, 0)).numpy()
+    found = [tuple(d.index(w) for w in row) for d, row in zip(documents, whole)]
+    assert found == orders[0]
+    np.testing.assert_array_equal(whole[0], whole[-1])
+
+
+def test_over_documents_every_order_is_as_likely(rng):
+    """Of three words in documents told apart by many others."""
+    model = DocNADE(
+        Config(units=H, log_counts=False), vocabulary_of(range(4, 404), 404)
+    )
+    drawn = np.random.default_rng(1)
+    words = np.stack([drawn.permutation(400)[:3] for _ in range(1800)])
+    ranks = model._one_order(tf.constant(words, tf.int32), (0, 0)).numpy()
+    orders = [tuple(list(w).index(x) for x in row) for w, row in zip(words, ranks)]
+    counts = np.array([orders.count(o) for o in itertools.permutations(range(3))])
+    assert counts.sum() == 1800
+    assert (abs(counts - 300) < 4 * np.sqrt(300 * 5 / 6)).all()
 
 
 @pytest.mark.parametrize("settings", [{"objective": "split"}, {"sampled": 3}])

@@ -46,11 +46,24 @@ def test_one_order_has_no_spread():
 
 
 @pytest.mark.parametrize("kind", [np.array, sparse.csr_matrix])
-def test_the_unigram_model_adds_one_to_every_word(kind):
+def test_the_unigram_model_goes_by_frequencies_where_all_words_have_one(kind):
+    # n = 2, 1, 0 of three words, the last of which is never scored: p = 2/3, 1/3.
+    model = Unigram(kind([[2, 0, 0], [0, 1, 0]]))
+    test = kind([[1, 0, 0], [0, 0, 0], [1, 2, 0]])
+    assert model.unseen(test) == 0
+    found = model.perplexity(test)
+    mean = (math.log(3 / 2) + math.log(3 / 2 * 3 * 3) / 3) / 2
+    assert found.published == pytest.approx(math.exp(mean))
+    assert found.corpus == pytest.approx((3 / 2 * 3 / 2 * 3 * 3) ** (1 / 4))
+
+
+@pytest.mark.parametrize("kind", [np.array, sparse.csr_matrix])
+def test_the_unigram_model_adds_one_to_every_word_where_one_has_none(kind):
     # n = 2, 1, 0 of three words: p = 3/6, 2/6, 1/6.
     model = Unigram(kind([[2, 0, 0], [0, 1, 0]]))
-    np.testing.assert_allclose(np.exp(model.log_probabilities), [1 / 2, 1 / 3, 1 / 6])
-    found = model.perplexity(kind([[1, 0, 0], [0, 0, 0], [0, 2, 1]]))
+    test = kind([[1, 0, 0], [0, 0, 0], [0, 2, 1]])
+    assert model.unseen(test) == 1
+    found = model.perplexity(test)
     mean = (math.log(3 * 3 * 6) / 3 + LN2) / 2
     assert found.published == pytest.approx(math.exp(mean))
     assert found.corpus == pytest.approx((2 * 3 * 3 * 6) ** (1 / 4))
@@ -71,7 +84,7 @@ def test_the_unigram_model_agrees_with_loops(rng, log):
     whole = sum(counts.values())
     means, nats, length = [], 0, 0
     for document in test:
-        costs = [-math.log((counts[w] + 1) / (whole + 7)) for w in words(document)]
+        costs = [-math.log(counts[w] / whole) for w in words(document)]
         if costs:
             means.append(sum(costs) / len(costs))
             nats, length = nats + sum(costs), length + len(costs)

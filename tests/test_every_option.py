@@ -98,7 +98,7 @@ PROGRAMS = {  # parser, line without options, start, where work begins
         coherence.parser,
         ["file", "--reference", "file"],
         coherence.main,
-        (coherence.Reference, "window_counts"),
+        (coherence, "_counted"),
     ),
     "preprocessing": (
         arguments.parser,

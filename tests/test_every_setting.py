@@ -78,7 +78,7 @@ def test_settings_within_bounds_train_or_are_refused_by_name(name, toy_data, dat
         return
     model.prepare(dataset)
     optimizer = GroupedAdam(model.parameter_groups(), loop.clip_norm)
-    rows = model.batching.rows(dataset.split("train"))
+    rows = model.trained_on.rows(dataset.split("train"))
     terms = model.train_step(next(iter(rows.batches(4, 1, 0, 0))), optimizer)
     assert int(model.steps) == 1
     assert all(np.isfinite(term) for term in terms.values())

@@ -163,6 +163,37 @@ def test_columns_that_a_topic_model_does_not_fill_are_left_out():
     assert set(titles[0]) - set(titles[1]) == {"NPMI", "a sentence written from it"}
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, ""),
+        ({"unknown_share": None}, ""),  # of an old evaluation.json
+        ({"unknown_share": 0.09}, ""),
+        ({"unknown_share": 0.12}, "12% of the training text are words too rare"),
+        ({"perplexity": 150.0}, ""),
+        ({"perplexity": 180.4}, "hesitates as if among 180 words"),
+        ({"sentence": "a b a b a c"}, "40% of their pairs of words repeat"),
+        ({"sentence": None, "perplexity": 180.4}, ""),  # nothing is written
+    ],
+)
+def test_sentences_below_a_quality_are_warned_of(changes, said):
+    run = fake_run(["a", "b"])
+    sentence = changes.pop("sentence", "a good film .")
+    topics = [{**run.evaluation["topics"][0], "sentence": sentence}]
+    row = {"topic": 0, "words": "a b", "sentence": sentence}
+    continued = {"prefix": "a", "rows": [row]}
+    shown = fake_run(["a", "b"], topics=topics, continuations=continued, **changes)
+    html = page.render([shown])
+    assert html.count("These sentences may read badly: ") == (2 if said else 0)
+    assert said in html
+
+
+def test_the_share_of_unknown_words_is_that_of_the_training_text(measured, toy_data):
+    counts = Dataset(toy_data).meta["splits"]["train"]
+    share = counts["unknown"] / counts["tokens"]
+    assert measured.evaluation["unknown_share"] == share
+
+
 def test_the_beginning_that_topics_go_on_with_is_named(measured):
     assert "“the ship …” continued greedily" in page.render([measured])
 

@@ -11,8 +11,9 @@ import tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from preprocessing.languages import languages
 from preprocessing.text import tokenize
-from preprocessing.vocabulary import EOS
+from preprocessing.vocabulary import EOS, Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.generation import decoding, pieces
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
@@ -123,6 +124,7 @@ def answers(model, tmp_path_factory):
         topic_words={"number": 3},
         score={"sentences": SENTENCES, "contexts": CONTEXTS},
         generate={"topics": TOPICS.tolist(), "seed": 2**40 + 7, "temperature": 1.5},
+        generate_known={"topics": TOPICS.tolist(), "seed": 7, "temperature": 1.5},
         beam_search={"topics": TOPICS.tolist(), "width": 4},
     )
 
@@ -181,13 +183,16 @@ def assert_scores(answer, model, contexts):
     np.testing.assert_allclose(answer["perplexity"], perplexity, rtol=1e-5)
 
 
-def test_a_topic_model_has_five_signatures(answers):
-    expected = ["beam_search", "generate", "infer_topics", "score", "topic_words"]
+WRITING = ["beam_search", "generate", "generate_known"]
+
+
+def test_a_topic_model_has_six_signatures(answers):
+    expected = [*WRITING, "infer_topics", "score", "topic_words"]
     assert answers["signatures"] == expected
 
 
-def test_a_model_without_topics_has_three(lstm_answers):
-    assert lstm_answers["signatures"] == ["beam_search", "generate", "score"]
+def test_a_model_without_topics_has_four(lstm_answers):
+    assert lstm_answers["signatures"] == [*WRITING, "score"]
 
 
 def test_topics_are_the_models(answers, model):
@@ -219,7 +224,7 @@ def test_scores_without_topics_are_the_models(lstm_answers, lstm):
 
 def test_sentences_and_their_log_probabilities_are_the_decoders(answers, model):
     """The SavedModel draws what decoding.py draws from the same seed."""
-    write = SentenceDecoder(model, Decoding(temperature=1.5))
+    write = SentenceDecoder(model, Decoding(temperature=1.5, allow_unknown=True))
     expected = [group[0] for group in write(TOPICS, 3, seed=2**40 + 7)]
     assert len({len(sentence.words) for sentence in expected}) > 1
     written = answers["generate"]
@@ -227,6 +232,14 @@ def test_sentences_and_their_log_probabilities_are_the_decoders(answers, model):
     np.testing.assert_allclose(
         written["log_probability"], [s.log_probability for s in expected], rtol=1e-5
     )
+
+
+def test_sentences_without_unknown_words_are_the_decoders(answers, model):
+    write = SentenceDecoder(model, Decoding(temperature=1.5, allow_unknown=False))
+    expected = [str(group[0]) for group in write(TOPICS, 3, seed=7)]
+    assert answers["generate_known"]["sentences"] == expected
+    allowed = SentenceDecoder(model, Decoding(temperature=1.5))(TOPICS, 3, seed=7)
+    assert any("<unk>" in sentence.words for [sentence] in allowed)
 
 
 def test_sentences_without_topics_are_the_decoders(lstm_answers, lstm):
@@ -243,12 +256,14 @@ def assert_beams(answer, groups):
 
 
 def test_the_beams_of_every_topic_are_the_decoders(answers, model):
-    write = SentenceDecoder(model, Decoding(method="beam", beam_width=4))
+    beams = Decoding(method="beam", beam_width=4, allow_unknown=True)
+    write = SentenceDecoder(model, beams)
     assert_beams(answers["beam_search"], write(TOPICS, 3, number=4))
 
 
 def test_the_beams_without_topics_are_the_decoders(lstm_answers, lstm):
-    write = SentenceDecoder(lstm, Decoding(method="beam", beam_width=3))
+    beams = Decoding(method="beam", beam_width=3, allow_unknown=True)
+    write = SentenceDecoder(lstm, beams)
     assert_beams(lstm_answers["beam_search"], write((), 1, number=3))
 
 
@@ -290,8 +305,8 @@ def test_a_language_model_with_topics_has_its_own_numbers(name, tmp_path):
 NEW_CAPITALS = {0x2C2F, 0xA7C0, 0xA7D0, 0xA7D6, 0xA7D8, *range(0x10570, 0x10596)}
 
 
-def graph_tokens(texts):
-    rows = GRAPH.tokens(tf.constant(texts)).to_list()
+def graph_tokens(texts, graph=None):
+    rows = (graph or GRAPH).tokens(tf.constant(texts)).to_list()
     return [[token.decode() for token in row] for row in rows]
 
 
@@ -300,6 +315,26 @@ GRAPH = Texts(tiny.make_model("lstm").vocabulary, context_words=300)
 
 def test_awkward_text_has_the_same_tokens_as_in_preprocessing():
     assert graph_tokens(AWKWARD) == [tokenize(text) for text in AWKWARD]
+
+
+OTHER_LANGUAGES = [
+    "L’homme qu'il a vu, c'est l'ami d'Anne.",
+    "Er kam am 3. Oktober z.B. zu Dr. Müller, u.a. zur Ö. Bahn, usw.",
+    "Işık İstanbul'un IĞDIR ilinde",
+    "А. С. Пушкин в 1799 г. и т.д.",
+    "كيف حالك؟ نعم،",
+    "यह वाक्य है।",
+    "He doesn't; cannot. I'm gonna",
+]
+
+
+@pytest.mark.parametrize("language", languages())
+def test_every_language_has_the_same_tokens_as_in_preprocessing(language):
+    vocabulary = tiny.make_model("lstm").vocabulary
+    words = vocabulary.words, vocabulary.counts, vocabulary.topic_words
+    graph = Texts(Vocabulary(*words, language), context_words=300)
+    expected = [tokenize(text, language) for text in OTHER_LANGUAGES]
+    assert graph_tokens(OTHER_LANGUAGES, graph) == expected
 
 
 def test_a_unicode_character_has_the_same_tokens_as_in_preprocessing():

@@ -85,6 +85,7 @@ REFUSED = {
     "--ids-from 0": "is of --format counts with a --vocabulary",
     "--context preceding": "a document of --format counts is one row",
     "--sequence-length 7": "a document of --format counts is one row",
+    "--language de": "--language is of texts: --format counts has words as they are",
     "--label kind": "are for fields of --format jsonl or table",
     "--group 2": "--group makes documents of lines",
 }

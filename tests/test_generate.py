@@ -15,7 +15,7 @@ import toy
 import trained
 
 from preprocessing.text import sentences
-from preprocessing.vocabulary import EOS, GO
+from preprocessing.vocabulary import EOS, GO, UNK
 from tcnlm.common.errors import InputError
 from tcnlm.generation import requests as generation
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
@@ -119,9 +119,19 @@ def test_a_useless_document_is_refused(model, tmp_path, content, message):
 
 
 def test_what_is_not_given_is_the_decoders_default():
-    chosen = {"top_k": 5, "allow_unknown": False, "number": 3, "run": "RUN"}
+    chosen = {"top_k": 5, "allow_unknown": True, "number": 3, "run": "RUN"}
     options = generation.decoding_options(chosen)
-    assert options == Decoding(top_k=5, allow_unknown=False)
+    assert options == Decoding(top_k=5, allow_unknown=True)
+
+
+def test_unk_is_written_only_where_it_is_asked_for():
+    asked = [
+        vars(generate.parser().parse_args(["RUN", *more])) for more in ([], ["--unk"])
+    ]
+    plain, with_unknown = map(generation.decoding_options, asked)
+    assert plain == Decoding()
+    assert UNK in plain.forbidden
+    assert UNK not in with_unknown.forbidden
 
 
 @pytest.mark.parametrize("name", ["tcnlm", "lstm", "naive_moe"])
@@ -180,7 +190,7 @@ def test_the_command_prints_a_sentence_for_each_topic_below_its_words(
 
 
 def test_json_has_an_object_a_line(run, capsys):
-    arguments = "--topic 3:0.7 --topic 1:0.3 --number 3 --no-unk --top-k 5 --prompt"
+    arguments = "--topic 3:0.7 --topic 1:0.3 --number 3 --top-k 5 --prompt"
     call(run, *arguments.split(), "The sea", "--json")
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert len(records) == 3

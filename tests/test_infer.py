@@ -337,7 +337,8 @@ def test_sentences_asked_for_alike_are_written_by_one_graph(run, monkeypatch):
 
 def test_the_python_of_the_docs_runs(run):
     page = (toy.ROOT / "docs" / "python.md").read_text()
-    (block,) = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    (block,) = (block for block in blocks if "tcnlm.open" in block)
     assert "runs/stories" in block
     exec(block.replace("runs/stories", str(run)), {})
 
@@ -456,6 +457,28 @@ WRONG = {  # what is asked of a RUN in Python: a call, and what is said
     "no prompt": (lambda run: run.generate(0, prompt=None), "prompt must be a text"),
     "no document": (lambda run: run.generate(document=3), "document must be a text"),
     "half a word": (lambda run: run.generate(0, top_k=5.0), "top_k must be a whole"),
+    "no texts": (lambda run: run.proportions(None), "give a list, .* not None"),
+    "a mapping": (lambda run: run.proportions({"a": 1}), "give a list, of one text"),
+    "a set": (lambda run: run.perplexity({"a", "b"}), "give a list, of one text"),
+    "no contexts": (lambda run: run.perplexity(["a"], 5), "give a list, .* not 5"),
+    "no UTF-8": (lambda run: run.perplexity(["\ud800"]), "text 0 has half a surrogate"),
+    "a prompt's": (lambda run: run.generate(0, prompt="\ud800"), "half a surrogate"),
+    "a list": (lambda run: run.generate([1]), r"topic must be a number.* not \[1\]"),
+    "a word": (lambda run: run.generate("x"), "give a topic's number"),
+    "half a topic": (lambda run: run.generate(1.5), "give a topic's number"),
+    "half a sentence": (lambda run: run.generate(0, number=2.5), "number must be"),
+    "a seed": (lambda run: run.generate(0, seed="x"), "seed must be a whole number"),
+    "too much": (lambda run: run.generate(0, seed=2**70), "seed must be a whole"),
+    "hot": (lambda run: run.generate(0, temperature="hot"), "temperature must be a"),
+    "no top_p": (lambda run: run.generate(0, top_p=None), "top_p must be above 0"),
+    "no length": (lambda run: run.generate(0, max_length=None), "max_length must be"),
+    "no": (lambda run: run.generate(0, allow_unknown="no"), "must be True or False"),
+    "a misprint": (
+        lambda run: run.generate(0, temprature=1),
+        "no argument 'temprature'; those of decoding are method, temperature",
+    ),
+    "no run": (lambda _: tcnlm.open(None), "named by a text or Path, not None"),
+    "a run in bytes": (lambda _: tcnlm.load(b"RUN"), "named by a text or Path"),
 }
 
 

@@ -361,7 +361,7 @@ def test_a_saved_model_takes_the_lines_of_a_context_for_sentences(tmp_path):
     model = tiny.make_model("lclm")
     export(model, tmp_path / "saved_model")
     offered = tf.saved_model.load(str(tmp_path / "saved_model")).signatures
-    assert set(offered) == {"score", "generate", "beam_search"}
+    assert set(offered) == {"score", "generate", "generate_known", "beam_search"}
     sentence = " ".join(["the sea of"] * 11)  # 33 words: two sequences
     found = offered["score"](
         sentences=tf.constant([sentence] * len(CONTEXTS)),

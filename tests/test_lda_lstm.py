@@ -73,7 +73,7 @@ def test_a_saved_model_scores_as_the_model(rng, tmp_path):
     model = make_model(rng)
     export(model, tmp_path / "saved_model")
     loaded = tf.saved_model.load(str(tmp_path / "saved_model")).signatures
-    writing = {"generate", "beam_search"}
+    writing = {"generate", "generate_known", "beam_search"}
     assert set(loaded) == {*writing, "infer_topics", "score", "topic_words"}
     found = loaded["score"](
         sentences=tf.constant(["w5"]), contexts=tf.constant(["w4 w6 w6"])

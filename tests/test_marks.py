@@ -1,12 +1,16 @@
 """Labels, ids and held-out documents as they came: from a corpus to DATA's splits."""
 
+import datetime
 import json
 
 import numpy as np
 import pytest
 
 from preprocessing.__main__ import main
+from preprocessing.dates import iso_date
+from preprocessing.documents import Fields
 from preprocessing.marks import Marks, save_marks
+from preprocessing.sources import FORMATS
 from preprocessing.splits import SPLITS
 from preprocessing.texts import FILE, KEPT, read_texts
 from tcnlm.common.errors import InputError
@@ -74,12 +78,76 @@ def test_nothing_is_written_where_all_are_null(corpus, tmp_path):
     assert dataset.split("train").labels is None
 
 
+def test_dates_go_with_their_documents_into_every_split(corpus, tmp_path):
+    records = [json.loads(line) for line in corpus.read_text().splitlines()]
+    for i, record in enumerate(records):
+        record["when"] = None if i == 4 else f"{i + 1}.1.2020" if i < 9 else 1990 + i
+    corpus.write_text("".join(json.dumps(record) + "\n" for record in records))
+    dataset = make(corpus, tmp_path / "DATA", "--date", "when", "--id", "name")
+    for name in SPLITS:
+        split = dataset.split(name)
+        for number, date in zip(split.ids, split.dates):
+            early = number and int(number) < 9
+            late = f"{1990 + int(number or 0)}"
+            assert date == (f"2020-01-0{int(number) + 1}" if early else number and late)
+    (tmp_path / "DATA" / "test" / "dates.txt").unlink()
+    with pytest.raises(InputError, match="dates.txt: no such file, which another spl"):
+        Dataset(tmp_path / "DATA")
+
+
+DATED = {
+    "2020-12-24": "2020-12-24",
+    "2020-12": "2020-12",
+    " 1999 ": "1999",
+    1999.0: "1999",
+    "24.12.2020": "2020-12-24",
+    "24/12/2020": "2020-12-24",
+    "12/24/2020": "2020-12-24",
+    "4/4/2020": "2020-04-04",
+    "24 December 2020": "2020-12-24",
+    "20201224": "2020-12-24",
+    "2020-12-24T10:30:00+02:00": "2020-12-24T08:30:00+00:00",
+    "Thu, 24 Dec 2020 15:04:05 GMT": "2020-12-24T15:04:05+00:00",
+    datetime.date(2020, 12, 24): "2020-12-24",
+    datetime.datetime(2020, 12, 24, 10): "2020-12-24T10:00:00",
+    "": None,
+    None: None,
+}
+
+
+@pytest.mark.parametrize("written", DATED)
+def test_a_date_is_kept_as_exactly_as_it_was_written(written):
+    assert iso_date(written, "a.csv:2") == DATED[written]
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["soon", "today", "24.12.20", "2020-13-01", "31.2.2020", 7, True, 1577836800, [1]],
+)
+def test_what_is_no_date_is_refused_with_file_line_and_advice(written, tmp_path):
+    path = tmp_path / "a.jsonl"
+    lines = [{"text": "a", "when": "2020"}, {"text": "b", "when": written}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    said = "a.jsonl:2: field 'when': .* is no date; write it like 2020-12-24"
+    with pytest.raises(InputError, match=said):
+        list(FORMATS["jsonl"].read(path, Fields(date="when")))
+
+
+def test_a_date_of_a_table_that_may_be_one_of_two_is_refused(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("text,when\na,13/04/2020\nb,\nc,03/04/2020\n")
+    with pytest.raises(InputError, match=r"a.csv:4: .*which of the first two numbers"):
+        list(FORMATS["table"].read(path, Fields(date="when")))
+    with pytest.raises(InputError, match="no column 'year'.* name one with --date"):
+        list(FORMATS["table"].read(path, Fields(date="year")))
+
+
 def test_classes_are_named_in_order_numbers_by_their_size(tmp_path):
     for name in SPLITS:
         (tmp_path / name).mkdir()
     labels = ["b", "10", "a", "9", None, "0"]
     splits = {"train": np.array([5, 0, 4]), "valid": np.array([1, 2]), "test": [3]}
-    found = save_marks(tmp_path, splits, Marks(labels, [None] * 6))
+    found = save_marks(tmp_path, splits, Marks(labels, [None] * 6, [None] * 6))
     assert found == {"labels": ["0", "9", "10", "a", "b"]}
     written = [np.load(tmp_path / name / "labels.npy").tolist() for name in SPLITS]
     assert written == [[0, 4, -1], [2, 3], [1]]

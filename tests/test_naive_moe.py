@@ -155,7 +155,7 @@ def test_a_saved_model_infers_and_scores_as_the_model(rng, tmp_path):
     model = make_model(rng)
     export(model, tmp_path / "saved_model")
     loaded = tf.saved_model.load(str(tmp_path / "saved_model")).signatures
-    writing = {"generate", "beam_search"}
+    writing = {"generate", "generate_known", "beam_search"}
     assert set(loaded) == {*writing, "infer_topics", "score", "topic_words"}
     batch = {"inputs": [[1, 5]], "targets": [[5, 2]], "context": [[0, 2]]}
     batch = {name: tf.constant(ids) for name, ids in batch.items()}

@@ -1,5 +1,6 @@
 """The package as pip installs it: complete, and usable from any folder."""
 
+import importlib
 import importlib.util
 import json
 import re
@@ -11,10 +12,10 @@ import pytest
 import toy
 from trained import ENVIRONMENT
 
-pytestmark = pytest.mark.slow
+from tcnlm.programs import launch
 
 PACKAGES = ("preprocessing", "tcnlm")
-DATA = {".bib", ".css", ".csv", ".html", ".js", ".toml", ".txt"}
+DATA = {".bib", ".css", ".csv", ".html", ".ini", ".js", ".toml", ".txt"}
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +33,20 @@ def site(tmp_path_factory):
     return site
 
 
+def test_every_program_has_a_console_script():
+    """In pyproject.toml, beside preprocessing's."""
+    text = (toy.ROOT / "pyproject.toml").read_text()
+    scripts = re.findall(r'^tcnlm-(\w+) = "([\w.]+):(\w+)"$', text, re.MULTILINE)
+    files = (toy.ROOT / "tcnlm" / "programs").glob("*.py")
+    programs = {p.stem for p in files if "\ndef run() -> None:" in p.read_text()}
+    assert dict.fromkeys(programs, launch.__name__) == {
+        name: module for name, module, _ in scripts if name != "preprocess"
+    }
+    for name, module, function in scripts:
+        assert callable(getattr(importlib.import_module(module), function)), name
+
+
+@pytest.mark.slow
 def test_every_file_of_the_packages_is_installed(site):
     for package in PACKAGES:
         files = {
@@ -52,13 +67,16 @@ def test_tensorboard_of_a_fresh_environment_finds_what_it_imports():
     assert importlib.util.find_spec("pkg_resources")
 
 
+@pytest.mark.slow
 def test_programs_run_from_an_empty_folder(site, tmp_path, whole_run):
     run = shutil.copytree(whole_run, tmp_path / "RUN")
+    (tmp_path / "text").write_text("the ship of the sea .")
     for words in (
         ["preprocess", "--format", "lee", "--limit", "9", "2", "2", "--min-count", "1"]
         + ["--topic-min-count", "1", "--out", "DATA"],
         ["evaluate", "RUN", "--export", "TABLES"],
         ["generate", "RUN", "--number", "1"],
+        ["infer", "RUN", "--input", "text", "--out", "theta.csv"],
     ):
         program, *arguments = words
         result = subprocess.run(

@@ -6,11 +6,14 @@ import re
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import toy
 
 from preprocessing.arguments import parser as preprocessing_parser
+from preprocessing.encode import CONTENTS
+from preprocessing.splits import SPLITS
 from tcnlm.layers.optimization import Training
 from tcnlm.models import MODELS, model_class
 from tcnlm.programs import (
@@ -24,6 +27,10 @@ from tcnlm.programs import (
     train,
 )
 from tcnlm.programs.coherence import parser as coherence_parser
+from tcnlm.report.evaluate_run import kept_as, nats_file
+from tcnlm.report.topic_numbers import PICTURE, TABLE
+from tcnlm.training.checkpoints import STATE
+from tcnlm.training.runs import TRAINED
 
 README = (toy.ROOT / "README.md").read_text()
 DEVIATIONS = toy.ROOT / "docs/deviations.md"
@@ -106,6 +113,16 @@ def test_every_link_of_a_page_leads_somewhere(page):
         target = (page.parent / file).resolve() if file else page
         assert target.exists(), link
         assert not anchor or anchor in anchors(target), link
+
+
+def test_the_page_of_files_tells_of_all_that_data_and_runs_hold():
+    told = set(inline_code(toy.ROOT / "docs/files.md"))
+    data = {re.sub("^(train|valid|test)/", "SPLIT/", name) for name in CONTENTS}
+    assert data - set(SPLITS) <= told
+    run = {*TRAINED, *(c.name for s in ("test", "valid") for c in kept_as(Path(), s))}
+    run |= {nats_file(Path(), split).name for split in ("test", "valid")}
+    assert run - {"checkpoints"} <= told
+    assert {"checkpoints/STEP", STATE, TABLE, PICTURE} <= told
 
 
 def test_two_pages_are_all_that_the_readme_takes():

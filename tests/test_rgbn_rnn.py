@@ -20,6 +20,7 @@ from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import GroupedAdam
 from tcnlm.measures.scores import sampled_score, score
+from tcnlm.programs.train import chosen, options_of
 
 LENGTHS = [[5, 3, 2], [4, 0, 0], [1, 6, 0]]  # targets of each group's sentences
 VOCABULARY = vocabulary_of(range(8, 20), size=30)
@@ -322,3 +323,15 @@ def test_the_whole_way_from_training_to_a_report_and_sentences(
 
 def topic_ids(model, text):
     return model.vocabulary.topic_ids[model.vocabulary.ids(text.split())]
+
+
+def test_it_is_trained_on_the_sentences_before_unless_told_otherwise():
+    """With the others theta has seen the words that it scores."""
+
+    def rule(*asked):
+        return chosen(options_of(["DATA", "--out", "RUN", *asked]))[2].context
+
+    assert rule("--model", "rgbn_rnn") == "preceding"
+    assert rule("--model", "rgbn_rnn", "--recipe", "reviews") == "preceding"
+    assert rule("--model", "rgbn_rnn", "--set", "context=others") == "others"
+    assert rule("--model", "gbn_rnn") == rule() == "data"

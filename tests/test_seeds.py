@@ -11,7 +11,7 @@ import toy
 
 from tcnlm.common.errors import InputError
 from tcnlm.programs.evaluate import _first
-from tcnlm.programs.train import options_of, seed_command
+from tcnlm.programs.train import commands, options_of
 from tcnlm.training.one_by_one import one_by_one
 from tcnlm.training.seeds import runs_of
 
@@ -49,8 +49,8 @@ def program(tmp_path, monkeypatch):
 def test_each_seed_has_the_same_command_but_for_its_folder():
     line = "data --model lstm --out runs --seeds 3 5 --threads 1 --embeddings train"
     options = options_of([*line.split(), "--set", "units=8", "epochs=2"])
-    for seed in options.seeds:
-        alone = options_of(seed_command(options, seed))
+    for seed, command in zip((3, 5), commands(options)):
+        alone = options_of(command)
         assert (alone.seed, alone.out) == (seed, f"runs/seed-{seed}")
         assert (alone.data, alone.model, alone.threads) == ("data", "lstm", 1)
         assert alone.set == ["units=8", "epochs=2", "embeddings=train"]

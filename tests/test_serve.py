@@ -123,7 +123,7 @@ def test_the_state_and_the_signatures_are_told_as_tensorflow_serving_does(addres
     status, found = call(f"{address}v1/models/my%20run/metadata")
     assert found["model_spec"]["version"] == "1"
     signatures = found["metadata"]["signature_def"]["signature_def"]
-    writing = {"generate", "beam_search"}
+    writing = {"generate", "generate_known", "beam_search"}
     assert set(signatures) == {*writing, "infer_topics", "topic_words", "score"}
     topics = signatures["generate"]["inputs"]["topics"]
     assert topics["dtype"] == "DT_FLOAT"
@@ -471,11 +471,20 @@ const until = async (found) => {
     slider.dispatchEvent(new Event("input"));
   }
   said.moved = texts("#mixture output");
-  if (!document.querySelector("#mixing").hidden) {
+  const write = async () => {
+    if (document.querySelector("#mixing").hidden) return [];
+    document.querySelector("#sentences").replaceChildren();
     document.querySelector("#write button").click();
     await until(() => document.querySelector("#sentences li"));
-  }
-  said.sentences = all("#sentences li").map((e) => e.firstChild.textContent.trim());
+    return all("#sentences li").map((e) => e.firstChild.textContent.trim());
+  };
+  said.known = await write();
+  document.querySelector("#known").checked = false;
+  said.sentences = await write();
+  document.querySelector('#topics [data-topic="2"]')?.click();
+  said.alone = [texts("#mixture output"), all("#mixture input").length];
+  said.help = texts("#picking, #mixing-help").join(" ");
+  said.all = document.body.innerText;
   document.querySelector("#text").value = "A ship. The sea, the sail!";
   document.querySelector("#read button").click();
   await until(() => document.querySelector("#scores li, #proportions .bar"));
@@ -514,7 +523,12 @@ def test_a_browser_mixes_topics_writes_sentences_and_reads_a_text(run, program):
     topics = tf.one_hot([0] * 5, 4)
     drawn = {"seed": tf.constant(1, tf.int64), "temperature": tf.constant(0.7)}
     expected = program.generate_from_topics(topics, **drawn)["sentences"].numpy()
-    assert said["sentences"] == [sentence.decode() for sentence in expected]
+    assert said["sentences"] == [
+        sentence.decode() or "(no word)" for sentence in expected
+    ]
+    known = program.generate_known_from_topics(topics, **drawn)["sentences"].numpy()
+    assert said["known"] == [sentence.decode() or "(no word)" for sentence in known]
+    assert "<unk>" in " ".join(said["sentences"])
     text, scored = "A ship. The sea, the sail!", ["A ship.", "The sea, the sail!"]
     proportions = program.infer_topics(tf.constant([text]))["topics"].numpy()[0]
     assert [int(bar[0]) for bar in said["bars"]] == list(np.argsort(-proportions))
@@ -522,6 +536,16 @@ def test_a_browser_mixes_topics_writes_sentences_and_reads_a_text(run, program):
     nats, targets = (sum(found[k].numpy()) for k in ("log_probability", "targets"))
     assert said["perplexity"] == pytest.approx(np.exp(-nats / targets), rel=1e-3)
     assert said["wrong"] == ["Give a text."]
+
+
+@pytest.mark.skipif(not BROWSER, reason="needs chromium")
+def test_a_topic_alone_has_no_slider_and_the_page_says_that_several_can_be_picked(run):
+    said = clicked(run)
+    assert said["alone"] == [["100 %"], 0]
+    assert "more to mix them" in said["help"]
+    assert "Pick more topics in the list to mix them." in said["help"]
+    assert "nats" not in said["all"]
+    assert "Perplexity: among how many words" in said["all"]
 
 
 @pytest.mark.skipif(not BROWSER, reason="needs chromium")

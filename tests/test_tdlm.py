@@ -1,4 +1,4 @@
-"""TDLM against its equations in loops; order, padding, sizes."""
+"""TDLM against its equations in loops; its batches and steps; order, padding, sizes."""
 
 import loops
 import numpy as np
@@ -10,6 +10,7 @@ from loops import (
     LENGTHS,
     B,
     K,
+    V,
     array,
     arrays,
     lstm,
@@ -17,7 +18,10 @@ from loops import (
     vocabulary_of,
     word_log_probs,
 )
+from splits import DOCUMENTS, make_split
 
+from tcnlm.data.sequences import SequencesAndStretches
+from tcnlm.layers.optimization import GroupedAdam, decay
 from tcnlm.models.tdlm import TDLM, Config, words_of
 
 TOPIC_IDS = (5, 6, 8, 11)  # word ids of the topic words
@@ -119,6 +123,31 @@ def oracle_terms(model, batch):
     }
 
 
+def oracle_topic_loss(model, documents, windows):
+    """- log p of the words of windows given whole documents, summed, a row's mean."""
+    total = 0.0
+    for document, window in zip(documents, windows):
+        p = topic_word_probabilities(
+            model, topic_vector(model, attention(model, document))
+        )
+        for word in window:
+            total -= np.log(p[TOPIC_IDS[word]])
+    return total / len(windows)
+
+
+def oracle_windows(documents, context_words):
+    """(document, targets) as released: `<go>` and the content words of a document in
+    pieces of four that overlap by one; the targets are all but a piece's first."""
+    found = []
+    for document in documents:
+        content = [w - 4 for sentence in document for w in sentence if 4 <= w <= 6]
+        tokens = ["<go>", *content]
+        for start in range(0, len(tokens) - 1, 3):
+            piece = tokens[start : start + 4]
+            found.append((tuple(content[:context_words]), tuple(piece[1:])))
+    return found
+
+
 @pytest.mark.parametrize("width", [1, 2, 3])
 def test_the_loss_is_both_models(rng, width):
     model, batch = make_model(rng, filter_width=width), draw_batch(rng)
@@ -153,6 +182,158 @@ def test_proportions_are_the_attention_over_the_words_in_order(rng):
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+# --- Batches and steps ----------------------------------------------------------------
+
+
+def real(row):
+    return tuple(row[row >= 0])
+
+
+@pytest.mark.parametrize(("size", "context_words"), [(2, 300), (3, 4), (64, 300)])
+def test_an_epoch_has_every_content_word_once_with_its_whole_document(
+    size, context_words
+):
+    """Documents are cut to the first words, targets are not: the released code."""
+    split = make_split(DOCUMENTS, words=context_words)
+    rows, found, sequences = SequencesAndStretches(size=3).rows(split), [], []
+    batches = list(rows.batches(size, seed=1))
+    for batch in batches:
+        assert len({len(array) for array in batch.values()}) == 1
+        if (batch["content"] >= 0).any():
+            assert not np.hstack([batch["inputs"], batch["targets"]]).any()
+            pairs = zip(batch["context"], batch["content"])
+            found += [(real(words), real(content)) for words, content in pairs]
+        else:
+            sequences += [tuple(row[row > 0]) for row in batch["targets"]]
+    assert sorted(found) == sorted(oracle_windows(DOCUMENTS, context_words))
+    plain = TDLM.batching.rows(split).batches(size)
+    expected = [tuple(row[row > 0]) for batch in plain for row in batch["targets"]]
+    assert sorted(sequences) == sorted(expected)
+    assert len(batches) == rows.num_batches(size, 1, 0)
+
+
+def kinds(**order):
+    split = make_split(DOCUMENTS * 20)
+    batches = SequencesAndStretches(size=3).rows(split).batches(2, **order)
+    return [bool((batch["content"] >= 0).any()) for batch in batches]
+
+
+def test_both_kinds_of_batches_are_mixed_anew_every_epoch_and_go_on_where_they_ended():
+    first = kinds(seed=1)
+    assert first == kinds(seed=1) != kinds(seed=1, epoch=1) != kinds(seed=2)
+    assert first[7:] == kinds(seed=1, skip=7)
+    changes = sum(a != b for a, b in zip(first, first[1:]))
+    share = 2 * sum(first) * (len(first) - sum(first)) / len(first)
+    assert 0.7 * share < changes < 1.3 * share
+
+
+WINDOWS = ([0, 3, 3], [1, 2], [2])  # of the documents that CONTEXTS begin
+WHOLE = ([0, 3, 3, 1, 2], [1, 2], [2])
+
+
+def topic_batch():
+    arrays = {"context": padded(WHOLE, 8), "content": padded(WINDOWS, 3)}
+    arrays |= {name: np.zeros([B, 1], int) for name in ("inputs", "targets")}
+    return {name: tf.constant(ids, tf.int32) for name, ids in arrays.items()}
+
+
+def language_batch(rng):
+    batch = {**draw_batch(rng), "content": np.full([B, 3], -1)}
+    return {name: tf.constant(ids, tf.int32) for name, ids in batch.items()}
+
+
+def slope(loss, weight, place, width=2e-3):
+    """The derivative of a loss by one number of a weight, by central differences."""
+    start, ends = weight.numpy(), []
+    for sign in (1, -1):
+        moved = start.copy()
+        moved[place] += sign * width
+        weight.assign(moved)
+        ends.append((moved[place], loss()))
+    weight.assign(start)
+    (high, above), (low, below) = ends
+    return (above - below) / (high - low)
+
+
+def topic_weights(model):
+    """One number of each: table, filters, A, B, W and its bias."""
+    table = model.encoder.embedding.embeddings, (2, 1)
+    others = model.encoder.convolution, model.attention, model.vectors, model.words
+    kernels = [(w, (0,) * len(w.shape)) for layer in others for w in layer.weights]
+    return [table, *kernels]
+
+
+def test_a_topic_step_is_down_the_loss_of_whole_documents_unclipped(rng):
+    model, clip = make_model(rng), 1e-3
+    optimizer, batch = GroupedAdam(model.parameter_groups(), clip), topic_batch()
+    slopes = [
+        slope(lambda: oracle_topic_loss(model, WHOLE, WINDOWS), *each)
+        for each in topic_weights(model)
+    ]
+    expected = oracle_topic_loss(model, WHOLE, WINDOWS)
+    before = [weight.numpy() for weight in model.trainable_variables]
+    terms = model.train_step(batch, optimizer)
+    np.testing.assert_allclose(terms["loss"], expected, rtol=1e-5)
+    assert float(terms["nll"]) == float(terms["gradient_norm_0"]) == 0
+    language, topic = optimizer.adams
+    for (weight, place), found in zip(topic_weights(model), slopes):
+        moment = topic.get_slot(weight, "m").numpy()[place]
+        np.testing.assert_allclose(moment, 0.1 * found, rtol=2e-2, atol=1e-6)
+    assert not any(slot.numpy().any() for slot in language.weights)
+    moved = {
+        weight.ref()
+        for old, weight in zip(before, model.trainable_variables)
+        if (old != weight.numpy()).any()
+    }
+    assert moved == {weight.ref() for weight in optimizer.weights[1]}
+
+
+def test_a_language_step_moves_all_but_w_by_an_adam_of_its_own_clipped(rng):
+    model, clip = make_model(rng), 1e-3
+    optimizer, batch = GroupedAdam(model.parameter_groups(), clip), language_batch(rng)
+    plain = {name: array.numpy() for name, array in batch.items()}
+
+    def loss():
+        found = oracle_terms(model, plain)
+        return found["loss"] - found["topic_model"]
+
+    shared = [each for each in topic_weights(model) if each[0].shape[-1] != V]
+    slopes, expected = [slope(loss, *each) for each in shared], loss()
+    W = [weight.numpy() for weight in model.words.weights]
+    terms = model.train_step(batch, optimizer)
+    np.testing.assert_allclose(terms["loss"], expected, rtol=1e-5)
+    assert float(terms["topic_model"]) == float(terms["gradient_norm_1"]) == 0
+    language, topic = optimizer.adams
+    shorter = clip / float(terms["gradient_norm_0"])
+    assert shorter < 1
+    for (weight, place), found in zip(shared, slopes):
+        moment = language.get_slot(weight, "m").numpy()[place]
+        np.testing.assert_allclose(moment, 0.1 * shorter * found, rtol=3e-2, atol=1e-9)
+    assert not any(slot.numpy().any() for slot in topic.weights)
+    assert_close([weight.numpy() for weight in model.words.weights], W)
+
+
+def test_rates_fall_by_all_steps_whichever_model_takes_them(rng):
+    model = make_model(rng, learning_rate=0.01)
+    schedule = decay("linear", 4, model.steps)
+    optimizer = GroupedAdam(model.parameter_groups(), 5.0, schedule=schedule)
+    for batch in (topic_batch(), language_batch(rng), topic_batch()):
+        model.train_step(batch, optimizer)
+    bias = model.words.bias.numpy()
+    model.train_step(topic_batch(), optimizer)
+    largest = np.abs(model.words.bias.numpy() - bias).max()
+    assert 0.001 < largest < 0.0026  # a quarter of the rate is left, for the last step
+
+
+def test_batches_of_sentences_are_the_other_way():
+    model = TDLM(Config(topic_batches="sentences"), vocabulary_of(TOPIC_IDS))
+    assert model.trained_on == model.batching
+    model.build_weights()
+    (language, _), (topic, _) = model.parameter_groups()
+    shared = {weight.ref() for weight in language} & {each.ref() for each in topic}
+    assert not shared
+
+
 # --- Order, padding, dropout ----------------------------------------------------------
 
 
@@ -185,6 +366,50 @@ def test_dropout_in_training_falls_on_the_topic_model(rng):
     assert len(set(values)) == 3
     calm = [float(model.objective(batch, False)["topic_model"]) for _ in range(2)]
     assert calm[0] == calm[1]
+
+
+# --- Centred documents ----------------------------------------------------------------
+
+
+def test_the_mean_follows_documents_in_training_and_is_taken_off_ever_after(rng):
+    model = make_model(rng, center_documents=True)
+    seen, contexts = [], (CONTEXTS, WHOLE, ([], [], []), ([1], [], [3, 0]))
+    for documents in contexts:
+        model.encoder(padded(documents, 6), training=True)
+        vectors = [document_vector(model, words) for words in documents if words]
+        seen += [sum(vectors) / len(vectors)] if vectors else []
+    mean = sum(seen) / len(seen)  # of few batches; later ones count a hundredth
+    A = array(model.attention.kernel)
+    for words, found in zip(WHOLE, model.infer_context(padded(WHOLE, 6)).numpy()):
+        expected = oracle.softmax(A.T @ (document_vector(model, words) - mean))
+        np.testing.assert_allclose(found, expected, rtol=1e-4)
+    none = model.infer_context(padded([[]], 6)).numpy()
+    np.testing.assert_allclose(none, np.full([1, K], 1 / K), rtol=1e-6)
+    model.encoder.seen.assign(500.0)
+    model.encoder(padded([[2]], 6), training=True)
+    mean += 0.01 * (document_vector(model, [2]) - mean)
+    np.testing.assert_allclose(model.encoder.mean, mean, rtol=1e-4)
+
+
+def test_the_mean_stays_outside_training_and_saved_weights_have_it(rng, tmp_path):
+    model, batch = make_model(rng, center_documents=True), draw_batch(rng)
+    model.objective(batch, training=True)
+    before = model.encoder.mean.numpy()
+    assert before.any()
+    expected = model.objective(batch, training=False)["loss"]
+    assert_close(model.encoder.mean.numpy(), before)
+    model.save_weights(tmp_path / "model.weights.h5")
+    other = make_model(rng, center_documents=True)
+    other.load_weights(tmp_path / "model.weights.h5")
+    assert_close(other.objective(batch, training=False)["loss"], expected)
+
+
+def test_centred_batches_are_not_shared_out(rng):
+    apart = {"topic_batches": "sentences"}
+    centred = make_model(rng, center_documents=True, **apart)
+    assert "means of whole batches" in centred.undivided()
+    assert make_model(rng, **apart).undivided() == ""
+    assert "each of its two models" in make_model(rng).undivided()
 
 
 # --- Sizes ----------------------------------------------------------------------------

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nltk.tokenize.punkt import PunktSentenceTokenizer
 
-from preprocessing import text
+from preprocessing.languages import languages
 from preprocessing.punkt import punkt as made_punkt
 from preprocessing.text import (
-    RULES,
+    capitals,
+    rules,
     sentences,
     split_sentences,
     strip_markup,
@@ -187,9 +188,11 @@ def test_what_selects_the_look_of_a_character_is_dropped():
         assert tokenize(f"a{char}b \u2764{char}") == ["ab", "\u2764"]
 
 
-def by_the_table(sentence):
+def by_the_table(sentence, language="en"):
+    for capital, small in capitals(language):
+        sentence = sentence.replace(capital, small)
     sentence = sentence.lower()
-    for pattern, replacement in RULES:
+    for pattern, replacement in rules(language):
         sentence = re.sub(pattern, replacement, sentence, flags=re.ASCII)
     return [token for token in sentence.split(" ") if token]
 
@@ -197,16 +200,17 @@ def by_the_table(sentence):
 # Random letters seldom meet a rule; pieces of real text do.
 PIECES = st.sampled_from(
     "n't 's .com .. . ! ? ' '' \" ` -- - ( ) $ 1,000.5 10/10 u.s. mr. b. cannot gonna "
-    "'tis \u2026 \u2019 \u201c \xa0 \x85 \x7f \xad *** / @ & :) don it word "
+    "'tis l'x u.\xe4. d'\xe9 "
+    "\u2026 \u2019 \u201c \xa0 \x85 \x7f \xad *** / @ & :) don it word "
     "\U0001f60d \U0001f3fd \U0001f1eb \ufe0f \u200d \xb0 \u0964".split(" ")
     + [" ", "  ", "\n"]
 )
 ANY_TEXT = st.one_of(st.text(), st.lists(PIECES, max_size=20).map("".join))
 
 
-@given(ANY_TEXT)
-def test_tokenize_does_what_the_table_of_rules_says(sentence):
-    assert tokenize(sentence) == by_the_table(sentence)
+@given(ANY_TEXT, st.sampled_from(["en", "de", "fr", "tr", "ru", "hi"]))
+def test_tokenize_does_what_the_table_of_rules_says(sentence, language):
+    assert tokenize(sentence, language) == by_the_table(sentence, language)
 
 
 @given(ANY_TEXT)
@@ -259,8 +263,9 @@ def test_what_stands_alone_at_the_end_closes_as_the_rules_say(mark):
     assert tokenize(sentence) == by_the_table(sentence)
 
 
-def test_the_rules_keep_to_what_re2_reads_the_same_way():
-    for pattern, replacement in RULES:
+@pytest.mark.parametrize("language", languages())
+def test_the_rules_keep_to_what_re2_reads_the_same_way(language):
+    for pattern, replacement in rules(language):
         assert not re.search(r"\\[0-9a-wyzA-Z](?<!\\b)", pattern), "class or reference"
         outline = re.sub(r"\\x[0-9a-f]{2}|\\.|\[(?:\\.|[^\\\]])*\]", "c", pattern)
         assert not re.search(r"\(\?[^:]", outline), "look-around or flag"
@@ -268,15 +273,17 @@ def test_the_rules_keep_to_what_re2_reads_the_same_way():
         assert re.fullmatch(r"(?:[^\\]|\\[0-9])*", replacement)
 
 
-def test_abbreviations_are_lower_case_and_distinct():
-    assert len(set(text.ABBREVIATIONS)) == len(text.ABBREVIATIONS)
-    assert all(word == word.lower() for word in text.ABBREVIATIONS)
+@pytest.mark.parametrize("language", languages())
+def test_abbreviations_are_lower_case_and_distinct(language):
+    known = languages()[language].abbreviations
+    assert len(set(known)) == len(known)
+    assert all(word == word.lower() for word in known)
 
 
 @pytest.mark.parametrize("stop", [".", "!", "?", "..", "?!", '."', ".)"])
 @pytest.mark.parametrize("word", ["end", "Mr", "ETC", "U.S", "x", "is", "3", "ex-vol"])
 def test_punkt_decides_at_a_glance_as_nltk_s_own_does(word, stop):
-    punkt = made_punkt(text.ABBREVIATIONS)
+    punkt = made_punkt(languages()["en"])
     for space in (" ", "  ", "\n", ""):
         for after in ("The", "the", "Smith", "a", "3", '"So', "(x)", "'s", "i.e."):
             context = word + stop + space + after

@@ -7,6 +7,7 @@ import pytest
 import tensorflow as tf
 from helpers import assert_close, fix_draws, randomise
 from loops import LENGTHS, B, K, V, array, arrays, lstm, vocabulary_of
+from splits import DOCUMENTS, VOCABULARY, make_split
 
 from preprocessing.vocabulary import EOS, GO
 from tcnlm.data.dataset import Dataset
@@ -144,6 +145,45 @@ def test_a_step_gives_all_words_with_the_switch_summed_out(rng, cell):
     mu, _ = posterior(model, batch["context"][0])
     expected = np.log(sum(joint(model, h, mu))).astype("float32")
     np.testing.assert_allclose(log_probs[0], expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("carried", [False, True])
+def test_the_rows_of_a_document_bear_its_kl_once(carried):
+    """Windows of a batch that have run out of documents bear none."""
+    split, config = make_split(DOCUMENTS * 2), {"carry": True, "window": 4}
+    model = TopicRNN(Config(**(config if carried else {})), VOCABULARY)
+    share = []
+    rows = model.batching.rows(split)
+    for batch in rows.batches(3, seed=1):
+        has_words = (batch["targets"] > 0).any(axis=1)
+        np.testing.assert_array_equal(batch["siblings"] > 0, has_words)
+        share += [1 / n for n in batch["siblings"] if n]
+    document = rows.documents_of(np.arange(len(rows)))
+    assert sum(share) == pytest.approx(len(set(document)))
+    found = rows.batch(np.arange(len(rows)))["siblings"]
+    assert found.tolist() == [list(document).count(each) for each in document]
+
+
+def test_each_row_bears_its_share_of_the_kl_which_rises_in_training(rng):
+    given = make_model(rng)
+    sizes = {"layers": 2, "kl_warmup_steps": 8}
+    model = loops.make_model(TopicRNN, rng, vocabulary_of(TOPIC_IDS), **sizes)
+    for ours, theirs in zip(model.weights, given.weights):
+        ours.assign(theirs)
+    batch = {**draw_batch(rng), "siblings": np.int32([2, 0, 5])}
+    kls = [oracle.gaussian_kl(*posterior(model, row)) for row in batch["context"]]
+    reference = given.objective(batch, training=False)
+    language = float(reference["loss"]) - np.mean(kls) / 3.0
+    shared = (kls[0] / 2 + kls[2] / 5) / B
+    loss = model.objective(batch, training=False)["loss"]
+    np.testing.assert_allclose(loss, language + shared, rtol=2e-5)
+    losses = []
+    for step in (0, 2, 8, 20):
+        model.steps.assign(step)
+        model.noise.reset_from_seed(3)
+        losses.append(float(model.objective(batch, training=True)["loss"]))
+    rises = np.diff(losses[:1] + losses)[1:].cumsum()
+    np.testing.assert_allclose(rises, [shared / 4, shared, shared], rtol=1e-3)
 
 
 # --- What the switch knows ----------------------------------------------------------

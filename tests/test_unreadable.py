@@ -8,7 +8,7 @@ import tiny
 from trained import make_trainer
 
 from preprocessing.encode import CONTENTS, load_arrays
-from preprocessing.marks import read_ids, read_labels
+from preprocessing.marks import DATES, IDS, read_labels, read_marks
 from preprocessing.splits import SPLITS
 from preprocessing.texts import read_texts
 from tcnlm.coherence.counts_file import load_counts
@@ -47,7 +47,8 @@ def read_data(folder):
     for split in SPLITS:
         load_arrays(folder / split)
         read_labels(folder / split)
-        read_ids(folder / split)
+        for name in (IDS, DATES):
+            read_marks(folder / split / name)
         read_texts(folder / split, [0])
 
 

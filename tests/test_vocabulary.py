@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from preprocessing.collect import Arrays
 from preprocessing.encode import by_first_occurrence, counted
+from preprocessing.languages import STOP_WORDS, read_stop_words
 from preprocessing.vocabulary import (
     EOS,
     GO,
@@ -16,7 +17,6 @@ from preprocessing.vocabulary import (
     Rules,
     Vocabulary,
     build_vocabulary,
-    read_stop_words,
     read_topic_words,
 )
 from tcnlm.common.errors import InputError
@@ -159,7 +159,7 @@ def test_a_missing_vocabulary_file_is_named(tmp_path):
 
 
 def test_the_shipped_stop_words_are_the_523_of_mallet():
-    words = read_stop_words()
+    words = read_stop_words(STOP_WORDS)
     assert len(words) == 523
     assert {"the", "a", "seven", "zero"} <= words
     assert "film" not in words

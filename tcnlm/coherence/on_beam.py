@@ -24,9 +24,10 @@ def count_on(
     words: Sequence[str],
     window: int,
     reference: str,
+    language: str,
 ) -> WindowCounts:
     """Return `count_windows` of the tokens of raw documents."""
-    total = beam.CombineGlobally(_Total(tuple(words), window))
+    total = beam.CombineGlobally(_Total(tuple(words), window, language))
     (arrays,) = runner.run(total, chunks(documents, CHUNK))
     return replace(from_arrays(arrays), reference=reference)
 
@@ -34,16 +35,17 @@ def count_on(
 class _Total(beam.CombineFn):
     """Numbered lists of documents to the window counts of all, numbered 1."""
 
-    def __init__(self, words: tuple[str, ...], window: int):
+    def __init__(self, words: tuple[str, ...], window: int, language: str):
         super().__init__()
-        self.words, self.window = words, window
+        self.words, self.window, self.language = words, window, language
 
     def create_accumulator(self) -> WindowCounts:
         return count_windows([], self.words, self.window)
 
     def add_input(self, total: WindowCounts, item: tuple[int, Item]) -> WindowCounts:
         _, texts = item
-        return total + count_windows(tokens_of(texts), self.words, self.window)
+        documents = tokens_of(texts, self.language)
+        return total + count_windows(documents, self.words, self.window)
 
     def merge_accumulators(self, totals: Iterable[WindowCounts]) -> WindowCounts:
         return functools.reduce(operator.add, totals)

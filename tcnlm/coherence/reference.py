@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from preprocessing.languages import ENGLISH
 from preprocessing.reference_text import read_reference, reference_texts
-from tcnlm.coherence import WINDOW, WindowCounts, count_windows, load_counts
+from tcnlm.coherence import WINDOW, WindowCounts, load_counts
+from tcnlm.coherence.windows import Windows, count_kinds
 from tcnlm.common.errors import InputError
 from tcnlm.common.progress_bar import progress_bar
 
@@ -30,6 +32,7 @@ class Reference:
     counts: Path | None = None  # window counts made earlier, in place of any text
     counted: WindowCounts | None = None  # the same in memory
     runner: Beam | None = None  # that files are counted on, in place of processes
+    language: str = ENGLISH  # that files are in
 
     def __post_init__(self):
         for path in (*self.files, *filter(None, [self.counts])):
@@ -47,17 +50,33 @@ class Reference:
             return self.counted
         if self.counts:
             return load_counts(self.counts, words, window)
-        if not (self.files or dataset.word_order):
-            window = 0  # there is nothing nearer than in the same document
-        described = self.description(dataset)
         if self.runner:
             # Here, since it is an option.
             from tcnlm.coherence.on_beam import count_on
 
             texts = reference_texts(self.files, self.field)
-            return count_on(self.runner, texts, words, window, described)
-        documents = self.documents_with_progress("counting windows", dataset)
-        return count_windows(documents, words, window, described)
+            described = self.description(dataset)
+            given = words, window, described, self.language
+            return count_on(self.runner, texts, *given)
+        return self.kinds_counted(words, [Windows(window)], dataset)[0]
+
+    def kinds_counted(
+        self, words: Iterable[str], kinds: Sequence[Windows], dataset: Any = None
+    ) -> list[WindowCounts]:
+        """Count several kinds of windows for `words` in one pass over the text.
+
+        Raises InputError where there is none, but counts made earlier.
+        """
+        if self.counts:
+            raise InputError(
+                f"{self.counts}: window counts of one kind, and other coherences have "
+                "windows of their own: give the text, --reference"
+            )
+        if not (self.files or dataset.word_order):
+            # There is nothing nearer than in the same document.
+            kinds = [Windows(0) for _ in kinds]
+        documents = self._documents_with_progress(dataset)
+        return count_kinds(documents, words, kinds, self.description(dataset))
 
     def counted_for(self, words: Iterable[str]) -> Reference:
         """Return a reference whose files, if it has any, have been counted already.
@@ -77,16 +96,15 @@ class Reference:
     def documents(self, dataset: Any) -> Iterator[Sequence[str]]:
         """Yield documents of tokens."""
         if self.files:
-            return read_reference(self.files, self.field, self.processes)
+            given = self.field, self.processes, self.language
+            return read_reference(self.files, *given)
         return _corpus_documents(dataset)
 
-    def documents_with_progress(
-        self, doing: str, dataset: Any = None
-    ) -> Iterator[Sequence[str]]:
+    def _documents_with_progress(self, dataset: Any) -> Iterator[Sequence[str]]:
         """Yield documents of tokens, and show how many tokens there were so far."""
         size = None if self.files else dataset.meta["splits"]["train"]["tokens"]
         with progress_bar(
-            desc=doing,
+            desc="counting windows",
             total=size,  # unknown of files
             unit=" tokens",
             unit_scale=True,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from tcnlm.coherence.diversity import DIVERSITY_WORDS, diversity
+from tcnlm.coherence.diversity import DIVERSITY_WORDS, diversity, irbo
 from tcnlm.coherence.npmi import NEVER, TOPS, topic_scores
+from tcnlm.coherence.others import coherence, mean
 from tcnlm.coherence.topic_lists import TopicList
 from tcnlm.coherence.windows import WindowCounts
 from tcnlm.common.errors import InputError
@@ -27,10 +28,12 @@ def measure(
     counts: WindowCounts,
     tops: Sequence[int] = TOPS,
     zero: str = "zero",
+    others: Mapping[str, WindowCounts] | None = None,
 ) -> dict[str, Any]:
     """Coherence of each topic and of all, and their diversity.
 
-    None is the coherence of a topic without two words. Raises InputError where no word
+    None is the coherence of a topic without two words. others: what the coherences
+    of these names were counted in, to be there too. Raises InputError where no word
     of theirs was ever seen: nothing can be said then.
     """
     words = scored_words([listed], tops)
@@ -45,12 +48,18 @@ def measure(
     )  # [K, len(tops)]
     means = scores.mean(axis=1)
     longest = max(map(len, listed.topics))
+    beside = {
+        name: coherence(name, counted, listed.topics, max(tops))
+        for name, counted in (others or {}).items()
+    }
     return {
         "source": listed.source,
         "npmi": _figure(means.mean()),
         "npmi_median": _figure(np.median(means)),
         "npmi_by_top": _by_top(tops, scores.mean(axis=0)),
+        **{name: mean(values) for name, values in beside.items()},
         "diversity": diversity(listed.topics),
+        "irbo": irbo(listed.topics),
         "diversity_words": min(DIVERSITY_WORDS, longest),
         "topics_in_use": listed.in_use,
         "absent_words": absent,
@@ -59,6 +68,7 @@ def measure(
                 "topic": i,
                 "npmi": _figure(means[i]),
                 "npmi_by_top": _by_top(tops, scores[i]),
+                **{name: values[i] for name, values in beside.items()},
                 "words": topic,
             }
             for i, topic in enumerate(listed.topics)

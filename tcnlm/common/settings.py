@@ -12,6 +12,7 @@ import difflib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from tcnlm.common.errors import InputError
@@ -240,6 +241,16 @@ def as_text(value: Any) -> str:
 
 
 LARGEST = 2**31 - 1  # that a shape or a count may be
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value given in Python is a whole number; True and False are none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_real(value: Any) -> bool:
+    """Whether a value given in Python is a number; True and False are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def whole_number(least: int, most: int) -> Callable[[str], int]:

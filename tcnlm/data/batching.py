@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,7 @@ class Array(NamedTuple):
 
 WORDS = {"inputs": Array((None,), PAD), "targets": Array((None,), PAD)}
 CONTEXT = {"context": Array((None,), NO_WORD)}
+SIBLINGS = {"siblings": Array((), 0)}  # how many rows a row's document has
 
 
 class Batching:
@@ -153,6 +155,12 @@ class TargetRows(Rows):
         """Return the number in the split of the document that each row is of."""
         sentences = self.split.stream.sentence_of(self.first[rows])
         return np.searchsorted(self.split.documents, sentences, side="right") - 1
+
+    @cached_property
+    def siblings(self) -> np.ndarray:
+        """How many rows the document has that each row is of, itself among them."""
+        documents = self.documents_of(np.arange(len(self)))
+        return np.bincount(documents)[documents].astype(np.int32)
 
     def batch(self, rows: np.ndarray) -> Batch:
         """Return inputs, targets and context of these rows."""

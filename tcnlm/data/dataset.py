@@ -12,7 +12,7 @@ import numpy as np
 from preprocessing.checks import open_data
 from preprocessing.collect import Arrays
 from preprocessing.encode import load_arrays
-from preprocessing.marks import read_ids, read_labels
+from preprocessing.marks import DATES, IDS, read_labels, read_marks
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.data.contexts import NO_WORD, Contexts
@@ -47,7 +47,8 @@ class Dataset:
         if self.context != "data":
             preprocessing["context"] = self.context
         folder = self.path / name
-        named = name, read_labels(folder), read_ids(folder)
+        ids, dates = (read_marks(folder / file) for file in (IDS, DATES))
+        named = name, read_labels(folder), ids, dates
         return Split(load_arrays(folder), self.vocabulary, preprocessing, *named)
 
 
@@ -57,7 +58,8 @@ class Split:
     `tokens` int32 [N] are all words; sentence i has those from `sentences[i]` to
     `sentences[i + 1]`, document j the sentences from `documents[j]` on. Where DATA has
     them, `labels` int32 [documents] are indices of the names in `Dataset.meta`, -1 for
-    none, and `ids` are the documents' names, "" for none; else None.
+    none, `ids` are the documents' names and `dates` their dates of ISO 8601, "" where
+    a document has none; else None.
     """
 
     def __init__(
@@ -68,10 +70,11 @@ class Split:
         name: str = "",
         labels: np.ndarray | None = None,
         ids: list[str] | None = None,
+        dates: list[str] | None = None,
     ):
         self.tokens, self.sentences, self.documents = arrays
         self.num_topic_words = len(vocabulary.topic_words)
-        self.name, self.labels, self.ids = name, labels, ids
+        self.name, self.labels, self.ids, self.dates = name, labels, ids, dates
         self.length = preprocessing["sequence_length"]
         self.contexts = Contexts(
             self.tokens,

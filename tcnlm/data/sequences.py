@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from preprocessing.vocabulary import PAD
 from tcnlm.data.batching import (
     CONTEXT,
+    SIBLINGS,
     WORDS,
     Array,
     Batch,
@@ -18,7 +20,7 @@ from tcnlm.data.batching import (
 )
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.data.dataset import Split
-from tcnlm.data.stream import pad
+from tcnlm.data.stream import cut, pad
 
 
 @dataclass(frozen=True)
@@ -26,18 +28,19 @@ class Sequences(Batching):
     """A row is a sequence: at most 30 targets of one sentence, and its context.
 
     preceding: how many sentences before its own, of the same document, each sequence
-    comes with, word ids [n, W], oldest first.
+    comes with, word ids [n, W], oldest first. siblings: whether it comes with the
+    number of sequences of its document.
     """
 
     preceding: int = 0
+    siblings: bool = False
 
     @property
     def arrays(self) -> dict[str, Array]:
-        """inputs, targets [B, T], context [B, C]; if asked preceding [B, n, W]."""
-        if not self.preceding:
-            return {**WORDS, **CONTEXT}
+        """inputs, targets [B, T], context [B, C]; preceding [B, n, W], siblings [B]."""
         before = {"preceding": Array((self.preceding, None), NO_WORD)}
-        return {**WORDS, **CONTEXT, **before}
+        asked = before if self.preceding else {}
+        return {**WORDS, **CONTEXT, **asked, **(SIBLINGS if self.siblings else {})}
 
     @property
     def reads_before(self) -> bool:
@@ -46,7 +49,7 @@ class Sequences(Batching):
 
     def rows(self, split: Split) -> SequenceRows:
         """Return the sequences of a split."""
-        return SequenceRows(split, self.preceding)
+        return SequenceRows(split, self.preceding, self.siblings)
 
     def of_texts(self, texts: Any, documents: Any) -> dict[str, Any]:
         """Return the contexts of documents, and their last sentences if asked."""
@@ -59,15 +62,17 @@ class Sequences(Batching):
 class SequenceRows(TargetRows):
     """The sequences of a split: a sentence each, or a piece of a long one."""
 
-    def __init__(self, split: Split, preceding: int = 0):
+    def __init__(self, split: Split, preceding: int = 0, siblings: bool = False):
         starts = split.stream.starts
         self.sentence, *bounds = pieces(starts[:-1], starts[1:], split.length)
         super().__init__(split, *bounds)
-        self.preceding = preceding
+        self.preceding, self.with_siblings = preceding, siblings
 
     def batch(self, rows: np.ndarray) -> Batch:
-        """Return these sequences, with the sentences before if asked."""
+        """Return these sequences, with what else was asked for."""
         batch = super().batch(rows)
+        if self.with_siblings:
+            batch["siblings"] = self.siblings[rows]
         if self.preceding:
             batch["preceding"] = self._preceding(self.sentence[rows])
         return batch
@@ -86,3 +91,63 @@ class SequenceRows(TargetRows):
             words += [split.tokens[slice(*split.sentences[i : i + 2])] for i in before]
             words += [split.tokens[:0]] * (self.preceding - len(before))
         return pad(words, NO_WORD, 1).reshape(len(sentences), self.preceding, -1)
+
+
+@dataclass(frozen=True)
+class SequencesAndStretches(Sequences):
+    """Batches of sequences and, in between at random, of content words; for training.
+
+    A row of the latter is a stretch of `size` content words of a document, "content"
+    [B, S] as topic-word ids, and its "context" begins that whole document, the stretch
+    included; it has no targets. A sequence has no content. Every content word is in one
+    stretch: the last of a document may be shorter.
+    """
+
+    size: int = 3
+
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """inputs, targets [B, T], context [B, C], content [B, S]."""
+        return {**super().arrays, "content": Array((self.size,), NO_WORD)}
+
+    def rows(self, split: Split) -> MixedRows:
+        """Return the sequences and the stretches of a split."""
+        return MixedRows(split, self.size)
+
+
+class MixedRows(SequenceRows):
+    """The sequences of a split and, numbered after them, its stretches."""
+
+    def __init__(self, split: Split, size: int):
+        super().__init__(split)
+        self.size, first = size, split.contexts.first
+        self.document, self.begin, self.end = pieces(first[:-1], first[1:], size)
+
+    def order(self, batch_size: int, seed: int | None, epoch: int) -> list[np.ndarray]:
+        """Return the rows of every batch; all are of one kind."""
+        rng = np.random.default_rng([seed or 0, epoch, 1])
+        stretches = rng.permutation(len(self.begin)) + len(self)
+        batches = super().order(batch_size, seed, epoch) + cut(stretches, batch_size)
+        return [batches[i] for i in rng.permutation(len(batches))]
+
+    def num_batches(
+        self, batch_size: int, seed: int | None = None, epoch: int = 0
+    ) -> int:
+        """Return the number of batches in an epoch, of both kinds."""
+        sequences = super().num_batches(batch_size, seed, epoch)
+        return sequences + -(-len(self.begin) // batch_size)
+
+    def batch(self, rows: np.ndarray) -> Batch:
+        """Return these sequences, or these stretches."""
+        if rows[0] >= len(self):
+            return self._stretches(rows - len(self))
+        content = np.full([len(rows), self.size], NO_WORD, np.int32)
+        return {**super().batch(rows), "content": content}
+
+    def _stretches(self, rows: np.ndarray) -> Batch:
+        contexts = self.split.contexts
+        documents = [contexts.document(i)[: contexts.size] for i in self.document[rows]]
+        stretches = [contexts.words[self.begin[i] : self.end[i]] for i in rows]
+        batch = {name: np.full([len(rows), 1], PAD, np.int32) for name in WORDS}
+        batch["context"] = pad(documents, NO_WORD, 1)
+        return {**batch, "content": pad(stretches, NO_WORD, self.size)}

@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from tcnlm.data.batching import (
     CONTEXT,
+    SIBLINGS,
     WORDS,
     Array,
     Batch,
@@ -30,16 +31,23 @@ class Windows(Batching):
     Row b of a batch goes on where row b of the batch before ended, so that a model can
     carry its state; "fresh" [B] is 1 where it must not: at a document's first window
     or, with reset="never", at a pass's first. A document ends its window, which is then
-    shorter. Rows that have run out of documents are empty.
+    shorter. Rows that have run out of documents are empty. siblings: whether a row
+    comes with the number of windows of its document.
     """
 
     length: int
     reset: str = "document"
-    arrays = {**WORDS, **CONTEXT, "fresh": Array((), 1)}
+    siblings: bool = False
+
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """inputs, targets [B, T], context [B, C], fresh [B]; if asked siblings [B]."""
+        found = {**WORDS, **CONTEXT, "fresh": Array((), 1)}
+        return {**found, **(SIBLINGS if self.siblings else {})}
 
     def rows(self, split: Split) -> WindowRows:
         """Return the windows of a split."""
-        return WindowRows(split, self.length, self.reset)
+        return WindowRows(split, self)
 
     def of_texts(self, texts: Any, documents: Any) -> dict[str, Any]:
         """Return the contexts of documents; every row is fresh."""
@@ -50,14 +58,14 @@ class Windows(Batching):
 class WindowRows(TargetRows):
     """The windows through a split's documents."""
 
-    def __init__(self, split: Split, length: int, reset: str):
+    def __init__(self, split: Split, windows: Windows):
         bounds = split.stream.starts[split.documents]
-        document, first, last = pieces(bounds[:-1], bounds[1:], length)
+        document, first, last = pieces(bounds[:-1], bounds[1:], windows.length)
         super().__init__(split, first, last)
         ends = np.searchsorted(document, np.arange(split.num_documents + 1))
         self.bounds = ends  # of each document's windows
         self.begins = first == bounds[document]
-        self.reset = reset
+        self.windows = windows
 
     def order(self, batch_size: int, seed: int | None, epoch: int) -> list[np.ndarray]:
         """Return the windows of every batch, -1 for an empty row.
@@ -96,8 +104,10 @@ class WindowRows(TargetRows):
     def batch(self, rows: np.ndarray) -> Batch:
         """Return the windows with these indices, and which of them begin anew."""
         batch, missing = super().batch(np.maximum(rows, 0)), rows < 0
-        fresh = self.begins[rows] & (self.reset == "document")
+        fresh = self.begins[rows] & (self.windows.reset == "document")
         batch["fresh"] = (fresh | missing).astype(np.int32)
-        for name, (_, padding) in Windows.arrays.items():
+        if self.windows.siblings:
+            batch["siblings"] = self.siblings[rows]
+        for name, (_, padding) in self.windows.arrays.items():
             batch[name][missing] = padding
         return batch

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from preprocessing.text import tokenize_beginning
 from tcnlm.common.errors import InputError
 from tcnlm.generation.decoding import Sentence, SentenceDecoder
 from tcnlm.generation.mixtures import layers_of, of_lowest
@@ -23,6 +22,7 @@ from tcnlm.generation.requests import (
     Document,
     Topic,
     as_text,
+    beginning_ids,
     largest_topics,
     record,
 )
@@ -94,7 +94,7 @@ def write_paragraphs(
     model: TopicHierarchy = write.model
     length, rng = length or len(start), np.random.default_rng(seed % 2**64)
     rows = start[0][0].shape[0] * number
-    begun = model.vocabulary.ids(tokenize_beginning(prompt))
+    begun = beginning_ids(model, prompt)
     written, shares, sampled = [], [], write.options.method == "sample"
     for j in range(length):
         words, draws, moves = rng.integers(SEEDS), rng.integers(SEEDS, size=2), None

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from preprocessing.languages import ENGLISH
 from preprocessing.text import sentences, tokenize_beginning
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.common.errors import InputError
@@ -134,14 +135,14 @@ def document_before(
     return model.batching.of_texts(reader, document.sentences)
 
 
-def read_document(path: str) -> Document:
+def read_document(path: str, language: str = ENGLISH) -> Document:
     """Read the document of a file, or "-" for standard input."""
     name = f"--document {path}"
     if path == "-" and sys.stdin is None:
         raise InputError(f"{name}: standard input is closed")
     try:
         content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-        return Document(sentences(content.decode("utf-8")), name)
+        return Document(sentences(content.decode("utf-8"), language), name)
     except OSError as error:
         raise InputError(f"{name}: {error.strerror}") from None
     except UnicodeDecodeError as error:
@@ -177,8 +178,17 @@ def new_seed() -> int:
 
 def unknown_words(model: Any, prompt: str) -> list[str]:
     """Return the words of a prompt that the model reads as `<unk>`, each once."""
-    words, known = tokenize_beginning(prompt), model.vocabulary.index
+    words, known = _beginning(model, prompt), model.vocabulary.index
     return list(dict.fromkeys(word for word in words if word not in known))
+
+
+def beginning_ids(model: Any, prompt: str) -> list[int]:
+    """Return the word ids of a sentence's beginning."""
+    return model.vocabulary.ids(_beginning(model, prompt))
+
+
+def _beginning(model: Any, prompt: str) -> list[str]:
+    return tokenize_beginning(prompt, model.vocabulary.language)
 
 
 def write_sentences(
@@ -199,7 +209,7 @@ def write_sentences(
     else:
         context = context_of(model, topics)
     rows = 1 if topics is None else len(topics)
-    start = model.vocabulary.ids(tokenize_beginning(prompt))
+    start = beginning_ids(model, prompt)
     return write(context, rows, number, start, seed)
 
 

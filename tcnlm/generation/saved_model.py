@@ -10,6 +10,7 @@
                   -> log_probability [N] nats, targets [N], perplexity [N]
     generate      topics [N, K], seed, temperature
                   -> sentences [N], log_probability [N] nats
+    generate_known  the same, without <unk>
     beam_search   topics [N, K], width
                   -> sentences [N, width], log_probability [N, width] nats, best first
     features      documents [N] -> features [N, F]
@@ -17,14 +18,16 @@
                   -> log_probability [N] nats, words [N], perplexity [N]
 
 The last two are those of a model of documents (`docnade`). A model without topics has
-`score`, `generate`, which then takes `number` for `topics`, and `beam_search`, which
-takes `width` alone (N = 1); one that writes no sentences has the first two.
+`score`, `generate` and `generate_known`, which then take `number` for `topics`, and
+`beam_search`, which takes `width` alone (N = 1); one that writes no sentences has the
+first two.
 
-Every text is tokenized in the graph by the rules of `preprocessing.text`; what comes
-before them in preprocessing is the caller's. Markup and entities are taken as text, and
-every string as one sentence: of a document or context with more, only the full stop
-after an abbreviation or initial can come out otherwise. To a model that reads the
-preceding sentences (`lclm`) each line of a context is one, the last line the nearest.
+Every text is tokenized in the graph by the rules of its language in
+`preprocessing.text`; what comes before them in preprocessing is the caller's. Markup
+and entities are taken as text, and every string as one sentence: of a document or
+context with more, only the full stop after an abbreviation or initial can come out
+otherwise. To a model that reads the preceding sentences (`lclm`) each line of a context
+is one, the last line the nearest.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from preprocessing.text import RULES
+from preprocessing.text import capitals, rules
 from preprocessing.vocabulary import EOS, GO, PAD, SPECIALS, UNK, Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.common.files import check_folder, plain_path, writing
@@ -44,6 +47,7 @@ from tcnlm.data.contexts import NO_WORD
 from tcnlm.generation import asserted, pieces
 from tcnlm.generation import warm_up as warm_ups
 from tcnlm.generation.decoder import beams, decode, repeated, sampled
+from tcnlm.generation.methods import Decoding
 from tcnlm.generation.pieces import in_pieces
 from tcnlm.layers.graphs import graph
 from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel
@@ -60,6 +64,7 @@ SEED = tf.TensorSpec([], tf.int64, "seed")
 TEMPERATURE = tf.TensorSpec([], tf.float32, "temperature")
 WIDTH = tf.TensorSpec([], tf.int32, "width")
 NATS = tf.TensorSpec([None], tf.float32)
+ANY, KNOWN = Decoding(), Decoding(allow_unknown=False)
 SOURCE = "source.txt"  # which weights it was made of
 PARTS = {"assets", "assets.extra", "fingerprint.pb", "variables", SOURCE}
 
@@ -125,12 +130,16 @@ class Texts:
         pairs = tf.lookup.KeyValueTensorInitializer(words[first:], ids)
         self.table = tf.lookup.StaticHashTable(pairs, UNK)
         self.topic_ids = vocabulary.topic_ids
+        self.capitals = capitals(vocabulary.language)
+        self.rules = rules(vocabulary.language)
 
     def tokens(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """Return the tokens [N, (tokens)] of texts [N]."""
         texts = tf.strings.regex_replace(texts, r"\x00", " ")  # lower() stops at it
+        for capital, small in self.capitals:
+            texts = tf.strings.regex_replace(texts, capital, small)
         texts = tf.strings.lower(texts, "utf-8")
-        for pattern, replacement in RULES:
+        for pattern, replacement in self.rules:
             texts = tf.strings.regex_replace(texts, pattern, replacement)
         return tf.strings.split(texts)
 
@@ -182,14 +191,17 @@ class Program:
         return found
 
     def _writing(self) -> dict[str, Any]:
-        write, search = self.generate, self.beam_search
+        write, known = self.generate, self.generate_known
+        search = self.beam_search
         source, contexts = [NUMBER], []
         if isinstance(self.model, TopicModel):
             number = self.model.topics().shape[0]
             source = contexts = [tf.TensorSpec([None, number], tf.float32, "topics")]
-            write, search = self.generate_from_topics, self.beam_search_from_topics
+            write, known = self.generate_from_topics, self.generate_known_from_topics
+            search = self.beam_search_from_topics
         return {
             "generate": graph(write, [*source, SEED, TEMPERATURE]),
+            "generate_known": graph(known, [*source, SEED, TEMPERATURE]),
             "beam_search": graph(search, [*contexts, WIDTH]),
         }
 
@@ -287,6 +299,18 @@ class Program:
         """Sample a sentence for every row of topics [N, K]."""
         return self._sample(self._mixed(topics), seed, temperature)
 
+    def generate_known(
+        self, number: tf.Tensor, seed: tf.Tensor, temperature: tf.Tensor
+    ) -> Tensors:
+        """Sample sentences of known words, each in an empty context."""
+        return self._sample(self._empty(number), seed, temperature, KNOWN)
+
+    def generate_known_from_topics(
+        self, topics: tf.Tensor, seed: tf.Tensor, temperature: tf.Tensor
+    ) -> Tensors:
+        """Sample a sentence of known words for every row of topics [N, K]."""
+        return self._sample(self._mixed(topics), seed, temperature, KNOWN)
+
     def beam_search(self, width: tf.Tensor) -> Tensors:
         """Find the most probable sentences in an empty context: [1, width]."""
         return self._search(self._empty(tf.constant(1)), width)
@@ -304,21 +328,27 @@ class Program:
         return tf.shape(topics)[0], lambda first, last: start(topics[first:last])
 
     def _sample(
-        self, contexts: Contexts, seed: tf.Tensor, temperature: tf.Tensor
+        self,
+        contexts: Contexts,
+        seed: tf.Tensor,
+        temperature: tf.Tensor,
+        options: Decoding = ANY,
     ) -> Tensors:
         temperature = asserted.positive(temperature)
 
         def choose(first: tf.Tensor) -> Any:
             return sampled(tf.stack([seed, tf.cast(first, tf.int64)]), temperature)
 
-        return self._write(contexts, choose)
+        return self._write(contexts, choose, options=options)
 
     def _search(self, contexts: Contexts, width: tf.Tensor) -> Tensors:
         width = asserted.counted(width, "width")
         found = self._write(contexts, lambda _: beams(width), width)
         return {name: tf.reshape(x, [-1, width]) for name, x in found.items()}
 
-    def _write(self, contexts: Contexts, choose: Any, width: Any = 1) -> Tensors:
+    def _write(
+        self, contexts: Contexts, choose: Any, width: Any = 1, options: Decoding = ANY
+    ) -> Tensors:
         """Write `width` sentences for each of N contexts, [N * width].
 
         choose: makes of the number of a piece's first row what chooses its words.
@@ -328,7 +358,8 @@ class Program:
 
         def write(first: tf.Tensor, last: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
             rows = repeated(context(first, last), width), (last - first) * width
-            ids, log_probability = decode(self.model, *rows, choose(first))
+            how = {"forbidden": options.forbidden}
+            ids, log_probability = decode(self.model, *rows, choose(first), **how)
             joined = tf.strings.reduce_join(tf.gather(names, ids), 1, separator=" ")
             return tf.strings.strip(joined), log_probability
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from preprocessing.text import tokenize_beginning
 from preprocessing.vocabulary import UNK
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
+from tcnlm.generation.requests import beginning_ids
 from tcnlm.models.base import LanguageModel
 from tcnlm.models.topics import top_words
 
@@ -25,9 +25,7 @@ def topic_sentences(model: Any, seed: int = 0) -> list[str] | None:
     It is the first of a few that has words. None where the model writes no sentences.
     """
     number = len(model.topics())
-    drawn = _write(
-        model, range(number), DRAWS, {"temperature": 0.7, "allow_unknown": False}, seed
-    )
+    drawn = _write(model, range(number), DRAWS, {}, seed)
     if drawn is None:
         return None
     return [next(filter(None, map(str, sentences)), "") for sentences in drawn]
@@ -43,12 +41,11 @@ def continuations(
     the difference.
     """
     chosen = np.argsort(-shares, kind="stable")[:CONTINUED]
-    own = model.vocabulary.ids(tokenize_beginning(beginning)) if beginning else None
+    own = beginning_ids(model, beginning) if beginning else None
     prefix = own or _beginning(split)
     if prefix is None:
         return None
-    options = {"method": "greedy", "allow_unknown": False}
-    written = _write(model, chosen, 1, options, prompt=prefix)
+    written = _write(model, chosen, 1, {"method": "greedy"}, prompt=prefix)
     if written is None:
         return None
     words, names = top_words(model, SHOWN_WORDS), model.vocabulary.words

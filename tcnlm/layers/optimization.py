@@ -49,33 +49,52 @@ class GroupedAdam(tf.Module):
             )
             adam.iterations.assign(0)
 
-    def minimize(self, loss: tf.Tensor, tape: tf.GradientTape) -> dict[str, tf.Tensor]:
-        """Step down the loss recorded on the tape; return what `descend` does."""
-        return self.descend(tape.gradient(loss, self.weights))
+    def minimize(
+        self, loss: tf.Tensor, tape: tf.GradientTape, **chosen: Any
+    ) -> dict[str, tf.Tensor]:
+        """Step down the loss recorded on the tape; return what `descend` does.
 
-    def descend(self, gradients: list[list]) -> dict[str, tf.Tensor]:
-        """Step down gradients, a list a group; return the norms before clipping."""
+        chosen: see `descend`.
+        """
+        group = chosen.get("group")
+        weights = self.weights if group is None else [self.weights[group]]
+        return self.descend(tape.gradient(loss, weights), **chosen)
+
+    def descend(
+        self, gradients: list[list], group: int | None = None, clip: bool = True
+    ) -> dict[str, tf.Tensor]:
+        """Step down gradients, a list a group; return the norms before clipping.
+
+        group: the only one to step, by default all; clip: whether to.
+        """
         norms = {}
-        for i, (adam, weights) in enumerate(zip(self.adams, self.weights)):
-            summed = [_sum_rows(gradient) for gradient in gradients[i]]
-            clipped, norm = tf.clip_by_global_norm(summed, self.clip_norm)
+        steps = range(len(self.adams)) if group is None else [group]
+        for i, own in zip(steps, gradients):
+            summed = [_sum_rows(gradient) for gradient in own]
+            norms[f"gradient_norm_{i}"] = norm = tf.linalg.global_norm(summed)
+            if clip:
+                summed, _ = tf.clip_by_global_norm(summed, self.clip_norm, norm)
             if not self.lazy:  # one dense, fused update is cheaper than three sparse
-                clipped = [tf.convert_to_tensor(gradient) for gradient in clipped]
-            adam.apply_gradients(zip(clipped, weights))
-            norms[f"gradient_norm_{i}"] = norm
+                summed = [tf.convert_to_tensor(gradient) for gradient in summed]
+            self.adams[i].apply_gradients(zip(summed, self.weights[i]))
         return norms
 
 
-def decay(kind: str, steps: int) -> Callable[[float], Any]:
+def decay(kind: str, steps: int, taken: Any = None) -> Callable[[float], Any]:
     """Return what makes a schedule of a rate: "constant", or to zero after `steps`.
 
-    It goes by Adam's own count of its steps, which checkpoints keep.
+    It goes by Adam's own count of its steps, or by `taken`, a variable, where not every
+    group takes all of them. Checkpoints keep both.
     """
     schedules = tf.keras.optimizers.schedules
+
+    def scheduled(schedule: Callable[[Any], Any]) -> Any:
+        return schedule if taken is None else lambda: schedule(taken)
+
     return {
         "constant": float,
-        "linear": lambda rate: schedules.PolynomialDecay(rate, steps, 0.0),
-        "cosine": lambda rate: schedules.CosineDecay(rate, steps),
+        "linear": lambda rate: scheduled(schedules.PolynomialDecay(rate, steps, 0.0)),
+        "cosine": lambda rate: scheduled(schedules.CosineDecay(rate, steps)),
     }[kind]
 
 
@@ -145,7 +164,7 @@ class Training(Settings):
     context: str = setting(
         "data",
         'rule of the contexts; "data" is the one DATA was made with; "read" leaves all '
-        "words before the row's own",
+        "words before the row's own; of rgbn_rnn the default is preceding",
         choices=("data", *RULES),
     )
     clip_norm: float = setting(

@@ -181,7 +181,11 @@ def write(model: Any, train: Split, protocol: Protocol) -> list[list[str]]:
     from tcnlm.generation.decoding import Decoding, SentenceDecoder
 
     rng, written = np.random.default_rng(protocol.seed), []
-    options = Decoding(temperature=protocol.temperature, max_length=protocol.max_length)
+    options = Decoding(
+        temperature=protocol.temperature,
+        max_length=protocol.max_length,
+        allow_unknown=True,  # real sentences have it
+    )
     decoder, documents = SentenceDecoder(model, options), np.arange(protocol.sentences)
     if topical(type(model)):
         known = np.flatnonzero(train.contexts.lengths())

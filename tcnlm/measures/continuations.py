@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from tcnlm.generation.quality import warning
 from tcnlm.measures.contract import Evaluation, Measure, topical
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class Continuations(Measure):
 <h2>One beginning, different topics</h2>
 {{ note("“" ~ beginning ~ " …” continued greedily under the most used topics: only the "
         "topic differs from row to row.") }}
+{% if warning %}{{ note(warning) }}{% endif %}
 {{ table(("topic", "its words", "the sentence"), ("number", "", "sentence"), rows) }}"""
 
     def measure(self, subject: Subject) -> dict[str, Any]:
@@ -37,4 +39,5 @@ class Continuations(Measure):
         if not found:
             return None
         rows = [(row["topic"], row["words"], row["sentence"]) for row in found["rows"]]
-        return {"beginning": found["prefix"], "rows": rows}
+        said = warning((row["sentence"] for row in found["rows"]), evaluation)
+        return {"beginning": found["prefix"], "rows": rows, "warning": said}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -163,3 +164,6 @@ class Measure:
     def tables(self, evaluation: Evaluation) -> dict[str, Rows]:
         """Return its tables for a paper: rows of (value, text) by title, by name."""
         return {}
+
+    def write(self, folder: Path, evaluation: Evaluation, unsaved: Any) -> None:
+        """Write its other files of an export into a run's folder."""

@@ -87,19 +87,30 @@ def _spread(figures: list[float]) -> Spread:
 class Unigram:
     """One distribution over words for all documents, which any model has to beat.
 
-    p(w) = (n_w + 1) / (N + V) with the n_w of the training documents, N their sum and V
-    words: add-one smoothing. Counts [D, V], dense or sparse: `count_vectors` or
-    `log_count_vectors` of `tcnlm.measures.features`, the same for training and test.
+    p(w) = n_w / N with the n_w of the training documents and N their sum. Where some
+    word that is scored has no n_w it is (n_w + 1) / (N + V) of V words, for all words.
+    Counts [D, V], dense or sparse: `count_vectors` or `log_count_vectors` of
+    `tcnlm.measures.features`, the same for training and test.
     """
 
     def __init__(self, counts: Vectors):
-        smoothed = np.asarray(counts.sum(axis=0), float).ravel() + 1
-        self.log_probabilities = np.log(smoothed / smoothed.sum())
+        self.counts = np.asarray(counts.sum(axis=0), float).ravel()
+
+    def unseen(self, counts: Vectors) -> int:
+        """Return how many of the words of documents [D, V] have no count of their own.
+
+        With any, one is added to every word's.
+        """
+        scored = np.asarray(counts.sum(axis=0)).ravel() > 0
+        return int(np.count_nonzero(scored & (self.counts == 0)))
 
     def perplexity(self, counts: Vectors) -> Perplexity:
         """Return the perplexities of documents [D, V]; a count of n is n words."""
+        known = self.counts + bool(self.unseen(counts))
+        # A word that nowhere occurs is multiplied by zero: any number does.
+        log_p = np.log(np.where(known, known, 1) / known.sum())
         lengths = np.asarray(counts.sum(axis=1), float).ravel()
-        return perplexity(-(counts @ self.log_probabilities), lengths)
+        return perplexity(-(counts @ log_p), lengths)
 
 
 def perplexity_over_orders(model: Any, train: Split, test: Split) -> dict[str, Any]:
@@ -110,7 +121,8 @@ def perplexity_over_orders(model: Any, train: Split, test: Split) -> dict[str, A
     lengths, nats = _nats(model, test)
     orders = summarise(nats, lengths)
     counts = [_counted(model, split) for split in (train, test)]
-    unigram = Unigram(counts[0]).perplexity(counts[1])
+    of_train = Unigram(counts[0])
+    unigram = of_train.perplexity(counts[1])
     return {
         "orders": ORDERS,
         "documents": int(np.count_nonzero(lengths)),
@@ -121,6 +133,7 @@ def perplexity_over_orders(model: Any, train: Split, test: Split) -> dict[str, A
         "corpus_deviation": orders.corpus.deviation,
         "unigram": unigram.published,
         "unigram_corpus": unigram.corpus,
+        "unseen_words": of_train.unseen(counts[1]),
         "ratio": orders.published.mean / unigram.published,
     }
 
@@ -203,6 +216,8 @@ class DocumentPerplexity(Measure):
             return None
         over = f"Over {found['orders']} orders of the words of {found['documents']:,} "
         over += f"documents; {found['without_words']} without a word are left out."
+        if found.get("unseen_words", True):  # it always was before this was told
+            over += " One is added to each of the unigram model's counts."
         rows = [
             (
                 title,

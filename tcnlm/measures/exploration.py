@@ -93,7 +93,7 @@ def topic_places(beta: np.ndarray) -> np.ndarray:
     between the rows of beta [K, D].
     """
     number = len(beta)
-    squared = np.array([_divergences(row, beta) for row in beta])
+    squared = np.array([divergences(row, beta) for row in beta])
     centre = np.eye(number) - 1 / number
     values, vectors = np.linalg.eigh(-0.5 * centre @ squared @ centre)
     places = np.zeros([number, 2])
@@ -104,7 +104,7 @@ def topic_places(beta: np.ndarray) -> np.ndarray:
     return places / max(np.abs(places).max(), SMALLEST)
 
 
-def _divergences(row: np.ndarray, beta: np.ndarray) -> np.ndarray:
+def divergences(row: np.ndarray, beta: np.ndarray) -> np.ndarray:
     """Return the Jensen-Shannon divergences of a topic to every other, nats: [K]."""
     middle = (row + beta) / 2
 

@@ -76,6 +76,11 @@ class Subject:
         return proportions.infer_documents(self.model, self.split)
 
     @cached_property
+    def beta(self) -> np.ndarray:
+        """The topics' distributions over the topic words, float32 [K, D]."""
+        return np.asarray(self.model.topics(), np.float32)
+
+    @cached_property
     def topics(self) -> TopicList:
         """The topics, with as many words as coherence and diversity take."""
         count = max(*TOPS, DIVERSITY_WORDS)

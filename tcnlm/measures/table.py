@@ -9,16 +9,19 @@ from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.measures.bleu import Bleu
 from tcnlm.measures.classification import Classes
+from tcnlm.measures.coherences import Coherences
 from tcnlm.measures.continuations import Continuations
 from tcnlm.measures.contract import Figure, Measure, language
 from tcnlm.measures.documents import DocumentPerplexity
 from tcnlm.measures.hierarchy import Hierarchy
+from tcnlm.measures.judges import Judges
 from tcnlm.measures.objective import Bound, Elbo, Loss
 from tcnlm.measures.parameters import Parameters
 from tcnlm.measures.perplexity import Perplexity
 from tcnlm.measures.probe import Probe
 from tcnlm.measures.retrieval import Retrieval
 from tcnlm.measures.sample_documents import SampleDocuments
+from tcnlm.measures.stability import Stability
 from tcnlm.measures.topic_recovery import TopicRecovery
 from tcnlm.measures.topic_worth import TopicWorth
 from tcnlm.measures.topics import Topics
@@ -35,6 +38,9 @@ MEASURES: list[Measure] = [
     Bound(),
     Elbo(),
     Topics(),
+    Coherences(),
+    Stability(),
+    Judges(),
     TopicWorth(),
     TopicRecovery(),
     Probe(),

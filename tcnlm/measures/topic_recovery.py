@@ -49,7 +49,8 @@ def written_words(model: Any, sentences: int, seed: int) -> list[list[int]]:
     from tcnlm.generation.decoding import Decoding, SentenceDecoder
 
     number, vocabulary = len(model.topics()), model.vocabulary
-    decoder, words = SentenceDecoder(model, Decoding()), []
+    as_it_is = Decoding(temperature=1.0, allow_unknown=True)
+    decoder, words = SentenceDecoder(model, as_it_is), []
     for topic in progress_bar(range(number), "writing topics", leave=False):
         context = model.context_from_topics(np.eye(number, dtype="float32")[[topic]])
         (written,) = decoder(context, 1, sentences, seed=seed + topic)

@@ -10,6 +10,7 @@ import numpy as np
 
 from tcnlm.coherence import TOPS, protocol
 from tcnlm.coherence.table import line, shown
+from tcnlm.generation.quality import warning
 from tcnlm.measures.contract import Evaluation, Figure, Measure, Rows, topical
 from tcnlm.measures.exploration import explore, laid_out
 
@@ -108,7 +109,7 @@ class Topics(Measure):
             of_use=True,
         ),
     )
-    entries = ("coherence", "topics")
+    entries = ("coherence", "topics", "unknown_share")
     unrecorded = ("topics",)
     template = """
 {% from "exploration.html" import topic_map, topic_rows, typical_documents %}
@@ -116,6 +117,7 @@ class Topics(Measure):
 {% if map %}{{ topic_map(map, split, prefix) }}{% endif %}
 <h2>Topics</h2>
 {{ note(counted) }}
+{% if warning %}{{ note(warning) }}{% endif %}
 {{ topic_rows(rows, columns, prefix) }}
 {{ note(rows|length ~ " topics, the most used first. Documents: those of the " ~ split
         ~ " split in which it is the largest topic; mean share: of all its documents.")
@@ -131,7 +133,12 @@ class Topics(Measure):
         """Return how coherence was counted, and every topic."""
         absent = subject.coherence["absent_words"]
         counted = {**protocol(subject.counts), "absent_words": absent}
-        return {"coherence": counted, "topics": _topics(subject)}
+        train = subject.dataset.meta["splits"]["train"]
+        return {
+            "coherence": counted,
+            "topics": _topics(subject),
+            "unknown_share": train["unknown"] / max(train["tokens"], 1),
+        }
 
     def lines(self, evaluation: Evaluation) -> Iterable[str]:
         """Return what is missing, and every topic with its first words."""
@@ -166,6 +173,7 @@ class Topics(Measure):
             "map": laid_out(unsaved["exploration"]) if unsaved else None,
             "split": split,
             "counted": _counted(evaluation["coherence"]),
+            "warning": warning((topic["sentence"] for topic in found), evaluation),
             "columns": list(compress(columns, said)),
             "rows": [list(compress(row, said)) for row in rows],
             "missing": missing(found),

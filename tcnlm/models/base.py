@@ -38,11 +38,17 @@ class Method(tf.keras.Model):
 
     Config: type[Settings]
     TINY: dict[str, Any] = {}  # settings with which tests sweep over all methods
+    LOOP: dict[str, Any] = {}  # other defaults of the training loop's settings
     reads_order = True  # whether it learns from words in the order of a text
     paper = ""  # key in references.bib, if not its own name
     per_word: str
     batching: Batching = Sequences()  # what a row of its batches is
     part: Any = None  # the rows of a global batch that this process has, if not all
+
+    @property
+    def trained_on(self) -> Batching:
+        """What a row of the batches is that it learns from, if not `batching`."""
+        return self.batching
 
     @abstractmethod
     def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
@@ -140,6 +146,12 @@ class Method(tf.keras.Model):
             lambda batch: self.objective(batch, training=False),
             input_signature=[self.batching.signature()],
         )
+
+    def risen(self, steps: int, training: bool) -> tf.Tensor:
+        """Return what a weight that rises over `steps` has come to, 0..1; else 1."""
+        if not training or not steps:
+            return tf.constant(1.0)
+        return tf.minimum(tf.cast(self.steps, tf.float32) / steps, 1.0)
 
     def seed(self) -> tf.Tensor:
         """Draw a seed for a stateless random operation, [2]."""
@@ -322,7 +334,7 @@ class DocumentModel(Method):
 
     @abstractmethod
     def log_probs(self, batch: dict[str, tf.Tensor], seed: Any = (0, 0)) -> tf.Tensor:
-        """Return log p of the words, nats, [B, N], in the order that the seed draws."""
+        """Return log p of the words, nats, [B, N], in orders that the seed draws."""
 
     @abstractmethod
     def word_vectors(self) -> np.ndarray:

@@ -16,7 +16,7 @@ from tcnlm.layers import full_softmax
 from tcnlm.layers.bags import in_order, lengths, log_counts
 from tcnlm.models.base import DocumentModel, Terms
 
-EVALUATION_ORDER = (0, 0)  # the seed of the order by which an epoch is judged
+EVALUATION_ORDER = (0, 0)  # the seed of the orders by which an epoch is judged
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,8 @@ class DocNADE(DocumentModel):
         log p(x) = sum_i log p(x_i | x_<i)                  see `DocumentNade`
         loss = - log p(x), nats a document, a mean over the documents
 
-    The order is drawn anew at every visit; outside training it is always the same. All
+    The order is drawn anew at every visit; outside training a document's is always the
+    same, and its own. All
     places of a document are one cumulative sum. `objective=split` takes one place of
     each, drawn at random, for all: the same gradient in the mean, for one row of logits
     a document.
@@ -225,7 +226,7 @@ class DocNADE(DocumentModel):
     def log_probs(
         self, batch: dict[str, tf.Tensor], seed: Any = EVALUATION_ORDER
     ) -> tf.Tensor:
-        """Return log p of the words, nats, [B, N], in the order that the seed draws."""
+        """Return log p of the words, nats, [B, N], in orders that the seed draws."""
         return self.nade.log_probs(self._one_order(batch["words"], seed))
 
     def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
@@ -257,13 +258,28 @@ class DocNADE(DocumentModel):
         return in_order(self.read(words), keys)
 
     def _one_order(self, words: tf.Tensor, seed: Any) -> tf.Tensor:
-        """Return the words in an order of their places that is every document's.
+        """Return the words, a document's in an order that its words and the seed set.
 
-        Neither batch nor padding changes it.
+        Neither batch nor padding changes it. One order of places for all documents
+        would not average out over them.
         """
-        shape = [1, tf.shape(words)[1]]
-        keys = tf.random.stateless_uniform(shape, seed, alg="philox")
-        return in_order(self.read(words), tf.broadcast_to(keys, tf.shape(words)))
+        width, uniform = tf.shape(words)[1:], tf.random.stateless_uniform
+
+        def of_document(own: tf.Tensor) -> tf.Tensor:
+            return uniform(width, own, alg="philox")
+
+        hashes = self._hashes(words, seed)
+        seeds = tf.stack([hashes, tf.zeros_like(hashes)], axis=1)
+        keys = tf.map_fn(of_document, seeds, fn_output_signature=tf.float32)
+        return in_order(self.read(words), keys)
+
+    def _hashes(self, words: tf.Tensor, seed: Any) -> tf.Tensor:
+        """Return a number of each document by its words, the sum of one a word, [B]."""
+        numbers = tf.random.stateless_uniform(
+            self.frequencies.shape, seed, None, None, tf.int32, alg="philox"
+        )
+        found = tf.gather(numbers, tf.maximum(words, 0))
+        return tf.reduce_sum(tf.where(words != NO_WORD, tf.cast(found, tf.int64), 0), 1)
 
     def _draw_seen(self, words: tf.Tensor) -> tf.Tensor:
         """Draw how many words of each document are given, 0 .. D-1, [B]."""

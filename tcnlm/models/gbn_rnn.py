@@ -302,10 +302,8 @@ class GBNRNN(TopicHierarchy, RecurrentLanguageModel):
 
     def _kl_weights(self, training: bool) -> list[Any]:
         """Return the weight of every layer's KL, which may still be rising."""
-        config, risen = self.config, 1.0
-        if training and config.kl_warmup_steps:
-            steps = tf.cast(self.steps, tf.float32)
-            risen = tf.minimum(steps / config.kl_warmup_steps, 1.0)
+        config = self.config
+        risen = self.risen(config.kl_warmup_steps, training)
         each = config.kl_weights * (config.layers // len(config.kl_weights))
         return [risen * weight for weight in each]
 

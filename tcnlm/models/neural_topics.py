@@ -225,14 +225,8 @@ class NeuralTopicModel(NeuralTopics, TopicsAlone):
         documents = tf.cast(tf.shape(bow)[0], tf.float32)
         nats = (terms["reconstruction"] + terms["kl"]) * documents
         bound = tf.math.divide_no_nan(nats, tf.reduce_sum(bow))
-        loss = self.topic_loss(terms, self._kl_weight(training))
+        loss = self.topic_loss(terms, self.risen(self.config.kl_warmup_steps, training))
         return {"loss": loss, "bound": bound, **terms}
-
-    def _kl_weight(self, training: bool) -> tf.Tensor:
-        if not training or not self.config.kl_warmup_steps:
-            return tf.constant(1.0)
-        share = tf.cast(self.steps, tf.float32) / self.config.kl_warmup_steps
-        return tf.minimum(share, 1.0)
 
     def parameter_groups(self) -> list[tuple[list[tf.Variable], float]]:
         """Return the weights of encoder and W, and beta's."""

@@ -43,8 +43,8 @@ class RGBNRNN(gbn_rnn.GBNRNN):
 
     The context rule decides what theta_j knows of its own sentence. With "others", the
     paper's in training, d_(j-1) holds sentence j, and the recurrence hands it on: only
-    with "preceding", the paper's for testing, is the perplexity one of words unseen. We
-    recommend it for both.
+    with "preceding", the paper's for testing, is the perplexity one of words unseen. It
+    is this model's default for both.
 
     What is written goes on from a theta by `moved`: a draw of eq. 2, each layer given
     the moving mean of its sums in training. By eq. 2 alone the sums of all layers but
@@ -54,6 +54,7 @@ class RGBNRNN(gbn_rnn.GBNRNN):
     over_sentences = True
     Config = Config
     TINY = {**gbn_rnn.GBNRNN.TINY, "sentences": 2}
+    LOOP = {"context": "preceding"}
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,13 @@ class Config(CarryConfig, WordConfig):
         choices=("counts", "log", "frequencies"),
     )
     document_sequences: float = setting(
-        10.0, "sequences that share a document's KL; 10 on PTB", least=1
+        0.0,
+        "rows of batches that share a document's KL; 0: as many as it has, sequences "
+        "or, with carry, windows",
+        least=0,
+    )
+    kl_warmup_steps: int = setting(
+        0, "steps in which the KL's weight rises to its own; poster: none", least=0
     )
 
 
@@ -64,7 +70,8 @@ class TopicRNN(CarryingLanguageModel, TopicModel):
     it; the paper's text could not be opened. Assumed: a stop word, l = 1, is whatever
     is not of the topic vocabulary, `<eos>` and `<unk>` among them; X_c is the context
     that every system sees here, not the sentence itself; theta belongs to a document,
-    so that each of its sequences bears 1 / `document_sequences` of the KL.
+    so that each of its n sequences, or windows where the state is carried, bears 1/n of
+    the KL, or 1 / `document_sequences`.
 
     theta is no distribution. Its proportions are taken as softmax(mu), and a topic's as
     the softmax of its row of B, which ranks words as the paper does.
@@ -84,6 +91,8 @@ class TopicRNN(CarryingLanguageModel, TopicModel):
         self.encoder = TopicEncoder(
             config.num_topics, config.encoder_units, config.encoder_input
         )
+        if not config.document_sequences:
+            self.batching = replace(self.batching, siblings=True)
         self.is_stop_word = (vocabulary.topic_ids < 0).astype(np.int32)  # [V]
 
     def make_softmax(self) -> tf.keras.layers.Layer:
@@ -152,14 +161,21 @@ class TopicRNN(CarryingLanguageModel, TopicModel):
         mean, log_variance = self.encoder(self.bag(batch["context"]))
         theta = self.draw(mean, log_variance) if training else mean
         real = tf.where(targets != PAD)
-        own, other = self._joint(
+        labelled, other = self._joint(
             real, self.read(batch, theta, training), targets, theta
         )
-        language, _ = language_terms(own, targets)
-        _, nll = language_terms(tf.reduce_logsumexp([own, other], axis=0), targets)
-        kl = tf.reduce_mean(gaussian_kl(mean, log_variance))
-        loss = language + kl / self.config.document_sequences
-        return {"loss": loss, **nll, "kl": kl}
+        language, _ = language_terms(labelled, targets)
+        both = tf.reduce_logsumexp([labelled, other], axis=0)
+        _, nll = language_terms(both, targets)
+        kl = gaussian_kl(mean, log_variance)
+        shares = tf.reduce_mean(tf.math.divide_no_nan(kl, self._sharing(batch)))
+        risen = self.risen(self.config.kl_warmup_steps, training)
+        return {"loss": language + risen * shares, **nll, "kl": tf.reduce_mean(kl)}
+
+    def _sharing(self, batch: dict[str, tf.Tensor]) -> Any:
+        """Return how many rows share the KL of each row's document; 0: an empty row."""
+        given = self.config.document_sequences
+        return given or tf.cast(batch["siblings"], tf.float32)
 
     def target_log_probs(
         self, hidden: tf.Tensor, targets: tf.Tensor, context: Any

@@ -1,4 +1,4 @@
-"""Topic coherence (NPMI) of topics from any program, over a reference corpus."""
+"""Topic coherence, NPMI and others, of topics from any program, over a reference."""
 
 from __future__ import annotations
 
@@ -7,13 +7,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from preprocessing.languages import ENGLISH, languages
 from preprocessing.vocabulary import Vocabulary
-from tcnlm.coherence import NEVER, TOPS, WINDOW, measure, protocol, save_counts
+from tcnlm.coherence import (
+    NEVER,
+    TOPS,
+    WINDOW,
+    WindowCounts,
+    measure,
+    protocol,
+    save_counts,
+)
 from tcnlm.coherence.diversity import DIVERSITY_WORDS
+from tcnlm.coherence.others import COHERENCES, kinds, windows_of
 from tcnlm.coherence.reference import Reference
 from tcnlm.coherence.summary import scored_words
 from tcnlm.coherence.table import describe, table
 from tcnlm.coherence.topic_lists import TopicList, read_topics
+from tcnlm.coherence.windows import Windows
 from tcnlm.common.errors import InputError, add_debug, errors_reported
 from tcnlm.common.files import check_writable, write_json, writing
 from tcnlm.common.outputs import check_outputs
@@ -34,18 +45,30 @@ def main(arguments: Sequence[str] | None = None) -> None:
         cores(),
         options.counts,
         runner=None if options.runner is None else on_runner(options.runner),
+        language=options.language,
     )
     lists = [_topics(path, max(options.top)) for path in options.topics]
     words = scored_words(lists, options.top)
     if options.vocabulary:
         words += Vocabulary.load(options.vocabulary).topic_words
-    counts = reference.window_counts(words, options.window)
+    counts, others = _counted(reference, words, options)
     if options.save_counts:
         save_counts(options.save_counts, counts)
-    figures = [measure(listed, counts, options.top, options.zero) for listed in lists]
-    if options.c_npmi:
-        _add_c_npmi(figures, reference, max(options.top))
-    _report(figures, protocol(counts, options.top, options.zero), options)
+    said = counts, options.top, options.zero
+    figures = [measure(listed, *said, others) for listed in lists]
+    _report(figures, {**protocol(*said), "others": kinds(others)}, options)
+
+
+def _counted(
+    reference: Reference, words: Sequence[str], options: argparse.Namespace
+) -> tuple[WindowCounts, dict[str, WindowCounts]]:
+    """Count windows, and those of other coherences by their names."""
+    if not options.also:
+        return reference.window_counts(words, options.window), {}
+    names = list(dict.fromkeys(options.also))
+    every = [Windows(options.window), *windows_of(names)]
+    counts, *others = reference.kinds_counted(words, every)
+    return counts, dict(zip(names, others))
 
 
 def _topics(path: Path, number: int) -> TopicList:
@@ -88,6 +111,9 @@ def parser() -> argparse.ArgumentParser:
     counted = "window counts made with --save-counts"
     source.add_argument("--counts", metavar="FILE", type=Path, help=counted)
     add("--field", default="text", help="of .jsonl, .csv: the field with the text")
+    spoken = {"choices": languages(), "default": ENGLISH, "metavar": "CODE"}
+    language = "of the reference, as python -m preprocessing has it (default: en)"
+    add("--language", help=language, **spoken)
     window = f"tokens; 0: a whole document (default: {WINDOW})"
     size, words = whole_number(0, LARGEST), whole_number(2, LARGEST)
     add("--window", metavar="N", type=size, default=WINDOW, help=window)
@@ -95,8 +121,8 @@ def parser() -> argparse.ArgumentParser:
     add("--zero", choices=tuple(NEVER), default="zero", help=zero)
     top = f"numbers of words to take of a topic (default: {' '.join(map(str, TOPS))})"
     add("--top", metavar="N", nargs="+", type=words, default=list(TOPS), help=top)
-    gensim = "gensim's c_npmi too: another definition, windows of 10"
-    add("--c-npmi", action="store_true", help=gensim)
+    also = "coherences of other definitions, gensim's, beside NPMI"
+    add("--also", choices=tuple(COHERENCES), nargs="+", default=[], help=also)
     add("--save-counts", metavar="FILE", type=Path, help="keep the window counts")
     vocabulary = "with --save-counts: count the topic words of this DATA folder too"
     add("--vocabulary", metavar="DATA", type=Path, help=vocabulary)
@@ -108,30 +134,15 @@ def parser() -> argparse.ArgumentParser:
 
 def _check_together(options: argparse.Namespace) -> None:
     """Refuse what cannot be done before hours of counting."""
-    if options.counts and (options.c_npmi or options.save_counts):
-        raise InputError("--c-npmi and --save-counts need the text: give --reference")
-    if options.runner is not None and (options.counts or options.c_npmi):
-        raise InputError("--runner counts --reference, and not for --c-npmi")
+    if options.counts and (options.also or options.save_counts):
+        raise InputError("--also and --save-counts need the text: give --reference")
+    if options.runner is not None and (options.counts or options.also):
+        raise InputError("--runner counts --reference, and not for --also")
     if options.vocabulary and not options.save_counts:
         raise InputError("--vocabulary says what to keep: give --save-counts too")
     for path in filter(None, (options.save_counts, options.json)):
         check_writable(path)
     check_outputs(options, "save_counts", "json")
-
-
-def _add_c_npmi(figures: Figures, reference: Reference, top: int) -> None:
-    # Here, since gensim takes seconds to import.
-    from tcnlm.coherence.gensim_npmi import c_npmi
-
-    topics = [topic for one in figures for topic in one["topics"]]
-    absent = {word for one in figures for word in one["absent_words"]}
-    documents = reference.documents_with_progress("counting for gensim")
-    values = c_npmi([topic["words"][:top] for topic in topics], documents, absent)
-    for topic, value in zip(topics, values):
-        topic["c_npmi"] = value
-    for one in figures:
-        known = [t["c_npmi"] for t in one["topics"] if t["c_npmi"] is not None]
-        one["c_npmi"] = sum(known) / len(known) if known else None
 
 
 def _report(

@@ -71,7 +71,13 @@ def _reference(options: argparse.Namespace, runs: Sequence[RunFolder]) -> Refere
     from tcnlm.report.evaluate_run import scored_words
 
     files = tuple(options.reference)
-    reference = Reference(files, options.field, cores(), options.counts)
+    reference = Reference(
+        files,
+        options.field,
+        cores(),
+        options.counts,
+        language=runs[0].vocabulary.language,
+    )
     if len(runs) == 1:
         return reference
     _check_data(options, runs)
@@ -263,7 +269,8 @@ def _add_measures(group: argparse._ArgumentGroup) -> None:
 
 def _add_outputs(group: argparse._ArgumentGroup) -> None:
     record = "add what was measured of the one RUN, and how, as a line of JSON"
-    exported = "for a paper: tables as .csv and .tex, figures as .svg and .pdf, .bib"
+    exported = "for a paper: tables as .csv and .tex, figures as .svg and .pdf, .bib; "
+    exported += "for judges of the topics: word intrusion, ProxAnn's input"
     features = "write vectors, labels and ids of the split's documents (.npz)"
     beginning = "continued under different topics (default: the split's own)"
     baseline = "of the RUNs, what the others are compared with (default: the first)"

@@ -9,7 +9,7 @@ from typing import Any
 from tcnlm.common.errors import add_debug, errors_reported
 from tcnlm.common.process import keep_memory
 from tcnlm.common.settings import LARGEST, whole_number
-from tcnlm.generation.methods import METHODS
+from tcnlm.generation.methods import METHODS, TEMPERATURE
 
 MOST_SENTENCES, MOST_WORDS, MOST_BEAMS = 10**6, 10**5, 1000  # all fit into memory
 
@@ -27,7 +27,9 @@ def main(options: argparse.Namespace) -> None:
     run = RunFolder(options.run)
     size = run.preprocessing["context_words"]
     model = run.load()
-    document = options.document and generation.read_document(options.document)
+    document = options.document and generation.read_document(
+        options.document, model.vocabulary.language
+    )
     if options.paragraph is not None:
         asked = options.paragraph, options.number, options.method, document
         paragraphs.check(model, *asked)
@@ -85,6 +87,8 @@ def parser() -> argparse.ArgumentParser:
         "write paragraphs of N sentences, topics moving on from one to the next "
     )
     paragraph += "(rgbn_rnn); with --document as its own do, by default as many"
+    temperature = f"of sampling (default: {TEMPERATURE}, nearest to real "
+    temperature += "sentences by another model's perplexity; 1: as the model has it)"
     top_p = "sample from the fewest words that have this probability together"
     unset = {"default": argparse.SUPPRESS}
     parsed = argparse.ArgumentParser(description=__doc__)
@@ -99,7 +103,7 @@ def parser() -> argparse.ArgumentParser:
     add("--paragraph", metavar="N", nargs="?", const=0, type=many, help=paragraph)
     add("--prompt", metavar="TEXT", default="", help="beginning of the sentence")
     add("--method", choices=METHODS, default="sample", help="default: sample")
-    add("--temperature", type=float, **unset, help="of sampling (default: 1)")
+    add("--temperature", type=float, **unset, help=temperature)
     kept, width = whole_number(1, LARGEST), whole_number(1, MOST_BEAMS)
     add("--top-k", type=kept, **unset, help="sample from the K likeliest words")
     add("--top-p", type=float, **unset, help=top_p)
@@ -110,7 +114,8 @@ def parser() -> argparse.ArgumentParser:
     add("--max-length", type=length, **unset, help="words to write (default: 40)")
     seed = whole_number(-(2**63), 2**63 - 1)
     add("--seed", type=seed, help="of sampling (default: another each time)")
-    add("--no-unk", dest="allow_unknown", action="store_false", help="without <unk>")
+    unknown = {"dest": "allow_unknown", "action": "store_true"}
+    add("--unk", **unknown, help="let it write <unk>, as in the paper's tables")
     add("--json", action="store_true", help="print a JSON object a line")
     add_debug(parsed)
     return parsed

@@ -34,8 +34,9 @@ BY_SIZE = "auto"  # of train.py, where none is named
 OWN = "ours"  # what a recipe answers that no paper has a figure of
 FIGURE = {"document", "table", "cell"}  # what it answers otherwise
 DATA = (
-    "corpus format ids-from field label id headers group split valid-from-train limit "
-    "seed min-count max-words topic-min-count topic-top-fraction topic-letters "
+    "corpus format ids-from language field label id headers group split "
+    "valid-from-train limit seed min-count max-words topic-min-count "
+    "topic-top-fraction topic-letters "
     "sequence-length context context-words"
 ).split()
 EVALUATION = ["split", "corpus", "context", "samples", "batch-size"]
@@ -74,7 +75,7 @@ class Recipe:
         recipe may have sizes.
         """
         kinds = {name: model_class(name).Config for name in MODELS}
-        configs = kinds[model](), Training()
+        configs = kinds[model](), Training(**model_class(model).LOOP)
         given = self.given(model, tokens).items()
         texts = [f"{name}={as_text(value)}" for name, value in given]
         return override(configs, [*texts, *more], kinds)

@@ -14,6 +14,7 @@ from tcnlm.common.interrupts import Interrupted, interrupts
 from tcnlm.common.parallel import cores
 from tcnlm.common.process import command_line, keep_memory, make_reproducible, program
 from tcnlm.common.settings import (
+    LARGEST,
     Settings,
     as_text,
     describe,
@@ -36,7 +37,7 @@ from tcnlm.training.ownership import owned
 from tcnlm.training.parts import check_accumulation
 from tcnlm.training.run_folder import RunFolder, make_model, settings_of
 from tcnlm.training.runs import TRAINED, new_config, open_run
-from tcnlm.training.seeds import seed_folder
+from tcnlm.training.seeds import seed_folder, topics_folder
 from tcnlm.training.trainer import Trainer
 from tcnlm.training.weights import WEIGHTS, load_weights
 from tcnlm.training.workers import WAIT, named_workers
@@ -194,6 +195,12 @@ def parser() -> argparse.ArgumentParser:
     seed, number = whole_number(0, 2**31 - 1), whole_number(0, cores())
     add("--seed", type=seed, help=f"of all that is random (default: {SEED})")
     add("--seeds", metavar="S", nargs="+", type=seed, help=seeds)
+    numbers = (
+        "train with each number of topics, into RUN/topics-K, then compare them on "
+    )
+    numbers += "the validation split and recommend one"
+    count = whole_number(1, LARGEST)
+    add("--try-topics", metavar="K", nargs="+", type=count, default=[], help=numbers)
     add("--threads", type=number, help="cores to use (default: 0, all)")
     together = (
         "seconds to wait for the other workers of TF_CONFIG (default: %(default)s)"
@@ -220,9 +227,21 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
         parsed.error("--seeds: needs --out, and stands for --seed")
     if len(set(seeds)) < len(seeds):
         parsed.error("--seeds: one stands there twice")
+    _check_numbers(parsed, options)
     if options.embeddings:
         options.set.append(f"embeddings={options.embeddings}")
     return options
+
+
+def _check_numbers(
+    parsed: argparse.ArgumentParser, options: argparse.Namespace
+) -> None:
+    """Refuse a --try-topics that says two things."""
+    numbers = options.try_topics
+    if numbers and (options.resume or len(set(numbers)) < len(numbers)):
+        parsed.error("--try-topics: needs --out, and different numbers")
+    if numbers and any(each.startswith("num_topics=") for each in options.set):
+        parsed.error("--try-topics: stands for --set num_topics")
 
 
 def _said_of(unknown: Sequence[str]) -> str:
@@ -234,22 +253,51 @@ def _said_of(unknown: Sequence[str]) -> str:
     return f"unrecognized arguments: {' '.join(unknown)}"
 
 
-def seed_command(options: argparse.Namespace, seed: int) -> list[str]:
-    """Return the arguments that train with one of several seeds."""
+def commands(options: argparse.Namespace) -> list[list[str]]:
+    """Return the arguments of every training where the options ask for several."""
+    wanted = [_with_topics(options, number) for number in options.try_topics]
+    if options.seeds:
+        wanted = wanted or [options]
+        return [own_command(each, seed) for each in wanted for seed in options.seeds]
+    return [own_command(each) for each in wanted]
+
+
+def _with_topics(options: argparse.Namespace, number: int) -> argparse.Namespace:
+    out = topics_folder(Path(options.out), number)
+    chosen = [*options.set, f"num_topics={number}"]
+    return argparse.Namespace(**{**vars(options), "out": out, "set": chosen})
+
+
+def own_command(options: argparse.Namespace, of: int | None = None) -> list[str]:
+    """Return the arguments that train with one seed; of: which of several."""
+    seed = options.seed if of is None else of
     given = {"model": options.model, "recipe": options.recipe, "seed": seed}
     given["threads"], given["wait"] = options.threads, options.wait
     named = [[f"--{n}", str(v)] for n, v in given.items() if v is not None]
     chosen = ["--debug"] if options.debug else []
     chosen += ["--set", *options.set] if options.set else []
-    out = seed_folder(Path(options.out), seed)
+    out = Path(options.out) if of is None else seed_folder(Path(options.out), of)
     return [options.data, "--out", str(out), *sum(named, []), *chosen]
+
+
+def _compare(options: argparse.Namespace, command: str) -> None:
+    # Here, since it draws.
+    from tcnlm.report.topic_numbers import compare
+
+    with errors_reported():
+        keep_memory()
+        print(compare(Path(options.out), options.try_topics, command))
 
 
 def run() -> None:
     """Run the program on the command line's arguments."""
     chosen, line = options_of(sys.argv[1:]), command_line()
-    if chosen.seeds:
-        sys.exit(one_by_one(seed_command(chosen, seed) for seed in chosen.seeds))
+    several = commands(chosen)
+    if several:
+        status = one_by_one(several)
+        if chosen.try_topics and not status:
+            _compare(chosen, line)
+        sys.exit(status)
     with interrupts.listen(), errors_reported(NotFiniteError):
         try:
             main(chosen, line)

@@ -26,6 +26,7 @@ from tcnlm.models import model_class
 from tcnlm.report.groups import RESAMPLES, Group, Ratio, best, groups_of, ratios
 from tcnlm.report.measured import Measured
 from tcnlm.report.published import layered, size
+from tcnlm.report.stability import stability
 from tcnlm.training.seeds import is_seed_folder
 
 OTHER_DATA = " ≠"  # marks a published figure
@@ -40,6 +41,7 @@ TEMPLATE = """<div class="compared">{% for part in parts %}
 <div class="plots">{% for svg in curves %}
 {{ picture(svg, "validation perplexity by epoch") }}{% endfor %}</div></div>
 {% for svg, text in pictures %}{{ picture(svg, text) }}{% endfor %}
+{{ stable }}
 {% for text in notes %}{{ note(text) }}{% endfor %}
 <h2>Each run</h2>"""
 
@@ -173,6 +175,7 @@ def comparison(runs: Sequence[Measured]) -> Markup:
         TEMPLATE,
         parts=list(_parts(groups, numbers)),
         curves=list(map(draw.svg, shown_curves(groups))),
+        stable=stability(groups, list(map(group_name, groups))),
         notes=list(_notes(groups)),
         pictures=list(_pictures(runs)),
     )

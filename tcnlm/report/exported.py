@@ -62,6 +62,8 @@ def export(runs: Sequence[Measured], folder: Path) -> None:
         for measure in MEASURES:
             for title, rows in measure.tables(run.evaluation).items():
                 _write_table(folder / name / title, list(map(_set, rows)))
+            found = run.unsaved.get(measure.key)
+            measure.write(folder / name, run.evaluation, found)
         for title, drawn in run.drawn.items():
             for ending in ("svg", "pdf"):
                 save(drawn, folder / name / f"{title}.{ending}")

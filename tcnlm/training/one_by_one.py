@@ -16,7 +16,7 @@ def one_by_one(commands: Iterable[Sequence[str]], *program: str) -> int:
 
     program: how Python starts it, by default as a script. Return its exit status. A
     signal goes to the run that is on, which ends as it would alone, in a session of its
-    own lest Ctrl-C reach it twice; no other follows.
+    own lest Ctrl-C reach it twice; no other follows. Afterwards they do what they did.
     """
     asked: list[int] = []
     on: list[subprocess.Popen] = []
@@ -26,14 +26,17 @@ def one_by_one(commands: Iterable[Sequence[str]], *program: str) -> int:
         for process in on:
             process.send_signal(number)
 
-    for number in NUMBERS:
-        signal.signal(number, pass_on)
-    for arguments in commands:
-        words = program or (sys.argv[0],)
-        status = _run([sys.executable, *words, *arguments], on, asked)
-        if status or asked:
-            return _exit_status(status or -asked[0])
-    return 0
+    before = {number: signal.signal(number, pass_on) for number in NUMBERS}
+    try:
+        for arguments in commands:
+            words = program or (sys.argv[0],)
+            status = _run([sys.executable, *words, *arguments], on, asked)
+            if status or asked:
+                return _exit_status(status or -asked[0])
+        return 0
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _run(command: Sequence[str], on: list[subprocess.Popen], asked: list[int]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from preprocessing.checks import OBJECT, SETTINGS, TEXT, check_entries
+from preprocessing.checks import OBJECT, SETTINGS, TEXT, check_entries, language_of
 from preprocessing.vocabulary import FILES, Vocabulary
 from tcnlm.common.errors import InputError, unreadable
 from tcnlm.common.files import digest_line, write_json
@@ -69,6 +70,8 @@ class RunFolder:
     """
 
     def __init__(self, path: str | Path):
+        if not isinstance(path, (str, os.PathLike)):
+            raise InputError(f"a RUN is named by a text or Path, not {path!r:.40}")
         self.path = Path(path)
         self.config = _read(self.path)
         try:
@@ -85,7 +88,8 @@ class RunFolder:
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The vocabulary of the data that it was trained on."""
-        found = Vocabulary.load(self.path)
+        language = language_of(self.config["data"]["settings"])
+        found = Vocabulary.load(self.path, language)
         if found.digest != self.config["data"]["vocabulary_sha256"]:
             raise InputError(
                 f"{self.path}: {' or '.join(FILES)} is not of the data that it was "

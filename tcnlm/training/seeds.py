@@ -1,4 +1,4 @@
-"""RUN/seed-S: the folders of runs that differ by their seed alone."""
+"""RUN/seed-S and topics-K: folders of runs that differ by one thing alone."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ _NAME = re.compile(f"{PREFIX}([0-9]+)")
 def seed_folder(out: Path, seed: int) -> Path:
     """Return where the run of a seed is."""
     return out / f"{PREFIX}{seed}"
+
+
+def topics_folder(out: Path, number: int) -> Path:
+    """Return where the run of a number of topics is, or its runs of several seeds."""
+    return out / f"topics-{number}"
 
 
 def is_seed_folder(path: Path) -> bool:

@@ -46,14 +46,14 @@ class Trainer:
         self.workers = workers or Workers()
         self.model, self.run, self.training, self.seed = model, run, training, seed
         self.dataset = dataset
-        self.rows = model.batching.rows(dataset.split("train"))
+        self.rows = model.trained_on.rows(dataset.split("train"))
         self.validation = Validation(model, dataset, training)
         self.judge = self.validation.judge
         self.optimizer = GroupedAdam(
             model.parameter_groups(),
             training.clip_norm,
             training.lazy_adam,
-            decay(training.decay, self._steps()),
+            decay(training.decay, self._steps(), model.steps),
         )
         self.checkpoints = Checkpoints(run, model=model, optimizer=self.optimizer)
         self.step = graph(
@@ -67,7 +67,7 @@ class Trainer:
         self.forecast = Forecast(self._left)
 
     def _signature(self) -> dict[str, tf.TensorSpec]:
-        batch = self.model.batching.signature()
+        batch = self.model.trained_on.signature()
         return self.workers.signature(batch, self.training.accumulate)
 
     def _step(self, batch: Any) -> dict[str, tf.Tensor]:

@@ -1,0 +1,240 @@
+"""`tcnlm.TopicModel`: texts to topics by the programs, as scikit-learn has models."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import warnings
+import weakref
+from collections import deque
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from preprocessing.encode import read_meta
+from tcnlm.common.errors import InputError
+from tcnlm.common.replacing import replacing
+from tcnlm.common.settings import as_text, names
+from tcnlm.layers.optimization import Training
+from tcnlm.models import MODELS, model_class
+from tcnlm.models import base as models
+from tcnlm.models.topics import top_words
+from tcnlm.programs.recipes import BY_SIZE, read_recipe, words_of
+from tcnlm.programs.train import SEED
+from tcnlm.run import Run, checked
+
+# Read as TensorFlow begins: what transforms here leaves a GPU to what trains beside it.
+os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
+
+GIVEN = {"format", "input", "split", "seed", "out"}  # to preprocessing, by `fit`
+PREPROCESS = "from preprocessing.__main__ import run; run()"
+TRAIN = "from tcnlm.programs.launch import train; train()"
+WARNING = "warning: "  # begins a line of theirs
+LAST_LINES = 20  # shown of a program that failed as nothing foresaw
+
+
+class TopicModel(BaseEstimator, TransformerMixin):
+    """A topic model with scikit-learn's conventions, trained by the programs.
+
+    Each program is a process of its own, so that `fit` leaves seeds, threads and memory
+    of this one as they are.
+
+    model, recipe, threads, seed: as train.py has them; model None: the recipe's.
+    run: the RUN folder to make; DATA comes beside it, RUN.data. None: a folder that
+    lasts as long as this object. Where RUN is there, `fit` goes on with it.
+    held_out: share of the texts that is not trained on; one half chooses the epoch,
+    the other is for evaluate.py.
+    preprocessing: options of `python -m preprocessing`, {"min_count": 5}.
+    verbose: print what the programs say; otherwise their warnings are Python's.
+    settings: those of model and training loop, as of --set: num_topics=20.
+
+    After `fit`, `run_` is the `tcnlm.run.Run`, and `topics_` the ten most probable
+    words of each topic, [K][10].
+    """
+
+    def __init__(
+        self,
+        model: str | None = None,
+        *,
+        recipe: str = BY_SIZE,
+        run: str | os.PathLike | None = None,
+        held_out: float = 0.2,
+        preprocessing: Mapping[str, Any] | None = None,
+        seed: int = SEED,
+        threads: int | None = None,
+        verbose: bool = False,
+        **settings: Any,
+    ):
+        self.model = model
+        self.recipe = recipe
+        self.run = run
+        self.held_out = held_out
+        self.preprocessing = preprocessing
+        self.seed = seed
+        self.threads = threads
+        self.verbose = verbose
+        self.settings = settings
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return all arguments, the settings among them."""
+        return {**super().get_params(deep), **self.settings}
+
+    def set_params(self, **params: Any) -> TopicModel:
+        """Change arguments; InputError for one that no model has as a setting."""
+        own = self._get_param_names()
+        settings = {k: v for k, v in params.items() if k not in own}
+        kinds = [Training, *map(model_class, MODELS)]
+        known = {n for kind in kinds for n in names(getattr(kind, "Config", kind))}
+        for name in sorted(settings.keys() - known):
+            raise InputError(f"{name}: is no argument, and no setting of any model")
+        super().set_params(**{k: v for k, v in params.items() if k in own})
+        self.settings = {**self.settings, **settings}
+        return self
+
+    def fit(self, texts: Iterable[str], y: Any = None) -> TopicModel:
+        """Preprocess texts and train on them; y is not looked at.
+
+        Raises InputError for arguments or texts that the programs refuse.
+        """
+        self._check()
+        run = Path(self.run or self._temporary() / "RUN")
+        data = self._data(texts, run)
+        chosen = {"model": self.model, "threads": self.threads}
+        chosen = {name: value for name, value in chosen.items() if value is not None}
+        words = words_of({"recipe": self.recipe, "seed": self.seed, **chosen})
+        words = [str(data), "--out", str(run), *words]
+        sets = ["--set", *self._sets()] if self.settings else []
+        self._start("tcnlm-train", TRAIN, [*words, *sets])
+        self.run_ = Run(run)
+        self.topics_ = top_words(self.run_.model, 10)
+        return self
+
+    def fit_transform(self, texts: Iterable[str], y: Any = None) -> np.ndarray:
+        """Return the topic proportions of the texts that are trained on, [N, K]."""
+        texts = list(checked(texts))
+        return self.fit(texts).transform(texts)
+
+    def transform(self, texts: Iterable[str]) -> np.ndarray:
+        """Return the topic proportions of texts, [N, K]; NaN without a topic word."""
+        check_is_fitted(self, "run_")
+        return self.run_.proportions(texts)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return names for the columns of `transform`, those of `tcnlm.infer`."""
+        check_is_fitted(self, "run_")
+        return np.array([f"topic_{k}" for k in range(len(self.topics_))], object)
+
+    def __getstate__(self) -> dict[str, Any]:
+        if hasattr(self, "run_"):
+            raise InputError(
+                "a fitted TopicModel is saved as its RUN, no pickle: give run=FOLDER, "
+                "then tcnlm.open(FOLDER) opens it"
+            )
+        return super().__getstate__()
+
+    def _temporary(self) -> Path:
+        """Make a folder that is removed with this object."""
+        folder = mkdtemp(prefix="tcnlm-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return Path(folder)
+
+    def _sets(self) -> list[str]:
+        return [f"{name}={as_text(value)}" for name, value in self.settings.items()]
+
+    def _check(self) -> None:
+        """Refuse, before the texts are read, what training would refuse after it."""
+        held_out, run = self.held_out, self.run
+        if not isinstance(held_out, float) or not 0 < held_out < 1:
+            raise InputError(f"held_out={held_out!r}: must be a share like 0.2")
+        if run is not None and not isinstance(run, (str, os.PathLike)):
+            raise InputError(f"run={run!r}: must be a folder's path")
+        if not isinstance(self.recipe, str):
+            raise InputError(f"recipe={self.recipe!r}: must be a name or a .toml file")
+        recipe = read_recipe(self.recipe)
+        model = recipe.model if self.model is None else self.model
+        if not issubclass(model_class(model), models.TopicModel):
+            raise InputError(f"model={model!r}: has no topics")
+        try:
+            recipe.chosen(model, self._sets())
+        except InputError as error:
+            raise InputError(str(error).removeprefix("--set ")) from None
+
+    def _data(self, texts: Iterable[str], run: Path) -> Path:
+        """Return the DATA of texts beside RUN; InputError where it is of others."""
+        data = run.with_name(f"{run.name}.data")
+        with TemporaryDirectory(prefix="tcnlm-") as folder:
+            source, made = Path(folder) / "texts.jsonl", Path(folder) / "DATA"
+            with source.open("w", encoding="utf-8") as file:
+                file.writelines(f"{json.dumps({'text': t})}\n" for t in checked(texts))
+            words = self._preprocessing(source, made)
+            self._start("preprocessing", PREPROCESS, words)
+            if not data.exists():
+                data.parent.mkdir(parents=True, exist_ok=True)
+                with replacing(data) as aside:
+                    shutil.move(made, aside)
+            elif read_meta(data)["fingerprint"] != read_meta(made)["fingerprint"]:
+                raise InputError(
+                    f"{data}: was made of other texts, or in another way; give another "
+                    "run, or remove both folders"
+                )
+        return data
+
+    def _preprocessing(self, source: Path, out: Path) -> list[str]:
+        more = {k.replace("_", "-"): v for k, v in (self.preprocessing or {}).items()}
+        for name in sorted(GIVEN & more.keys()):
+            raise InputError(f"preprocessing: {name} is given by fit already")
+        half = self.held_out / 2
+        own = {"format": "jsonl", "input": source, "split": [1 - 2 * half, half, half]}
+        return words_of({**own, "seed": self.seed, "out": out, **more})
+
+    def _start(self, name: str, program: str, words: list[str]) -> None:
+        """Run a program in a process of its own; InputError for what it refuses."""
+        code = f"import sys; sys.argv[0] = {name!r}; {program}"
+        process, last = _process(code, words), deque(maxlen=LAST_LINES)
+        with process:
+            try:
+                for line in process.stdout:
+                    last.append(line)
+                    self._tell(line)
+            except BaseException:
+                process.send_signal(signal.SIGINT)  # it keeps what it has
+                process.wait()
+                raise
+        if process.returncode == 2:
+            raise InputError("".join(last).rpartition("error: ")[2].strip())
+        if process.returncode:
+            raise RuntimeError(f"{name} failed:\n{''.join(last)}")
+
+    def _tell(self, line: str) -> None:
+        if self.verbose:
+            print(line, end="", flush=True)
+        elif line.startswith(WARNING):
+            warnings.warn(line[len(WARNING) :].strip(), stacklevel=4)
+
+
+def _process(code: str, words: list[str]) -> subprocess.Popen:
+    """Start a Python that finds this package, its output and errors in one pipe.
+
+    In a session of its own, lest Ctrl-C reach it twice.
+    """
+    places = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]
+    path = {"PYTHONPATH": os.pathsep.join(filter(None, places))}
+    read = {"PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8"}
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+        env={**os.environ, **path, **read},
+        start_new_session=True,
+    )

@@ -1,0 +1,81 @@
+"""evaluate.py --coherences: other coherences of the topics of a RUN."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+import tiny
+import toy
+
+from tcnlm.coherence import count_windows, save_counts
+from tcnlm.coherence.diversity import irbo
+from tcnlm.coherence.others import COHERENCES, coherence, windows_of
+from tcnlm.coherence.reference import Reference
+from tcnlm.common.errors import InputError
+from tcnlm.data.dataset import Dataset
+from tcnlm.models.topics import top_words
+from tcnlm.programs import evaluate
+from tcnlm.training.run_folder import RunFolder
+
+
+def call(*arguments):
+    line = list(map(str, arguments))
+    evaluate.main(evaluate.parser().parse_args(line), "evaluate.py")
+
+
+@pytest.fixture
+def run(toy_data, tmp_path):
+    return tiny.make_run_on(toy_data, tmp_path / "RUN", "tcnlm")
+
+
+def test_they_stand_in_summary_page_and_tables_as_counted_on_the_corpus(
+    run, toy_data, tmp_path, capsys
+):
+    call(run, "--coherences", "--export", tmp_path / "tables")
+    found = json.loads((run / "evaluation.json").read_text())["coherences"]
+    topics = top_words(RunFolder(run).load())
+    words = {word for topic in topics for word in topic}
+    counts = Reference().kinds_counted(words, windows_of(COHERENCES), Dataset(toy_data))
+    for name, counted in zip(COHERENCES, counts):
+        expected = coherence(name, counted, topics, 20)
+        assert [topic[name] for topic in found["topics"]] == pytest.approx(expected)
+        assert found[name] == pytest.approx(np.mean(expected))
+    assert found["irbo"] == pytest.approx(irbo(topics))
+    assert f"c_v{'':<37}{found['c_v']:.3f}" in capsys.readouterr().out
+    page = (run / "report.html").read_text()
+    assert "<h2>Other coherences</h2>" in page
+    assert "c_v: windows of 110 tokens, complete ones only" in page
+    with (tmp_path / "tables" / "RUN" / "coherences.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["c_uci"]) for row in rows] == [
+        topic["c_uci"] for topic in found["topics"]
+    ]
+
+
+def test_words_the_reference_lacks_leave_numbers_only(run, tmp_path):
+    text = tmp_path / "text.txt"
+    topic = top_words(RunFolder(run).load())[0]
+    text.write_text(f"{topic[0]} {topic[1]}\n\n{topic[1]} other\n")
+    call(run, "--coherences", "--reference", text)
+    found = json.loads((run / "evaluation.json").read_text())["coherences"]
+    values = [t[name] for t in found["topics"] for name in COHERENCES]
+    assert np.isfinite([value for value in values if value is not None]).all()
+    assert found["topics"][0]["c_v"] is not None
+
+
+def test_counts_of_other_windows_are_refused_before_any_work(run, tmp_path):
+    words = [word for topic in top_words(RunFolder(run).load()) for word in topic]
+    save_counts(tmp_path / "counts.npz", count_windows([words], words))
+    with pytest.raises(InputError, match="counts.npz: .*give the text, --reference"):
+        call(run, "--coherences", "--counts", tmp_path / "counts.npz")
+    assert not (run / "evaluation.json").exists()
+
+
+def test_of_bags_of_words_every_window_is_a_document(tmp_path):
+    dataset = Dataset(toy.make_data(tmp_path))
+    dataset.meta["word_order"] = False
+    words = dataset.vocabulary.topic_words[:9]
+    counts = Reference().kinds_counted(words, windows_of(COHERENCES), dataset)
+    assert {each.window for each in counts} == {0}
+    assert counts[0].windows == dataset.split("train").num_documents

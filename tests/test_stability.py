@@ -1,0 +1,126 @@
+"""Topics over seeds: which return, by word distributions matched one to one."""
+
+import dataclasses
+import itertools
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import tiny
+from measured import shown
+from scipy.spatial.distance import jensenshannon
+
+from tcnlm.measures.stability import match, matched
+from tcnlm.programs import evaluate
+from tcnlm.report import page
+from tcnlm.training.run_folder import RunFolder, write_config
+
+
+def topics(rng, number=5, words=30, peak=0.05):
+    return rng.dirichlet(np.full(words, peak), number).astype(np.float32)
+
+
+def test_topics_are_matched_at_the_least_sum_of_divergences(rng):
+    first, second = topics(rng), topics(rng)
+    cost = [[jensenshannon(p, q, base=2) ** 2 for q in second] for p in first]
+    sums = [
+        sum(cost[i][j] for i, j in enumerate(order))
+        for order in itertools.permutations(range(5))
+    ]
+    rows, columns, bits = matched(first, second)
+    expected = [cost[i][j] for i, j in zip(rows, columns)]
+    assert bits == pytest.approx(expected, abs=1e-5)
+    assert bits.sum() == pytest.approx(min(sums), abs=1e-4)
+
+
+def test_the_same_topics_in_another_order_all_return(rng):
+    first = topics(rng)
+    found = match([first, first[::-1], first[[2, 0, 1, 4, 3]]])
+    assert found.distance == pytest.approx(0, abs=1e-6)
+    assert found.in_every_run.tolist() == [5, 5, 5]
+    assert found.in_one_run.tolist() == [0, 0, 0]
+    assert found.mean == pytest.approx(0, abs=1e-6)
+
+
+def test_half_of_the_probability_in_common_is_half_a_bit():
+    shared = np.array([[0.5, 0.5, 0.0, 0.0]]), np.array([[0.5, 0.0, 0.5, 0.0]])
+    assert matched(*shared)[2] == pytest.approx(0.5)
+    apart = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])
+    assert matched(*apart)[2] == pytest.approx(1.0)
+
+
+def seeds():
+    """Topics of three seeds over disjoint words: one in all, one in two, one in one."""
+    own = np.eye(6, dtype=np.float32)
+    return own[[0, 1, 2]], own[[3, 0, 1]], own[[4, 5, 0]]
+
+
+def test_topics_of_every_seed_and_of_one_only_are_counted():
+    found = match(seeds())
+    assert found.returns.tolist() == [[2, 1, 0], [0, 2, 1], [0, 0, 2]]
+    assert found.in_every_run.tolist() == [1, 1, 1]
+    assert found.in_one_run.tolist() == [1, 1, 2]
+    # Of the nine matches, three in each pair of seeds, four are the same topic.
+    assert found.mean == pytest.approx((9 - 4) / 9)
+
+
+def run_of(seed, beta, model="tcnlm", **names):
+    run = shown(model, seed, nats=np.ones(3), perplexity=8.0)
+    found = [{**run.evaluation["topics"][0], "topic": k} for k in range(len(beta))]
+    for k, row in enumerate(beta):
+        found[k]["words"] = [f"s{seed}t{k}<", f"w{row.argmax()}"]
+    evaluation = {**run.evaluation, "topics": found}
+    return dataclasses.replace(run, evaluation=evaluation, unsaved={"stability": beta})
+
+
+def section(runs):
+    tree = ElementTree.fromstring(page.render(runs))
+    titles = [title.text for title in tree.iter("h2")]
+    if "Topics over seeds" not in titles:
+        return None
+    found = [
+        [[cell.text for cell in row] for row in table.iter("tr")]
+        for table in tree.iter("table")
+    ]
+    return next(
+        i for i in range(len(found)) if found[i][0][-1] == "mean distance"
+    ), found
+
+
+def test_the_page_of_seeds_says_which_topics_return(monkeypatch):
+    monkeypatch.setattr("tcnlm.report.page._sections", lambda *_: "")
+    runs = [run_of(seed, beta) for seed, beta in enumerate(seeds(), 1)]
+    place, tables = section(runs)
+    _, summary = tables[place]
+    assert summary[1:] == ["3", "3", "1.0", "1.3", "0.56"]
+    titles, *rows = tables[place + 1]
+    assert titles == ["topic", "words", "returns in", "to seed 2", "to seed 3"]
+    assert rows[0] == ["0", "s1t0< w0", "2 of 2", "0.00", "0.00"]
+    assert [row[2] for row in rows] == ["2 of 2", "1 of 2", "0 of 2"]
+    _, *single = tables[place + 2]
+    assert [row[:2] for row in single] == [
+        ["1", "2"],
+        ["2", "0"],
+        ["3", "0"],
+        ["3", "1"],
+    ]
+
+
+def test_runs_that_are_no_seeds_of_one_model_have_no_such_section(monkeypatch):
+    monkeypatch.setattr("tcnlm.report.page._sections", lambda *_: "")
+    first, second, _ = seeds()
+    runs = [run_of(1, first), run_of(1, second, "tdlm")]
+    assert section(runs) is None
+    plain = dataclasses.replace(run_of(2, second), unsaved={})
+    assert section([run_of(1, first), plain]) is None
+
+
+def test_seeds_that_are_measured_together_have_it(toy_data, tmp_path):
+    runs = [tiny.make_run_on(toy_data, tmp_path / f"seed-{s}", "tdlm") for s in (1, 2)]
+    for seed, run in enumerate(runs, 1):
+        write_config(run, {**RunFolder(run).config, "seed": seed})
+    line = [*map(str, runs), "--report", str(tmp_path / "both.html")]
+    evaluate.main(evaluate.parser().parse_args(line), "evaluate.py")
+    text = (tmp_path / "both.html").read_text()
+    assert "<h2>Topics over seeds</h2>" in text
+    assert ">1 of 1<" in text  # untrained, all are near one another

@@ -1,0 +1,203 @@
+"""tcnlm.TopicModel: texts to topics by the programs, by scikit-learn's conventions."""
+
+import pickle
+import random
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import toy
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+import tcnlm
+from tcnlm.common.errors import InputError
+
+LINES = {"min_count": 1, "topic_min_count": 1, "topic_top_fraction": 0}
+SIZES = {"units": 8, "embedding_size": 6, "cutoffs": (15,), "epochs": 2}
+SIZES |= {"batch_size": 16, "num_topics": 4, "head_start": 9}
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:only 24 topic words"),
+    pytest.mark.filterwarnings("ignore:the topic model has collapsed"),
+]
+
+
+def make_model(**options):
+    given = {"model": "tcnlm", "recipe": "paper-small", "threads": 1, **SIZES}
+    return tcnlm.TopicModel(**{**given, "preprocessing": LINES, **options})
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    file = toy.write_corpus(tmp_path_factory.mktemp("texts") / "toy.txt")
+    return [line.replace("\t", " ") for line in file.read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def fitted(texts, tmp_path_factory):
+    run = tmp_path_factory.mktemp("fitted") / "runs" / "RUN"
+    return make_model(run=run).fit(pd.Series(texts, index=range(7, 67)))
+
+
+def test_texts_become_proportions_and_topics_words(fitted, texts):
+    found = fitted.transform(texts[:5])
+    assert found.shape == (5, 4)
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-5)
+    assert np.isnan(fitted.transform(["Nothing of it."])).all()
+    words = {word for theme in toy.THEMES for word in theme}
+    assert [len(topic) for topic in fitted.topics_] == [10] * 4
+    assert {word for topic in fitted.topics_ for word in topic} <= words
+    assert fitted.run_.generate(topic=1, seed=1)
+    assert list(fitted.get_feature_names_out()) == [f"topic_{k}" for k in range(4)]
+
+
+def test_the_run_is_that_of_the_programs(fitted):
+    config = fitted.run_.config
+    assert config["seed"] == 1
+    assert {k: config["settings"][k] for k in ("units", "num_topics", "cutoffs")} == {
+        "units": 8,
+        "num_topics": 4,
+        "cutoffs": [15],
+    }
+    assert config["training"]["epochs"] == 2
+    assert config["command"].startswith("tcnlm-train ")
+    made = config["data"]["splits"]
+    assert [made[name]["documents"] for name in ("train", "valid", "test")] == [
+        48,
+        6,
+        6,
+    ]
+    assert (fitted.run_.path.with_name("RUN.data") / "meta.json").is_file()
+
+
+def test_the_same_seed_gives_the_same_whatever_was_drawn_before(fitted, texts):
+    random.seed(5)
+    np.random.seed(5)
+    before = random.getstate(), np.random.get_state()[1].tolist()
+    again = clone(fitted).set_params(run=None).fit(texts)
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == before
+    assert again.run_.path != fitted.run_.path
+    np.testing.assert_array_equal(again.transform(texts), fitted.transform(texts))
+    assert again.topics_ == fitted.topics_
+    folder = again.run_.path
+    assert folder.is_dir()
+    del again
+    assert not folder.exists()
+
+
+def test_a_saved_model_answers_the_same_in_another_process(fitted, texts, tmp_path):
+    (tmp_path / "text").write_text(texts[0])
+    program = "import sys, tcnlm; run, text = sys.argv[1:]; "
+    program += "print(tcnlm.open(run).proportions([open(text).read()])[0].tolist())"
+    command = [sys.executable, "-c", program, fitted.run_.path, tmp_path / "text"]
+    said = subprocess.run(command, capture_output=True, text=True, cwd=toy.ROOT)
+    assert said.stdout.strip() == str(fitted.transform(texts[:1])[0].tolist())
+
+
+def test_it_works_in_a_pipeline_and_the_same_run_is_not_trained_twice(fitted, texts):
+    weights = fitted.run_.path / "model.weights.h5"
+    written = weights.stat().st_mtime_ns
+    model = clone(fitted).set_output(transform="pandas")
+    pipeline = make_pipeline(model, LogisticRegression())
+    assert len(pipeline.fit(texts, [0, 1, 2] * 20).predict(texts)) == 60
+    assert list(model.transform(texts[:2]).columns[:2]) == ["topic_0", "topic_1"]
+    assert weights.stat().st_mtime_ns == written
+
+
+@pytest.mark.slow
+def test_the_python_of_the_docs_runs(fitted, texts, monkeypatch):
+    page = (toy.ROOT / "docs" / "python.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    shown = [block for block in blocks if "tcnlm.TopicModel" in block]
+    assert len(shown) == 2
+    monkeypatch.setattr(tcnlm, "TopicModel", lambda **_: clone(fitted), raising=False)
+    names = {"texts": texts, "labels": [0, 1, 2] * 20, "others": texts[:3]}
+    for block in shown:
+        exec(block, names)
+    assert names["proportions"].shape == (60, 4)
+
+
+def test_other_texts_or_settings_are_refused_where_a_run_is(fitted, texts):
+    with pytest.raises(InputError, match="was made of other texts"):
+        clone(fitted).fit(texts[:-1])
+    with pytest.raises(InputError, match="units"):
+        clone(fitted).set_params(units=9).fit(texts)
+
+
+def test_it_is_saved_as_its_run_and_not_pickled(fitted):
+    assert pickle.loads(pickle.dumps(clone(fitted))).get_params()["units"] == 8
+    with pytest.raises(InputError, match="tcnlm.open"):
+        pickle.dumps(fitted)
+
+
+def test_arguments_and_settings_are_parameters():
+    model = tcnlm.TopicModel("lda", num_topics=20, passes=3)
+    assert (model.get_params()["num_topics"], model.get_params()["model"]) == (
+        20,
+        "lda",
+    )
+    model.set_params(num_topics=30, seed=7, alpha=0.1)
+    copied = clone(model)
+    assert copied.get_params() == model.get_params()
+    assert copied.settings == {"num_topics": 30, "passes": 3, "alpha": 0.1}
+    assert copied.seed == 7
+    assert "num_topics=30" in repr(copied)
+    with pytest.raises(InputError, match="num_topicz: is no argument"):
+        model.set_params(num_topicz=3)
+
+
+def test_settings_of_models_are_told_from_its_own_arguments():
+    from tcnlm.models import MODELS, model_class
+
+    settings = {name for kind in MODELS for name in vars(model_class(kind).Config())}
+    assert not settings & set(tcnlm.TopicModel._get_param_names())
+
+
+def test_what_is_not_fitted_says_so():
+    with pytest.raises(NotFittedError):
+        make_model().transform(["A text."])
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        ("A text.", "several texts are wanted"),
+        ([1, 2], "text 0 must be a text, not 1"),
+        (["A text.", float("nan")], "text 1 must be a text, not nan"),
+        (pd.DataFrame({"text": ["A text."]}), "of a table one column"),
+        ({"text": ["A text."]}, "several texts are wanted"),
+        (5, "several texts are wanted; give a list, of one text .text., not 5"),
+    ],
+)
+def test_what_is_no_texts_is_refused(texts, said):
+    with pytest.raises(InputError, match=said):
+        make_model().fit(texts)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"num_topicz": 3}, "num_topicz=3: did you mean num_topics"),
+        ({"num_topics": 0}, "num_topics=0: must be at least"),
+        ({"passes": 3}, "passes belongs to lda"),
+        ({"model": "lstm"}, "model='lstm': has no topics"),
+        ({"model": "lbl"}, "no model 'lbl'"),
+        ({"recipe": "no-such"}, "recipe no-such"),
+        ({"recipe": "list"}, "recipe list"),
+        ({"recipe": None}, "recipe=None: must be a name"),
+        ({"held_out": 1}, "held_out=1: must be a share"),
+        ({"run": 3}, "run=3: must be a folder's path"),
+        ({"preprocessing": {"split": 3}}, "split is given by fit already"),
+        ({"preprocessing": {"min_count": 0}}, "--min-count: must be a whole number"),
+        ({"seed": -1}, "--seed: must be a whole number"),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(arguments, said):
+    with pytest.raises(InputError, match=said):
+        make_model(**arguments).fit(["A text.", "Another one."])

@@ -1,0 +1,100 @@
+"""train.py --try-topics: a training a number, then a table and a recommendation."""
+
+import csv
+import subprocess
+import sys
+
+import pytest
+import toy
+
+from tcnlm.programs.train import commands, options_of
+from tcnlm.report.measured import Measured
+from tcnlm.report.topic_numbers import TopicNumbers, quality
+
+
+def options(line):
+    return options_of(f"data --out runs --set epochs=2 {line}".split())
+
+
+def test_each_number_and_seed_is_one_training():
+    several = commands(options("--try-topics 5 9 --seeds 1 2 --threads 1"))
+    asked = [options_of(command) for command in several]
+    assert [each.out for each in asked] == [
+        f"runs/topics-{number}/seed-{seed}" for number in (5, 9) for seed in (1, 2)
+    ]
+    assert [each.seed for each in asked] == [1, 2, 1, 2]
+    assert asked[-1].set == ["epochs=2", "num_topics=9"]
+    assert not any(commands(each) for each in asked)
+    (alone,) = commands(options("--try-topics 5 --seed 7"))
+    assert (options_of(alone).out, options_of(alone).seed) == ("runs/topics-5", 7)
+
+
+def test_a_language_model_s_topics_have_their_bound_too():
+    figures = {"npmi": 0.1, "diversity": 1.0, "perplexity": 90.0}
+    run = measured(**figures, elbo={"reconstruction": 50.0, "kl": 2.5, "nll": 4.5})
+    assert "52.500" in TopicNumbers({10: [run]}).table()
+
+
+@pytest.mark.parametrize(
+    "wrong", ["--try-topics 5 5", "--try-topics 0", "--try-topics 5 --set num_topics=3"]
+)
+def test_numbers_that_say_two_things_are_refused(wrong, capsys):
+    with pytest.raises(SystemExit) as ended:
+        options(wrong)
+    assert ended.value.code == 2
+    assert "--try-topics" in capsys.readouterr().err
+
+
+def measured(seed=1, **figures):
+    return Measured({"model": "tcnlm", **figures}, {"seed": seed}, {}, {})
+
+
+def test_the_highest_coherence_times_diversity_is_recommended():
+    found = TopicNumbers(
+        {
+            40: [measured(npmi=0.10, diversity=0.5, perplexity=90.0)],
+            10: [measured(npmi=0.09, diversity=0.9, perplexity=99.0)],
+        }
+    )
+    number, reason = found.recommended()
+    assert number == 10
+    assert reason.endswith("the lowest perplexity is that of 40")
+    titles, ten, forty = found.table().split("\n")
+    assert titles.split()[:4] == ["topics", "perplexity", "NPMI", "diversity"]
+    assert ten.split() == ["10", "99.00", "0.090", "0.90", "0.081"]
+    assert forty.split()[0] == "40"
+
+
+def test_repeating_words_does_not_help_topics_of_negative_coherence():
+    assert quality({"npmi": -0.1, "diversity": 0.2}) == -0.1
+    assert quality({"npmi": 0.1, "diversity": 0.2}) == pytest.approx(0.02)
+
+
+def test_of_several_seeds_the_fewest_topics_within_a_deviation_are_recommended():
+    def runs(*values):
+        return [measured(s, npmi=v, diversity=1.0) for s, v in enumerate(values)]
+
+    near = {10: runs(0.10, 0.12), 20: runs(0.11, 0.13), 5: runs(0.01, 0.02)}
+    number, reason = TopicNumbers(near).recommended()
+    assert number == 10
+    assert reason.startswith("fewest topics within one standard deviation")
+    apart = {10: runs(0.10, 0.12), 20: runs(0.31, 0.32)}
+    assert TopicNumbers(apart).recommended()[0] == 20
+
+
+def test_all_numbers_are_trained_measured_and_compared(toy_data, tmp_path):
+    out = tmp_path / "numbers"
+    words = [str(toy_data), "--out", str(out), "--model", "lda", "--threads", "1"]
+    command = [sys.executable, str(toy.ROOT / "train.py"), *words]
+    command += ["--recipe", "lda-gensim", "--try-topics", "3", "5"]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert "recommended: " in result.stdout
+    with (out / "topic_numbers.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["topics"] for row in rows] == ["3", "5"]
+    assert {"loss", "npmi", "diversity", "topics_in_use", "quality"} <= rows[0].keys()
+    assert (out / "topic_numbers.png").stat().st_size > 0
+    assert (out / "report.valid.html").is_file()
+    assert (out / "topics-5" / "evaluation.valid.json").is_file()
+    assert not (out / "topics-5" / "evaluation.json").exists()

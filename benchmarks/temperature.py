@@ -89,12 +89,17 @@ def row(judge: Any, ids: list[list[int]], references: list[list[str]]) -> dict:
     }
 
 
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parsed = argparse.ArgumentParser(description=__doc__)
+    for name in ("run", "judge", "data"):
+        parsed.add_argument(name)
+    return parsed
+
+
 def main() -> None:
     """Print a row for real sentences and one for every way."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("run", "judge", "data"):
-        parser.add_argument(name)
-    options = parser.parse_args()
+    options = parser().parse_args()
     model, judge = (RunFolder(path).load() for path in (options.run, options.judge))
     assert model.vocabulary.words == judge.vocabulary.words
     drawn = real_sentences(Dataset(options.data).split("test"), SENTENCES)

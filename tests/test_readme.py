@@ -41,10 +41,10 @@ STEPS = {
     "-m preprocessing": preprocessing_parser,
     "train.py": train.parser,
     "evaluate.py": evaluate.parser,
+    "-m tcnlm.infer": infer.parser,
     "generate.py": generate.parser,
 }
 PARSERS = {**STEPS, "-m tcnlm.coherence": coherence_parser}
-PARSERS["-m tcnlm.infer"] = infer.parser
 PARSERS["-m tcnlm.gains"] = gains.parser
 PARSERS["-m tcnlm.export"] = export.parser
 PARSERS["-m tcnlm.reproduce"] = reproduce.parser

@@ -44,11 +44,10 @@ decoder_of = functools.cache(SentenceDecoder)  # its graph takes a second to bui
 
 
 # Every word, drawn by its own probability.
-AS_IT_IS = {"temperature": 1.0, "allow_unknown": True}
 
 
 def write(model, contexts, number=1, prompt=(), seed=0, **options):
-    decoder = decoder_of(model, Decoding(**{**AS_IT_IS, **options}))
+    decoder = decoder_of(model, Decoding(**{**tiny.AS_IT_IS, **options}))
     return decoder(contexts, len(contexts), number, prompt, seed)
 
 
@@ -303,7 +302,7 @@ def test_a_sentence_may_be_empty(model, contexts):
 
 
 def test_a_seed_gives_the_same_sentences_again(model, contexts):
-    decoder = SentenceDecoder(model, Decoding(**AS_IT_IS, max_length=10))
+    decoder = SentenceDecoder(model, Decoding(**tiny.AS_IT_IS, max_length=10))
     first = decoder(contexts, 3, 20, seed=7)
     assert decoder(contexts, 3, 20, seed=7) == first
     assert decoder(contexts, 3, 20, seed=8) != first

@@ -238,12 +238,14 @@ def test_sentences_without_unknown_words_are_the_decoders(answers, model):
     write = SentenceDecoder(model, Decoding(temperature=1.5, allow_unknown=False))
     expected = [str(group[0]) for group in write(TOPICS, 3, seed=7)]
     assert answers["generate_known"]["sentences"] == expected
-    allowed = SentenceDecoder(model, Decoding(temperature=1.5))(TOPICS, 3, seed=7)
+    write = SentenceDecoder(model, Decoding(temperature=1.5, allow_unknown=True))
+    allowed = write(TOPICS, 3, seed=7)
     assert any("<unk>" in sentence.words for [sentence] in allowed)
 
 
 def test_sentences_without_topics_are_the_decoders(lstm_answers, lstm):
-    [expected] = SentenceDecoder(lstm)((), 1, number=5, seed=7)
+    as_it_is = Decoding(**tiny.AS_IT_IS)
+    [expected] = SentenceDecoder(lstm, as_it_is)((), 1, number=5, seed=7)
     written = lstm_answers["generate"]
     assert written["sentences"] == [str(sentence) for sentence in expected]
 
@@ -444,9 +446,10 @@ def test_many_sentences_are_the_decoders_and_differ(model, monkeypatch):
     topics = np.repeat(TOPICS, 3, axis=0)  # the rows that differ lie 4 apart
     generate = Program(model, 30, 300).signatures()["generate"]
     written = generate(topics, tf.constant(7, tf.int64), tf.constant(1.0))
-    expected = [str(s) for [s] in SentenceDecoder(model)(topics, 9, seed=7)]
+    write = SentenceDecoder(model, Decoding(**tiny.AS_IT_IS))
+    expected = [str(s) for [s] in write(topics, 9, seed=7)]
     assert [s.decode() for s in written["sentences"].numpy()] == expected
-    [same] = SentenceDecoder(model)(TOPICS[:1], 1, number=12, seed=7)
+    [same] = write(TOPICS[:1], 1, number=12, seed=7)
     assert len({tuple(map(str, same[i : i + 4])) for i in (0, 4, 8)}) == 3
 
 

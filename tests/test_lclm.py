@@ -306,7 +306,7 @@ def test_the_batches_of_every_model_have_its_signature(toy_data):
 def test_sentences_are_written_without_a_document(method):
     model = tiny.make_model("lclm")
     assert generation.requested_topics(model, [], None, 300) is None
-    options = Decoding(method=method, max_length=12)
+    options = Decoding(method=method, max_length=12, **tiny.AS_IT_IS)
     [written] = generation.write_sentences(SentenceDecoder(model, options), None)
     ids = [*map(tiny.WORDS.index, written[0].words), *[2] * written[0].ended]
     empty = model.context({"preceding": padded([[]], model.batching.preceding)})
@@ -325,7 +325,8 @@ def test_sentences_go_on_with_a_document(tmp_path, text):
     expected = padded([[model.vocabulary.ids(s) for s in split][-n:]], n)
     context = model.context({"preceding": expected})
     assert before["preceding"].shape[:2] == (1, n)
-    greedy = SentenceDecoder(model, Decoding(method="greedy", max_length=12))
+    options = Decoding(method="greedy", max_length=12, **tiny.AS_IT_IS)
+    greedy = SentenceDecoder(model, options)
     [[written]] = generation.write_sentences(greedy, None, before=before)
     ids = [*map(tiny.WORDS.index, written.words), *[2] * written.ended]
     log_prob = tiny.log_prob(model, ids, context)
@@ -386,7 +387,7 @@ def test_a_saved_model_writes_without_a_document(tmp_path):
     write = tf.saved_model.load(str(tmp_path / "saved_model")).signatures["generate"]
     options = {"seed": tf.constant(7, tf.int64), "temperature": tf.constant(1.0)}
     found = write(number=tf.constant(5), **options)["sentences"].numpy()
-    [expected] = SentenceDecoder(model)(
+    [expected] = SentenceDecoder(model, Decoding(**tiny.AS_IT_IS))(
         model.context(model.batching.empty(1)), 1, 5, seed=7
     )
     assert [text.decode() for text in found] == list(map(str, expected))

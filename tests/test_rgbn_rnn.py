@@ -329,9 +329,10 @@ def test_it_is_trained_on_the_sentences_before_unless_told_otherwise():
     """With the others theta has seen the words that it scores."""
 
     def rule(*asked):
-        return chosen(options_of(["DATA", "--out", "RUN", *asked]))[2].context
+        options = options_of(["DATA", "--out", "RUN", *asked])
+        return chosen(options, 1000)[2].context
 
     assert rule("--model", "rgbn_rnn") == "preceding"
-    assert rule("--model", "rgbn_rnn", "--recipe", "reviews") == "preceding"
+    assert rule("--model", "rgbn_rnn", "--recipe", "paper-small") == "preceding"
     assert rule("--model", "rgbn_rnn", "--set", "context=others") == "others"
     assert rule("--model", "gbn_rnn") == rule() == "data"

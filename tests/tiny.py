@@ -23,6 +23,9 @@ HISTORY = """epoch,step,train_perplexity,valid_perplexity,valid_kl,topics_in_use
 2,20,25.5,26.1,0.4,3
 """
 
+# Of `Decoding`: what a model says, with nothing forbidden.
+AS_IT_IS = {"temperature": 1.0, "allow_unknown": True}
+
 
 def untrained(name, vocabulary=VOCABULARY, **settings):
     """Return a model as it starts, of the sizes its class has for tests."""

@@ -64,7 +64,7 @@ SEED = tf.TensorSpec([], tf.int64, "seed")
 TEMPERATURE = tf.TensorSpec([], tf.float32, "temperature")
 WIDTH = tf.TensorSpec([], tf.int32, "width")
 NATS = tf.TensorSpec([None], tf.float32)
-ANY, KNOWN = Decoding(), Decoding(allow_unknown=False)
+ANY, KNOWN = Decoding(allow_unknown=True), Decoding(allow_unknown=False)
 SOURCE = "source.txt"  # which weights it was made of
 PARTS = {"assets", "assets.extra", "fingerprint.pb", "variables", SOURCE}
 

@@ -105,13 +105,13 @@ def requests_of(
             "generate",
             size,
             {"topics": topics, **drawn},
-            lambda: run.generate(topic=0, number=size, **drawn),
+            lambda: run.generate(topic=0, number=size, allow_unknown=True, **drawn),
         ),
         Request(
             "beam_search",
             size,
             {"topics": topics[:1], "width": size},
-            lambda: [run.generate(topic=0, number=size, **beams)],
+            lambda: [run.generate(topic=0, number=size, allow_unknown=True, **beams)],
         ),
         Request("topic_words", size, {"number": size}, lambda: top_words(model, size)),
     ]

@@ -57,6 +57,7 @@ def test_the_command_of_the_kept_run_goes_on_with_it(run, toy_data):
     command = shlex.split(RunFolder(run).config["command"])
     here = {"python": sys.executable, "DATA": str(toy_data), "RUN": str(run)}
     command = [here.get(word, word) for word in command]
+    command += ["--recipe", "paper-small"]  # what a command without one then meant
     result = subprocess.run(command, capture_output=True, text=True, cwd=toy.ROOT)
     assert result.returncode == 0, result.stderr
     assert "going on from step 20" in result.stdout

@@ -241,7 +241,9 @@ def parser() -> argparse.ArgumentParser:
         description="Raw text to the DATA directory: sentences, tokens, vocabularies, "
         "arrays and meta.json.",
     )
-    _add_source(result.add_argument_group("source"))
+    source = result.add_argument_group("source")
+    for add in (_add_source, _add_fields, _add_words):
+        add(source)
     _add_files(result.add_argument_group("files"))
     _add_splits(result.add_argument_group("splits"))
     _add_vocabularies(result.add_argument_group("vocabularies"))
@@ -271,6 +273,10 @@ def _add_source(group: argparse._ArgumentGroup) -> None:
         f"{MIRROR}, an address to fetch them from"
     )
     add("--corpus", choices=KNOWN, help=purpose)
+
+
+def _add_fields(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
     purpose = (
         "jsonl, table: the field or column that holds the document "
         "(default: %(default)s)"
@@ -298,6 +304,15 @@ def _add_source(group: argparse._ArgumentGroup) -> None:
     )
     add("--skip-empty", action="store_true", help=purpose)
     purpose = (
+        "of jsonl or table documents that are news messages: all up to the first empty "
+        "line (default: %(default)s)"
+    )
+    add("--headers", choices=("keep", "drop"), default="keep", help=purpose)
+
+
+def _add_words(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    purpose = (
         "that the text is in, for its stop words, abbreviations and letters: "
         f"{', '.join(languages())}; {', '.join(WITHOUT_SPACES)} only as words already, "
         "by --format tdlm or --tokenized; not for counts (default: %(default)s)"
@@ -315,11 +330,6 @@ def _add_source(group: argparse._ArgumentGroup) -> None:
         "(default: they are words)"
     )
     add("--ids-from", type=int, choices=(0, 1), help=purpose)
-    purpose = (
-        "of jsonl or table documents that are news messages: all up to the first empty "
-        "line (default: %(default)s)"
-    )
-    add("--headers", choices=("keep", "drop"), default="keep", help=purpose)
     purpose = (
         "tdlm, text: consecutive lines of a file that make one document, for a text "
         "without documents such as the Penn Treebank (default: a line is one)"

@@ -335,4 +335,4 @@ def test_it_is_trained_on_the_sentences_before_unless_told_otherwise():
     assert rule("--model", "rgbn_rnn") == "preceding"
     assert rule("--model", "rgbn_rnn", "--recipe", "paper-small") == "preceding"
     assert rule("--model", "rgbn_rnn", "--set", "context=others") == "others"
-    assert rule("--model", "gbn_rnn") == rule() == "data"
+    assert rule("--model", "gbn_rnn", "--recipe", "paper-small") == rule() == "data"

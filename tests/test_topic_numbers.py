@@ -82,6 +82,7 @@ def test_of_several_seeds_the_fewest_topics_within_a_deviation_are_recommended()
     assert TopicNumbers(apart).recommended()[0] == 20
 
 
+@pytest.mark.slow
 def test_all_numbers_are_trained_measured_and_compared(toy_data, tmp_path):
     out = tmp_path / "numbers"
     words = [str(toy_data), "--out", str(out), "--model", "lda", "--threads", "1"]

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.slow
 SIZES = 5  # whole numbers go so far above their least: a model is quick to build
 MAGNITUDES = (2**-7, 3.0)  # of other numbers
 RATES = (2**-7, 2**-4)  # of Adam; above, a single step may well diverge
+DROPPED = 2**-4  # above, a word may lose all; layer norms of 0 overflow its gradient
 KINDS = {name: model_class(name).Config for name in sorted(MODELS)}
 
 
@@ -40,6 +41,7 @@ def _numbers(bounds, kind, name):
     if kind is int:
         return st.integers(int(low), int(min(high, low + SIZES)))
     least, most = RATES if "rate" in name else MAGNITUDES
+    most = DROPPED if "dropout" in name else most
     least, most = max(low, least), min(high, most)
     positive = st.floats(least, most, exclude_max=most == bounds.below)
     zero = st.nothing() if bounds.complaint(0.0) else st.just(0.0)

@@ -76,3 +76,20 @@ def test_its_lstm_starts_as_the_lstm_does_that_starts_like_tcnlm(rng, toy_data):
         starts.append(model.recurrent[0].get_weights())
     for own, expected in zip(*starts):
         np.testing.assert_array_equal(own, expected)
+
+
+def test_with_carry_a_window_goes_on_from_the_one_before_it(rng):
+    """As one reading of both; a row that begins anew does not."""
+    model = make_model(rng, carry=True, window=4)
+    words = tf.constant(rng.integers(4, loops.V, [2, 9]), tf.int32)
+    topics, log_probs = tf.one_hot([1, 2], K), []
+    for first, fresh in ((0, [1, 1]), (4, [0, 1])):
+        inputs, targets = (words[:, i : i + 4] for i in (first, first + 1))
+        batch = {"inputs": inputs, "targets": targets, "fresh": tf.constant(fresh)}
+        log_probs.append(model.batch_log_probs(batch, topics))
+    whole = model.log_probs(words[:, :-1], words[:, 1:], topics)
+    assert_close(log_probs[0], whole[:, :4])
+    assert_close(log_probs[1][0], whole[0, 4:])
+    anew = model.log_probs(words[:, 4:-1], words[:, 5:], topics)
+    assert_close(log_probs[1][1], anew[1])
+    assert np.abs(anew[1] - whole[1, 4:]).max() > 1e-4

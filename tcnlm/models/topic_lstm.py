@@ -12,16 +12,17 @@ from tcnlm.models.neural_topics import NeuralTopicModel
 
 
 @dataclass(frozen=True)
-class Config(lstm.StartConfig, JointConfig):
+class Config(lstm.StartConfig, lstm.CarryConfig, JointConfig):
     """Settings of the LSTM; the topic model's are TCNLM's."""
 
 
-class TopicLSTM(NeuralTopicLanguageModel, lstm.StartedLikeTCNLM):
+class TopicLSTM(NeuralTopicLanguageModel, lstm.LSTM):
     """p(y_m | y_<m, t) = softmax(V [h_m; t]), h_m an LSTM's output.
 
     TCNLM's topic model and objective (Wang et al. 2018, eq. 17, 18) with t [B, K] in
     the place that `lda_lstm` has for LDA's proportions. A control of no paper: what
-    the same topics are worth outside the LSTM's weights.
+    the same topics are worth outside the LSTM's weights. With `carry=true` t is of a
+    window's context, which is to hold what was read before only (`context=read`).
     """
 
     paper = "tcnlm"

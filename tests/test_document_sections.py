@@ -80,6 +80,7 @@ def test_documents_without_a_word_of_the_model_have_vectors_of_zeros(name, label
     assert not vectors.any()
 
 
+@pytest.mark.slow
 def test_documents_are_measured_by_the_command_and_shown_on_the_page(
     labelled, tmp_path
 ):

@@ -165,6 +165,7 @@ def test_a_missing_reference_is_refused_before_any_work(tmp_path):
         Reference((tmp_path / "nowhere.txt",))
 
 
+@pytest.mark.slow
 def test_several_runs_make_one_report(finished, tmp_path):
     report, export = tmp_path / "both.html", tmp_path / "paper"
     asked = ("--report", report, "--export", export)

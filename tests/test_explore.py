@@ -71,7 +71,7 @@ def test_words_of_a_topic_hold_the_most_relevant_at_every_weight(rng):
         assert lift == pytest.approx(row[best] / overall[best], rel=1e-3)
 
 
-@pytest.mark.parametrize("number", [1, 20, 150])
+@pytest.mark.parametrize("number", [1, 20, pytest.param(150, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["wide", "narrow"])
 def test_no_two_names_on_the_map_touch(rng, number, kind):
     middles = rng.uniform(-1, 1, [5, 2])  # topics come in heaps

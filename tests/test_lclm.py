@@ -358,6 +358,7 @@ CONTEXTS = [
 ]
 
 
+@pytest.mark.slow
 def test_a_saved_model_takes_the_lines_of_a_context_for_sentences(tmp_path):
     model = tiny.make_model("lclm")
     export(model, tmp_path / "saved_model")
@@ -381,6 +382,7 @@ def test_a_saved_model_takes_the_lines_of_a_context_for_sentences(tmp_path):
     np.testing.assert_allclose(found["log_probability"], expected, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_saved_model_writes_without_a_document(tmp_path):
     model = tiny.make_model("lclm")
     export(model, tmp_path / "saved_model")

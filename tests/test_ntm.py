@@ -184,6 +184,7 @@ def test_more_topics_than_words_can_be_started(rng, tmp_path):
     assert np.isfinite(model.topics()).all()
 
 
+@pytest.mark.slow
 def test_training_learns_the_themes_of_the_toy_corpus(toy_data, tmp_path):
     dataset = Dataset(toy_data)
     config = Config(num_topics=3, embedding_size=24, learning_rate=0.05)

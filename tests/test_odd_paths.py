@@ -12,13 +12,8 @@ from tcnlm.serving.model import Served, find
 from tcnlm.training.run_folder import RunFolder
 
 
-@pytest.mark.parametrize(
-    ("name", "absolute"),
-    [
-        ("k[1]", False),
-        pytest.param(r"a\b*c?{d}", True, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "absolute"), [("k[1]", False), (r"a\b*c?{d}", True)])
 def test_every_program_takes_a_folder_named_like_a_pattern(
     name, absolute, toy_data, whole_run, tmp_path, monkeypatch
 ):

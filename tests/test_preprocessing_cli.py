@@ -101,6 +101,7 @@ def test_no_more_processes_than_cores_that_may_be_used(monkeypatch):
     assert parser().parse_args(["--out", "DATA"]).processes == 3
 
 
+@pytest.mark.slow
 def test_the_number_of_processes_does_not_change_the_result(tmp_path):
     corpus = tmp_path / "stories.jsonl.xz"
     with lzma.open(corpus, "wt") as file:

@@ -120,6 +120,7 @@ def test_targets_are_centred_logs_of_the_topics(toy_data):
         np.testing.assert_allclose(found[row], logs - logs.mean(), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_command_probes_a_state_and_refuses_what_has_none(toy_data, tmp_path):
     lstm = tiny.make_run_on(toy_data, tmp_path / "lstm", "lstm", carry=True, window=4)
     ntm = tiny.make_run_on(toy_data, tmp_path / "ntm", "ntm")

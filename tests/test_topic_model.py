@@ -76,6 +76,7 @@ def test_the_run_is_that_of_the_programs(fitted):
     assert (fitted.run_.path.with_name("RUN.data") / "meta.json").is_file()
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_whatever_was_drawn_before(fitted, texts):
     random.seed(5)
     np.random.seed(5)
@@ -100,6 +101,7 @@ def test_a_saved_model_answers_the_same_in_another_process(fitted, texts, tmp_pa
     assert said.stdout.strip() == str(fitted.transform(texts[:1])[0].tolist())
 
 
+@pytest.mark.slow
 def test_it_works_in_a_pipeline_and_the_same_run_is_not_trained_twice(fitted, texts):
     weights = fitted.run_.path / "model.weights.h5"
     written = weights.stat().st_mtime_ns
@@ -123,6 +125,7 @@ def test_the_python_of_the_docs_runs(fitted, texts, monkeypatch):
     assert names["proportions"].shape == (60, 4)
 
 
+@pytest.mark.slow
 def test_other_texts_or_settings_are_refused_where_a_run_is(fitted, texts):
     with pytest.raises(InputError, match="was made of other texts"):
         clone(fitted).fit(texts[:-1])

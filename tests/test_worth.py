@@ -79,6 +79,7 @@ def test_every_system_with_topics_and_sentences_has_a_worth(name, settings, data
     assert min(found.values()) > 1
 
 
+@pytest.mark.slow
 def test_the_worth_takes_no_larger_batches_than_a_small_batch_size_allows(data, rng):
     model, taken = make_model(data, rng), []
     rows = rows_of(model, data.split("valid"))

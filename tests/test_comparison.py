@@ -8,10 +8,16 @@ import pytest
 from measured import made
 
 from tcnlm.measures.table import figure
-from tcnlm.report.groups import Group, best, bootstrap, groups_of, ratios
+from tcnlm.report import groups
+from tcnlm.report.groups import Group, best, groups_of, ratios
 
 PERPLEXITY, NPMI = figure("perplexity"), figure("npmi")
 DOCUMENTS = 400
+
+
+def bootstrap(nats, targets, **options):
+    """Return the ratios of systems of one seed each, nats [N, G]."""
+    return groups.bootstrap(np.split(nats, nats.shape[1], axis=1), targets, **options)
 
 
 def test_runs_that_differ_by_their_seed_alone_are_a_group():
@@ -103,6 +109,20 @@ def test_nats_of_seeds_are_averaged_before_the_ratio():
     assert found.value == pytest.approx(
         math.sqrt(math.exp(0.8) * math.exp(1.1)) / math.exp(1.0)
     )
+
+
+def test_an_interval_of_several_seeds_is_as_wide_as_these_and_documents_tell(rng):
+    """Variances of the two means add: of documents, and of each system's seeds."""
+    seeds = [rng.normal(5, 0.03, 12), rng.normal(5.1, 0.05, 8)]
+    hard = rng.normal(0, 0.2, (DOCUMENTS, 1))
+    systems = [np.broadcast_to(seeds[0], (DOCUMENTS, 12)), hard + seeds[1]]
+    [found] = groups.bootstrap(systems, np.ones(DOCUMENTS, int))
+    variance = hard.var() / DOCUMENTS + sum(each.var() / len(each) for each in seeds)
+    middle = math.log(found.value)
+    assert middle == pytest.approx(systems[1].mean() - systems[0].mean())
+    for end in (found.low, found.high):
+        width = abs(math.log(end) - middle)
+        assert width == pytest.approx(1.96 * math.sqrt(variance), rel=0.12)
 
 
 def test_other_data_other_targets_and_no_nats_have_no_ratio():

@@ -1,8 +1,8 @@
 """Several runs compared: seeds as one group, and each group against the first.
 
-A ratio's interval is a paired bootstrap over documents (Koehn, EMNLP 2004): it tells
-how far the documents measured on decide the outcome, given these trained weights. How
-other seeds would come out it doesn't tell; that is the deviation over seeds.
+A ratio's interval is a bootstrap of two levels: over documents, the same ones for all
+systems (Koehn, EMNLP 2004), and over each group's seeds. It tells how far documents and
+seeds decide the outcome; of a single seed it tells of the documents alone.
 """
 
 from __future__ import annotations
@@ -73,11 +73,11 @@ class Group:
 
     @cached_property
     def nats(self) -> DocumentNats | None:
-        """What each document costs, nats averaged over the seeds."""
+        """What each document costs, nats [N, S] by seed."""
         found = [run.nats for run in self.runs if run.nats is not None]
         if len(found) < len(self.runs):
             return None
-        nats = np.mean([each.nats for each in found], axis=0)
+        nats = np.stack([each.nats for each in found], axis=1)
         return DocumentNats(nats, found[0].targets)
 
 
@@ -106,15 +106,15 @@ def ratios(groups: Sequence[Group]) -> list[Ratio | None]:
     """Return every group's perplexity as a ratio to the first group's.
 
     None for the first, and where it cannot be compared: another DATA or other targets.
-    Of several seeds each document's nats are averaged first, so that the ratio is one
-    of geometric means of perplexities; all groups are resampled alike.
+    Nats a target are averaged over seeds, so that the ratio is one of geometric means
+    of perplexities.
     """
     baseline, *others = groups
     fit = [group for group in others if _comparable(group, baseline)]
     if not fit:
         return [None] * len(groups)
-    nats = np.stack([group.nats.nats for group in (baseline, *fit)], axis=1)
-    found = iter(bootstrap(nats, baseline.nats.targets))
+    systems = [group.nats.nats for group in (baseline, *fit)]
+    found = iter(bootstrap(systems, baseline.nats.targets))
     return [None, *(next(found) if group in fit else None for group in others)]
 
 
@@ -124,22 +124,34 @@ def _comparable(group: Group, baseline: Group) -> bool:
     return np.array_equal(group.nats.targets, baseline.nats.targets)
 
 
-def bootstrap(nats: np.ndarray, targets: np.ndarray, seed: int = SEED) -> list[Ratio]:
-    """Return the ratios of all columns but the first to the first.
+def bootstrap(
+    systems: Sequence[np.ndarray], targets: np.ndarray, seed: int = SEED
+) -> list[Ratio]:
+    """Return the ratios of all systems but the first to the first.
 
-    nats [N, G]: of every document and system; targets [N]. The interval takes the
-    quantiles of the ratio over documents drawn with replacement.
+    systems: nats [N, S] of every document by S seeds; targets [N]. The interval takes
+    the quantiles of the ratio over documents and seeds drawn with replacement.
     """
     rng, number = np.random.default_rng(seed), len(targets)
-    columns = np.column_stack([nats, targets])
+    columns = np.column_stack([*systems, targets])
     draws = (rng.integers(number, size=number) for _ in range(RESAMPLES))
     times = (np.bincount(drawn, minlength=number) for drawn in draws)
     totals = np.stack([columns.sum(axis=0), *(each @ columns for each in times)])
     per_target = totals[:, :-1] / np.maximum(totals[:, -1:], 1)
-    found = np.exp(per_target[:, 1:] - per_target[:, :1])
+    ends = np.cumsum([nats.shape[1] for nats in systems[:-1]])
+    parts = np.split(per_target, ends, axis=1)
+    baseline, *others = (_mean_of_drawn(part, rng) for part in parts)
+    found = np.exp(np.stack(others, axis=1) - baseline[:, None])
     tail = (1 - CONFIDENCE) / 2
     low, high = np.quantile(found[1:], [tail, 1 - tail], axis=0)
     return [Ratio(*map(float, each)) for each in zip(found[0], low, high)]
+
+
+def _mean_of_drawn(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return means [R] over seeds of [R, S], drawn with replacement but in row 0."""
+    drawn = rng.integers(values.shape[1], size=values.shape)
+    drawn[0] = np.arange(values.shape[1])
+    return np.take_along_axis(values, drawn, axis=1).mean(axis=1)
 
 
 def best(groups: Sequence[Group], measure: Figure) -> list[bool]:

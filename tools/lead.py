@@ -7,9 +7,20 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from tcnlm.drawing.figures import BLUE, GREY, INK, LIGHT, RED, axes_of
-from tools.tables import RESULTS, RUNS, title_of
+from tools.tables import RESULTS, RUNS, Rows, figure, series, title_of
 
 COLOURS = (GREY, BLUE, RED)
+CARRIED = (
+    "fifth-lstm-carried",
+    "fifth-lstm-carried-multiplied-out",
+    "fifth-lstm-2-layers-carried",
+    "fifth-lstm-2-layers-carried-4e-3",
+    "fifth-tcnlm-preceding",
+    "fifth-gbn-chain",
+    "fifth-rgbn-chain",
+    "fifth-gbn-chain-2",
+    "fifth-rgbn-chain-2",
+)
 GAIN = "TCNLM below the LSTM that starts like it, by class of word"
 GAIN_UNIT = "nats a word of the test, the LSTM's minus TCNLM's (± standard error)"
 GAINS = {  # each of the two models that are compared
@@ -41,6 +52,24 @@ def _epochs(recipe: str) -> pd.DataFrame:
     """Return the evaluations after whole epochs; there may be others in between."""
     rows = pd.DataFrame(RUNS[recipe][1]["curve"]).set_index("epoch")
     return rows[rows.index % 1 == 0]
+
+
+def ratios_to_the_first(rows: Rows) -> Figure:
+    """Draw test perplexities over the first row's, blue where there are topics."""
+    drawn = Figure(figsize=(9, 3.6), layout="constrained")
+    title = "Test perplexity over that of the LSTM that carries its state"
+    axes = axes_of(drawn.subplots(), title, "ratio, ± standard deviation over seeds")
+    runs, names = series(rows), []
+    ratios, sizes = figure(runs, "ratio"), figure(runs, "figures.parameters")[1]
+    for row, (name, records) in enumerate(rows):
+        plain, own = records[1]["model"] == "lstm", ratios.loc[row]
+        looks = {"color": GREY if plain else BLUE, "fmt": "s" if plain else "o"}
+        axes.errorbar(own.mean(), row, xerr=own.std(), ms=5, capsize=2, **looks)
+        names.append(f"{name}, {sizes[row] / 1e6:.1f} million weights")
+    axes.set_yticks(range(len(rows)), names)
+    axes.axvline(1, color=GREY, lw=0.8)
+    axes.invert_yaxis()
+    return drawn
 
 
 def gains_by_class(tables: Mapping[str, Path]) -> Figure:

@@ -1,6 +1,7 @@
 """Rebuild the tables of README.md and of the pages in results/ from its records.
 
-And draw runs on all of IMDB by epoch, and where TCNLM gains: results/*.png.
+And draw runs on all of IMDB by epoch, where TCNLM gains, and what sees no later word:
+results/*.png.
 
 A table stands between `<!-- table KIND RECIPE RECIPE... -->` and `<!-- end -->`: a row
 for the runs of each recipe in results/records.jsonl, ratios to the first, the columns
@@ -22,7 +23,13 @@ sys.path.insert(0, str(ROOT))
 from tcnlm.common.replacing import replacing  # noqa: E402
 from tcnlm.drawing.figures import compared_curves, save  # noqa: E402
 from tools import scoreboard  # noqa: E402
-from tools.lead import GAINS, gains_by_class, lead_by_epoch  # noqa: E402
+from tools.lead import (  # noqa: E402
+    CARRIED,
+    GAINS,
+    gains_by_class,
+    lead_by_epoch,
+    ratios_to_the_first,
+)
 from tools.tables import RESULTS, Rows, named, table  # noqa: E402
 
 PLACE = re.compile(r"(<!-- table (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -62,6 +69,7 @@ def main() -> None:
     base, *others = DRAWN
     save(lead_by_epoch(base, others), CURVES.with_name("lead.png"))
     save(gains_by_class(GAINS), CURVES.with_name("gains.png"))
+    save(ratios_to_the_first(named(CARRIED)), CURVES.with_name("carried.png"))
     for page in PAGES:
         with replacing(page) as aside:
             aside.write_text(rebuilt(page.read_text()))

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from preprocessing.dates import iso_date
-from preprocessing.marks import DATES, NO_LABEL
-from preprocessing.splits import SPLITS
+from preprocessing.marks import NO_LABEL
 from tcnlm.common.errors import InputError
 from tcnlm.common.rows import Row
 from tcnlm.measures.contract import Evaluation, Measure, Rows, topical
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-    from tcnlm.data.dataset import Dataset
     from tcnlm.measures.subject import Subject
 
 PERIODS = {"day": 10, "month": 7, "year": 4}  # and how much of a date tells it
@@ -139,18 +136,6 @@ def group_rows(title: str, found: Mapping[str, Any], words: Words) -> Iterator[R
             }
 
 
-def dates_of(dataset: Dataset) -> list[str | None]:
-    """Return the dates of all documents, split by split; none where DATA has none.
-
-    Raises InputError, which names the line, for one that is no date.
-    """
-    return [
-        iso_date(date, f"{dataset.path / name / DATES}:{line}")
-        for name in SPLITS
-        for line, date in enumerate(dataset.split(name).dates or (), 1)
-    ]
-
-
 class Compared(Measure):
     """The topics' mean shares in groups of all documents of DATA."""
 
@@ -221,7 +206,7 @@ class Compared(Measure):
         if not found:
             return {}
         rows = group_rows(self.column, found, _words(evaluation))
-        return {self.key: [{name: (v, str(v)) for name, v in r.items()} for r in rows]}
+        return {self.key: [{name: _cell(v) for name, v in row.items()} for row in rows]}
 
     def _figures(self, found: Mapping[str, Any]) -> dict[str, list[Topic]]:
         """Return the topics of every figure by its name: one each, then several."""
@@ -231,6 +216,10 @@ class Compared(Measure):
             f"{self.key}_rest_{i}": rest[i : i + SMALL]
             for i in range(0, len(rest), SMALL)
         }
+
+
+def _cell(value: Any) -> tuple[Any, str]:
+    return value, "" if value is None else str(value)
 
 
 def by_movement(found: Mapping[str, Any]) -> list[Topic]:
@@ -248,13 +237,9 @@ class OverTime(Compared):
     key, title, column = "over_time", "Topics over time", "period"
     entries = unrecorded = ("over_time",)
 
-    def check(self, dataset: Dataset, split: str) -> None:
-        """Refuse what is no date."""
-        dates_of(dataset)
-
     def groups(self, subject: Subject) -> dict[str, Any] | None:
         """Return the topics by period."""
-        dates = dates_of(subject.dataset)
+        dates = [date for split in subject.splits for date in split.dates or ()]
         if not any(dates):
             return None
         inferred = subject.all_documents

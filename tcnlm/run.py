@@ -76,7 +76,7 @@ class Run:
         """Return a row for every period and topic, as `tcnlm.infer --over-time` writes.
 
         dates: of each text one, as `preprocessing.dates.iso_date` reads it; every:
-        "day", "month" or "year", by default the shortest that suits them.
+        "day", "month", "year" or "decade", by default the shortest that suits them.
         """
         if every not in (None, *PERIODS):
             raise InputError(

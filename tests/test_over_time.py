@@ -154,7 +154,10 @@ def test_the_topic_that_rises_moves_most_and_noise_hardly(rng):
         (["2015-01-31", "2020-01-01"], "year", 6),
         (["2020-01-01", "2020-03"], "month", 3),
         (["2020-01-01", "2020"], "year", 1),
-        (["1066-10-14", "2020-01-01"], "year", 955),
+        (["1960", "2019-01-01"], "year", 60),
+        (["1959", "2019-01-01"], "decade", 7),
+        (["0800-12-25", "1215"], "decade", 42),
+        (["1066-10-14", "2020-01-01"], "decade", 97),
     ],
 )
 def test_the_period_is_the_shortest_that_dates_tell_and_few_enough(
@@ -170,6 +173,7 @@ def test_a_date_too_inexact_for_the_period_is_left_out_and_counted():
     found = by_period(days, "month")
     assert (found["names"], found["documents"]) == (["2020-02"], [1])
     assert (found["inexact"], found["undated"]) == (1, 1)
+    assert by_period(days, "decade")["names"] == ["2020s"]
     with pytest.raises(InputError, match="no date tells its day; take a longer"):
         by_period(days, "day")
     with pytest.raises(InputError, match="no document has a date"):
@@ -298,7 +302,7 @@ def test_from_python_it_is_the_commands_table(run, corpus, table):
         tcnlm.open(run).over_time(texts, dates[1:])
     with pytest.raises(InputError, match="date 1: 'soon' is no date"):
         tcnlm.open(run).over_time(texts, ["2020", "soon"])
-    with pytest.raises(InputError, match="one of day, month, year, not 'week'"):
+    with pytest.raises(InputError, match="one of day, month, year, decade, not 'week'"):
         tcnlm.open(run).over_time(texts, dates, "week")
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tcnlm.measures.subject import Subject
 
-PERIODS = {"day": 10, "month": 7, "year": 4}  # and how much of a date tells it
+PERIODS = {"day": 10, "month": 7, "year": 4, "decade": 3}  # letters that tell it
 EXACT = max(PERIODS.values())
 FEW, MOST = 60, 10_000  # periods: where they are chosen by the span; where they aren't
 ENDS = ("share", "low", "high")  # the mean, and its interval's
@@ -62,7 +62,7 @@ def by_period(days: Mapping[str, Sums], every: str | None = None) -> dict[str, A
         raise InputError(f"no date tells its {every}; take a longer period")
     sums = {name: Sums() for name in _periods(told, every)}
     for day in told:
-        sums[day[: PERIODS[every]]].join(days[day])
+        sums[_period(day, every)].join(days[day])
     inexact = sum(days[day].documents for day in {*dated} - {*told})
     undated = days[""].documents if "" in days else 0
     return {"every": every, "undated": undated, "inexact": inexact, **compared(sums)}
@@ -71,24 +71,29 @@ def by_period(days: Mapping[str, Sums], every: str | None = None) -> dict[str, A
 def _shortest(dates: Sequence[str]) -> str:
     exact = min(map(len, dates), default=0)
     told = [every for every, size in PERIODS.items() if size <= exact]
-    few = (every for every in told if _span(dates, every) <= FEW)
-    return next(few, "year")
+    return next((every for every in told if _span(dates, every)[1] <= FEW), "decade")
 
 
-def _span(dates: Sequence[str], every: str) -> int:
-    """Return the number of periods from the first date to the last."""
-    first, last = (np.datetime64(f(dates)[: PERIODS[every]]) for f in (min, max))
-    return int((last - first).astype(int)) + 1
+def _span(dates: Sequence[str], every: str) -> tuple[Any, int]:
+    """Return the first of the periods that dates span, and how many they are."""
+    size, kind = PERIODS[every], int if every == "decade" else np.datetime64
+    first, last = kind(min(dates)[:size]), kind(max(dates)[:size])
+    return first, int(np.int64(last - first)) + 1
+
+
+def _period(date: Any, every: str) -> str:
+    start = str(date)[: PERIODS[every]]
+    return f"{int(start)}0s" if every == "decade" else start
 
 
 def _periods(dates: Sequence[str], every: str) -> list[str]:
-    number, first = _span(dates, every), min(dates)[: PERIODS[every]]
+    first, number = _span(dates, every)
     if number > MOST:
         raise InputError(
             f"{number:,} {every}s from {first} to {max(dates)}: more than {MOST:,}; "
             "take a longer period, or mend the dates"
         )
-    return (np.datetime64(first) + np.arange(number)).astype(str).tolist()
+    return [_period(each, every) for each in first + np.arange(number)]
 
 
 def compared(sums: Mapping[str, Sums]) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import entr, stdtrit
 
 from tcnlm.common.progress_bar import progress_bar
 
@@ -49,6 +48,8 @@ class DocumentTopics:
     @property
     def effective(self) -> float:
         """The effective number of topics: exp(entropy of the mean shares), 1 .. K."""
+        from scipy.special import entr
+
         return float(np.exp(entr(self.shares).sum()))
 
     @property
@@ -114,6 +115,8 @@ class Sums:
         It tells how far other documents of the same kind would move the mean, given
         the model. NaN of fewer than two documents.
         """
+        from scipy.special import stdtrit
+
         degrees = self.counted - 1
         if degrees < 1:
             return self.mean * math.nan, self.mean * math.nan

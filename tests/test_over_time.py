@@ -17,6 +17,7 @@ import tcnlm
 from preprocessing.__main__ import main as preprocess
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
+from tcnlm.drawing.figures import PANEL
 from tcnlm.measures.evaluate import evaluate
 from tcnlm.measures.over_time import (
     ByGroup,
@@ -88,6 +89,18 @@ def test_a_period_alone_between_gaps_is_a_point_with_its_interval():
     (axes,) = curves(list("abcdefg"), [topic], [["$a$"]]).axes
     assert axes.lines[1].get_xydata().tolist() == [[0, 0.1], [2, 0.3]]
     assert axes.get_title("left") == r"0: \$a\$"  # no formula
+
+
+@pytest.mark.parametrize("number", [1, 5])
+@pytest.mark.parametrize("draw", [curves, points])
+def test_a_telephone_shows_every_figure_whole(draw, number):
+    part = {"share": [0.1, 0.2], "low": [0, 0.1], "high": [0.2, 0.3]}
+    topics = [{"topic": k, **part} for k in range(number)]
+    figure = draw(["a", "b"], topics, [["word"]] * number)
+    assert figure.get_size_inches()[0] == PANEL[0]
+    assert [axes.get_title("left") for axes in figure.axes] == [
+        f"{k}: word" for k in range(number)
+    ]
 
 
 def test_one_document_has_a_mean_and_no_interval(rng):
@@ -376,7 +389,7 @@ def test_a_model_without_topics_is_refused(toy_data, tmp_path):
 
 def test_of_many_labels_the_largest_are_shown(evaluation):
     found = {**evaluation["by_group"], "labels": 40}
-    assert "the 3 largest of 40 labels" in ByGroup().said(found)
+    assert ByGroup().said(found).startswith("The 3 largest of 40 labels, 240 documents")
     (axes,) = points(
         ["a$b$", "x" * 30, "c"], [{**found["topics"][0]}], [["a"]] * 3
     ).axes

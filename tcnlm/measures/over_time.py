@@ -286,9 +286,8 @@ class ByGroup(Compared):
     def said(self, found: Mapping[str, Any]) -> str:
         """Say which labels there are."""
         shown, every = len(found["names"]), found["labels"]
-        which = f"{every} labels"
-        which = which if shown == every else f"the {shown} largest of {which}"
-        return f"By label, {which}, {_documents(found)}."
+        which = "" if shown == every else f"The {shown} largest of "
+        return f"{which}{every} labels, {_documents(found)}."
 
     def drawn(
         self, names: Sequence[str], topics: Sequence[Topic], words: Words

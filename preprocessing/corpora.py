@@ -131,9 +131,8 @@ def refuse_fields(fields: Fields, drop_headers: bool = False) -> None:
     """InputError for an option that only the formats with fields have."""
     formats = " or ".join(WITH_FIELDS)
     if fields != Fields():
-        date = "--date, " if fields.date else ""  # which tcnlm.infer has not
         raise InputError(
-            f"{date}--field, --label, --id, --tokenized and --skip-empty are for "
+            "--field, --label, --id, --date, --tokenized and --skip-empty are for "
             f"fields of --format {formats}"
         )
     if drop_headers:

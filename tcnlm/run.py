@@ -20,15 +20,19 @@ import numpy as np
 import tensorflow as tf
 
 from preprocessing import text
+from preprocessing.dates import iso_date
 from tcnlm.common.errors import InputError
 from tcnlm.common.parallel import chunks
+from tcnlm.common.rows import Row
 from tcnlm.common.settings import is_whole
 from tcnlm.generation import requests
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.generation.mixtures import as_request
 from tcnlm.generation.saved_model import Program
+from tcnlm.measures.over_time import PERIODS, WORDS, by_day, by_period, group_rows
 from tcnlm.measures.reading import Reader, Reading
 from tcnlm.models.base import LanguageModel, TopicModel
+from tcnlm.models.topics import top_words
 from tcnlm.training.run_folder import RunFolder
 
 TOPIC = "topic must be a number, or a mixture such as {3: 0.7, 5: 0.3}"
@@ -65,6 +69,25 @@ class Run:
             raise InputError(f"{self.path}: a {self.config['model']} has no topics")
         read = [reading.vectors for reading in self._read(texts)]
         return np.concatenate([np.empty([0, len(self.model.topics())]), *read])
+
+    def over_time(
+        self, texts: Iterable[str], dates: Iterable[Any], every: str | None = None
+    ) -> list[Row]:
+        """Return a row for every period and topic, as `tcnlm.infer --over-time` writes.
+
+        dates: of each text one, as `preprocessing.dates.iso_date` reads it; every:
+        "day", "month", "year" or "decade", by default the shortest that suits them.
+        """
+        if every not in (None, *PERIODS):
+            raise InputError(
+                f"every must be one of {', '.join(PERIODS)}, not {every!r}"
+            )
+        days = [iso_date(date, f"date {i}") for i, date in enumerate(dates)]
+        vectors = self.proportions(texts)
+        if len(vectors) != len(days):
+            raise InputError(f"{len(vectors)} texts, but {len(days)} dates")
+        found = by_period(by_day(days, vectors, ~np.isnan(vectors[:, 0])), every)
+        return list(group_rows("period", found, top_words(self.model, WORDS)))
 
     def perplexity(
         self, texts: Iterable[str], contexts: Sequence[str] | None = None

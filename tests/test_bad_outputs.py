@@ -85,7 +85,8 @@ def test_a_place_below_a_file_is_refused_before_work(line, run, place):
 
 
 OWN = [*FILES, "evaluate RUN --report", "evaluate RUN --export"]
-OWN.append("infer RUN --input text.txt --label x --format jsonl --out o.csv --by-label")
+INFER = "infer RUN --input text.txt --label x --date y --format jsonl --out o.csv"
+OWN += [f"{INFER} --by-label", f"{INFER} --over-time"]
 
 
 @pytest.fixture

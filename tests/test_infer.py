@@ -173,12 +173,14 @@ def test_the_command_reads_standard_input_and_refuses_in_a_line(run, tmp_path):
             "--out theta.csv --format text --label kind",
             "--tokenized and --skip-empty are",
         ),
-        ("--out theta.csv --format text --field body", "--field, --label, --id, --tok"),
+        ("--out theta.csv --format text --field body", "--field, --label, --id, --dat"),
         (
             "--out theta.csv --format text --skip-empty",
             "--tokenized and --skip-empty are",
         ),
         ("--out theta.csv --by-label l.csv", "name the field of the labels"),
+        ("--out theta.csv --over-time t.csv", "name the field of the dates with --da"),
+        ("--out theta.csv --every month", "--every is of --over-time"),
         ("--out theta.csv --format text --headers drop", "is for news messages of"),
     ],
 )
@@ -396,7 +398,7 @@ def test_labels_have_the_same_columns_where_one_has_no_word_to_predict():
         predicted=np.array([0, 3]),
         vectors=np.array([[np.nan, np.nan], [0.3, 0.7]]),
     )
-    table = Table("topic", False, True)
+    table = Table("topic", ["label"])
     list(table.rows([Document("", "empty"), Document("x y", "full")], reading))
     empty, full = table.label_rows()
     assert list(empty) == list(full)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from preprocessing.splits import SPLITS
 from tcnlm.coherence import TOPS, WindowCounts, measure
 from tcnlm.coherence.diversity import DIVERSITY_WORDS
 from tcnlm.coherence.reference import Reference
@@ -74,6 +75,23 @@ class Subject:
     def documents(self) -> proportions.DocumentTopics:
         """The topic proportions of the split's documents."""
         return proportions.infer_documents(self.model, self.split)
+
+    @cached_property
+    def splits(self) -> list[Split]:
+        """Training, validation and test."""
+        return [self.dataset.split(name) for name in SPLITS]
+
+    @cached_property
+    def all_documents(self) -> proportions.DocumentTopics:
+        """The topic proportions of the documents of all splits, one after the other."""
+        found = [
+            self.documents
+            if split.name == self.split.name
+            else proportions.infer_documents(self.model, split)
+            for split in self.splits
+        ]
+        parts = [(each.proportions, each.has_words) for each in found]
+        return proportions.DocumentTopics(*map(np.concatenate, zip(*parts)))
 
     @cached_property
     def beta(self) -> np.ndarray:

@@ -16,6 +16,7 @@ from tcnlm.measures.documents import DocumentPerplexity
 from tcnlm.measures.hierarchy import Hierarchy
 from tcnlm.measures.judges import Judges
 from tcnlm.measures.objective import Bound, Elbo, Loss
+from tcnlm.measures.over_time import ByGroup, OverTime
 from tcnlm.measures.parameters import Parameters
 from tcnlm.measures.perplexity import Perplexity
 from tcnlm.measures.probe import Probe
@@ -38,6 +39,8 @@ MEASURES: list[Measure] = [
     Bound(),
     Elbo(),
     Topics(),
+    OverTime(),
+    ByGroup(),
     Coherences(),
     Stability(),
     Judges(),

@@ -1,6 +1,6 @@
 """Topic proportions and perplexity of texts by the model of a RUN, a row a document.
 
-Columns: document (its number), id, label, words, unknown_words, topic_words,
+Columns: document (its number), id, label, date, words, unknown_words, topic_words,
 perplexity, topic (the largest), topic_0 ... (the proportions); what a model does not
 have is left out. docnade has unit_0 ..., its vector. A document without a topic word
 keeps its row; its proportions are empty, for there is nothing to infer them from.
@@ -37,12 +37,15 @@ from tcnlm.common.process import keep_memory
 from tcnlm.common.progress_bar import progress_bar
 from tcnlm.common.rows import Row, check_writable, row_writer
 from tcnlm.common.runners import add_runner, on_runner
+from tcnlm.measures.over_time import PERIODS, WORDS, by_day, by_period, group_rows
+from tcnlm.measures.proportions import Sums
 
 if TYPE_CHECKING:
     from tcnlm.measures.reading import Reading
     from tcnlm.run import Run
 
 BATCH = 256  # documents in memory at a time
+MARKS = ("id", "label", "date")  # of a document, in the table's order
 
 
 def main(options: argparse.Namespace) -> None:
@@ -58,8 +61,10 @@ def main(options: argparse.Namespace) -> None:
             f"{options.run}: a {run.config['model']} reads words in their order, of "
             f"which --format {options.format} has none"
         )
-    has_id, has_label = (has_mark(options, name) for name in ("id", "label"))
-    table = Table(run.reader.vectors_of, has_id, has_label)
+    if options.over_time and run.reader.vectors_of != "topic":
+        raise InputError(f"--over-time: a {run.config['model']} has no topics")
+    marks = [name for name in MARKS if has_mark(options, name)]
+    table = Table(run.reader.vectors_of, marks)
     with row_writer(options.out, options.quote) as write:
         for documents, reading in readings(options, run):
             for row in table.rows(documents, reading):
@@ -69,10 +74,29 @@ def main(options: argparse.Namespace) -> None:
     print(table)
     print(f"written to {options.out}")
     if options.by_label:
-        with row_writer(options.by_label, options.quote) as write:
-            for row in table.label_rows():
-                write(row)
-        print(f"written to {options.by_label}")
+        _write(table.label_rows(), options.by_label, options.quote)
+    if options.over_time:
+        _write_over_time(table, run.model, options)
+
+
+def _write(rows: Iterable[Row], path: Path, quote: bool) -> None:
+    with row_writer(path, quote) as write:
+        for row in rows:
+            write(row)
+    print(f"written to {path}")
+
+
+def _write_over_time(table: Table, model: Any, options: argparse.Namespace) -> None:
+    from tcnlm.models.topics import top_words
+
+    found = by_period(table.days, options.every)
+    rows = group_rows("period", found, top_words(model, WORDS))
+    _write(rows, options.over_time, options.quote)
+    names, every = found["names"], found["every"]
+    print(f"  a row for every topic and {every}, {names[0]} to {names[-1]}")
+    for number, why in ("undated", "no date"), ("inexact", f"no {every} in their date"):
+        if found[number]:
+            print(f"  left out, with {why}: {found[number]:,} documents")
 
 
 def readings(
@@ -113,10 +137,15 @@ def check(options: argparse.Namespace) -> None:
         refuse_fields(fields_of(options), options.headers == "drop")
     if options.by_label and not has_mark(options, "label"):
         raise InputError("--by-label: name the field of the labels with --label")
+    if options.over_time and not options.date:
+        raise InputError("--over-time: name the field of the dates with --date")
+    if options.every and not options.over_time:
+        raise InputError("--every is of --over-time, the file to write")
     _places(options)
-    for path in filter(None, (options.out, options.by_label)):
+    tables = "out", "by_label", "over_time"
+    for path in filter(None, (getattr(options, name) for name in tables)):
         check_writable(path)
-    check_outputs(options, "out", "by_label")
+    check_outputs(options, *tables)
 
 
 def format_of(options: argparse.Namespace) -> Format:
@@ -126,14 +155,14 @@ def format_of(options: argparse.Namespace) -> Format:
 
 
 def has_mark(options: argparse.Namespace, name: str) -> bool:
-    """Return whether documents come with a "label" or "id"."""
+    """Return whether documents come with one of `MARKS`."""
     return bool(getattr(options, name)) or name in format_of(options).marks
 
 
 def fields_of(options: argparse.Namespace) -> Fields:
     """Return what the fields of .jsonl and the columns of tables are called."""
     named = options.field, options.label, options.id
-    return Fields(*named, options.skip_empty, options.tokenized)
+    return Fields(*named, options.skip_empty, options.tokenized, options.date)
 
 
 def documents_of(options: argparse.Namespace) -> Iterator[Document]:
@@ -168,6 +197,8 @@ def parser() -> argparse.ArgumentParser:
         "line is JSON, table of .csv, .tsv and parquet, else text)"
     )
     by_label = "mean proportions and perplexity of every label, .csv or .jsonl, too"
+    over_time = "mean proportions of every period, .csv or .jsonl, too; needs --date"
+    every = "the period (default: the shortest that all dates tell, 60 at the most)"
     headers = "of documents that are news messages: all up to an empty line"
     parsed = argparse.ArgumentParser(
         "python -m tcnlm.infer",
@@ -184,6 +215,7 @@ def parser() -> argparse.ArgumentParser:
     add("--field", metavar="NAME", default=Fields().text, help=field)
     add("--label", metavar="NAME", help="jsonl, table: the field of its class")
     add("--id", metavar="NAME", help="jsonl, table: the field of its name")
+    add("--date", metavar="NAME", help="jsonl, table: the field of its date")
     skipped = "leave out documents whose text is missing, null or blank; "
     skipped += "the others are numbered without them"
     add("--skip-empty", action="store_true", help=skipped)
@@ -194,6 +226,8 @@ def parser() -> argparse.ArgumentParser:
     add("--vocabulary", metavar="FILE", type=Path, help=words)
     add("--headers", choices=("keep", "drop"), default="keep", help=headers)
     add("--by-label", metavar="FILE", type=Path, help=by_label)
+    add("--over-time", metavar="FILE", type=Path, help=over_time)
+    add("--every", choices=PERIODS, help=every)
     unquoted = "texts in .csv as they are (default: with an apostrophe before = + - @, "
     unquoted += "lest spreadsheets run what others wrote)"
     add("--unquoted", dest="quote", action="store_false", help=unquoted)
@@ -216,42 +250,37 @@ class Totals:
 
     def __init__(self):
         self.documents = self.words = self.unknown = self.predicted = 0
-        self.with_vector, self.nats, self.vector = 0, 0.0, 0.0
+        self.nats, self.vectors = 0.0, Sums()
 
     def add(self, reading: Reading, chosen: np.ndarray) -> None:
         """Add the documents of a reading that a mask [N] chooses."""
         self.documents += int(chosen.sum())
         self.words += int(reading.words[chosen].sum())
         self.unknown += int(reading.unknown[chosen].sum())
-        known = chosen & (reading.topic_words > 0)
-        self.with_vector += int(known.sum())
         if reading.nats is not None:
             self.nats += float(reading.nats[chosen].sum())
             self.predicted += int(reading.predicted[chosen].sum())
-        if reading.vectors is not None:
-            self.vector = self.vector + reading.vectors[known].sum(axis=0, dtype=float)
+        vectors = np.empty([len(chosen), 0])
+        vectors = vectors if reading.vectors is None else reading.vectors
+        self.vectors.add(vectors[chosen], reading.topic_words[chosen] > 0)
 
     @property
     def perplexity(self) -> float:
         """That of all predicted words together, as evaluate.py has it."""
         return math.exp(self.nats / self.predicted) if self.predicted else math.nan
 
-    @property
-    def mean(self) -> Any:
-        """The mean vector of the documents that have one, [K]."""
-        return self.vector / (self.with_vector or math.nan)
-
 
 class Table:
     """Readings as rows; adds up what it has seen.
 
-    vectors_of: "topic", "unit" or None, what the columns of vectors are called.
+    vectors_of: "topic", "unit" or None, what the columns of vectors are called; marks:
+    those of `MARKS` that documents have.
     """
 
-    def __init__(self, vectors_of: str | None, with_id: bool, with_label: bool):
-        self.vectors_of = vectors_of
-        self.with_id, self.with_label = with_id, with_label
+    def __init__(self, vectors_of: str | None, marks: Sequence[str] = ()):
+        self.vectors_of, self.marks = vectors_of, marks
         self.every, self.labels = Totals(), defaultdict(Totals)
+        self.days = defaultdict(Sums)
 
     def rows(self, documents: Sequence[Document], reading: Reading) -> Iterator[Row]:
         """Yield a row for every document of the next reading."""
@@ -259,10 +288,7 @@ class Table:
         self._count(documents, reading)
         for i, document in enumerate(documents):
             row = {"document": first + i}
-            if self.with_id:
-                row["id"] = document.id
-            if self.with_label:
-                row["label"] = document.label
+            row.update((name, getattr(document, name)) for name in self.marks)
             row["words"] = int(reading.words[i])
             row["unknown_words"] = int(reading.unknown[i])
             row["topic_words"] = int(reading.topic_words[i])
@@ -281,21 +307,33 @@ class Table:
     def _count(self, documents: Sequence[Document], reading: Reading) -> None:
         self.every.add(reading, np.ones(len(documents), bool))
         labels = np.array([document.label for document in documents], object)
-        for label in dict.fromkeys(labels) if self.with_label else ():
+        for label in dict.fromkeys(labels) if "label" in self.marks else ():
             self.labels[label].add(reading, labels == label)
+        if self.vectors_of == "topic" and "date" in self.marks:
+            dates = [document.date for document in documents]
+            of_topics = reading.vectors, reading.topic_words > 0
+            for day, sums in by_day(dates, *of_topics).items():
+                self.days[day].join(sums)
 
     def label_rows(self) -> Iterator[Row]:
         """Yield a row for every label, by name; the documents without one come last."""
         for label, totals in self._by_name():
             row = {"label": label, "documents": totals.documents, "words": totals.words}
             row["unknown_words"] = totals.unknown
-            row["without_topic_words"] = totals.documents - totals.with_vector
+            row["without_topic_words"] = totals.documents - totals.vectors.counted
             if self.every.predicted:
                 found = _number(totals.perplexity) if totals.predicted else None
                 row["perplexity"] = found
             if self.vectors_of:
-                row.update(_named(self.vectors_of, totals.mean))
+                row.update(self._means(totals.vectors))
             yield row
+
+    def _means(self, vectors: Sums) -> Row:
+        row = _named(self.vectors_of, vectors.mean)
+        if self.vectors_of == "topic":
+            for name, values in zip(("low", "high"), vectors.interval):
+                row |= _named("topic", values, f"_{name}")
+        return row
 
     def _by_name(self) -> list[tuple[str | None, Totals]]:
         return sorted(self.labels.items(), key=lambda pair: (pair[0] is None, pair[0]))
@@ -304,7 +342,7 @@ class Table:
         every = self.every
         unknown = every.unknown / max(every.words, 1)
         lines = [f"{_counted(every)}; {unknown:.1%} of the words are unknown"]
-        missing = every.documents - every.with_vector
+        missing = every.documents - every.vectors.counted
         if self.vectors_of and missing:
             lines.append(f"{missing:,} without a topic word: no {self.vectors_of}s")
         lines += [
@@ -315,10 +353,11 @@ class Table:
 
     def _largest(self, totals: Totals) -> str:
         """Return the largest topics with their mean shares, as text."""
-        if self.vectors_of != "topic" or not totals.with_vector:
+        if self.vectors_of != "topic" or not totals.vectors.counted:
             return ""
-        best = np.argsort(-totals.mean)[:SHOWN_TOPICS]
-        return f"; topics {', '.join(f'{k} ({totals.mean[k]:.2f})' for k in best)}"
+        mean = totals.vectors.mean
+        best = np.argsort(-mean)[:SHOWN_TOPICS]
+        return f"; topics {', '.join(f'{k} ({mean[k]:.2f})' for k in best)}"
 
 
 def _counted(totals: Totals) -> str:
@@ -327,8 +366,8 @@ def _counted(totals: Totals) -> str:
     return text + (f", perplexity {totals.perplexity:.2f}" if totals.predicted else "")
 
 
-def _named(kind: str, vector: np.ndarray) -> Row:
-    return {f"{kind}_{k}": _number(value) for k, value in enumerate(vector)}
+def _named(kind: str, vector: np.ndarray, end: str = "") -> Row:
+    return {f"{kind}_{k}{end}": _number(value) for k, value in enumerate(vector)}
 
 
 def _number(value: float) -> float | None:

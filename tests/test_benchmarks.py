@@ -1,6 +1,7 @@
 """The floor against what TensorFlow really runs, and the rows of the benchmark."""
 
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import tensorflow as tf
 from tensorflow.python.framework import op_callbacks
 from tiny import WORDS, make_model, make_run
 
-from benchmarks import bench, floor, gpu, serving, train_step, usage
+from benchmarks import bench, cost, floor, gpu, serving, train_step, usage
 from benchmarks.memory import Peak
 from benchmarks.synthetic import Corpus, write_data
 from benchmarks.systems import Products, fastest
@@ -231,3 +232,34 @@ def test_what_is_served_is_compared_with_the_same_answers_from_python(tmp_path):
         else:
             name = {"score": "perplexity", "infer_topics": "topics"}[request.signature]
             np.testing.assert_allclose(found[name], python, rtol=1e-4)
+
+
+def test_cost_says_the_slope_and_the_largest_distance_from_the_line():
+    sizes = cost.along("documents", [1000, 2000, 3000])
+    taken = {size: size.documents / 500 + 1 for size in sizes}
+    costs = {
+        size: {name: cost.Cost(seconds, 100 * seconds) for name in cost.PROGRAMS}
+        for size, seconds in taken.items()
+    }
+    shown = cost.table("documents", sizes, costs)
+    assert shown.count("| +2.00 s, +200.0 MB; off by 0% ") == len(cost.PROGRAMS)
+    assert "| 2,000 | 5.0 s, 500 MB |" in shown
+
+
+def test_cost_measures_the_process_that_it_starts():
+    busy = "import time\nwhile time.process_time() < 1: pass"
+    assert 1 <= cost.cost([sys.executable, "-c", busy]).seconds < 3
+    with pytest.raises(SystemExit, match="status 3"):
+        cost.cost([sys.executable, "-c", "raise SystemExit(3)"])
+
+
+def test_the_made_texts_have_so_many_documents_of_known_words(tmp_path):
+    size = cost.Size(documents=20, words=500)
+    cost.write_texts(tmp_path / "texts", size)
+    lines = (tmp_path / "texts").read_text().lower().splitlines()
+    known = {cost.word(rank) for rank in range(size.words)}
+    assert len(known) == size.words
+    assert len(lines) == size.documents
+    words = [line.replace(".", "").split() for line in lines]
+    assert {len(each) for each in words} == {cost.SENTENCES * cost.LENGTH}
+    assert {word for each in words for word in each} <= known

@@ -54,6 +54,13 @@ def test_no_module_imports_itself_in_a_circle():
         graph = {name: needs for name, needs in graph.items() if name not in free}
 
 
+PROGRAMS = [
+    path.stem
+    for path in (toy.ROOT / "tcnlm" / "programs").glob("*.py")
+    if "\ndef run() -> None:" in path.read_text()
+]
+
+
 @pytest.mark.parametrize(
     ("work", "unwanted"),
     [
@@ -71,13 +78,13 @@ def test_no_module_imports_itself_in_a_circle():
             "import tcnlm.measures.table",
             ("tensorflow", "matplotlib", "nltk", "sklearn"),
         ),
-        ("import tcnlm.programs.evaluate", ("tensorflow", "jinja2")),
+        ("import tcnlm.programs.evaluate", ("jinja2",)),
         *(
             (
                 f"from tcnlm.programs import {name}\n{name}.parser().format_help()",
                 ("tensorflow", "pandas", "nltk", "gensim", "matplotlib"),
             )
-            for name in ("generate", "infer", "export", "gains", "serve", "coherence")
+            for name in PROGRAMS
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Freed memory is kept for use again; commands are named as they were called."""
+"""Memory is kept, garbage rarely searched for; commands are named as called."""
 
 import platform
 import subprocess
@@ -28,16 +28,38 @@ print(faults() - before)
 """
 
 
-def page_faults(mode):
-    command = [sys.executable, "-c", FAULTS, mode]
+GARBAGE = """
+import gc, sys
+from tcnlm.common.process import search_garbage_rarely
+
+if sys.argv[1] == "rarely":
+    search_garbage_rarely()
+searches = []
+gc.callbacks.append(lambda phase, _: searches.append(phase))
+kept = [[] for _ in range(300_000)]
+print(len(searches))
+"""
+
+
+def said(program, mode):
+    command = [sys.executable, "-c", program, mode]
     ran = subprocess.run(command, capture_output=True, text=True, cwd=toy.ROOT)
     assert ran.returncode == 0, ran.stderr
-    return int(ran.stdout)
+    return ran.stdout
+
+
+def page_faults(mode):
+    return int(said(FAULTS, mode))
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="asks for glibc")
 def test_freed_memory_is_used_again_without_page_faults():
     assert page_faults("kept") < 0.1 * page_faults("given back")
+
+
+def test_objects_that_stay_are_seldom_searched_for_garbage():
+    often, rarely = (int(said(GARBAGE, mode)) for mode in ("often", "rarely"))
+    assert rarely < 0.02 * often
 
 
 def test_another_c_library_is_left_alone(monkeypatch):

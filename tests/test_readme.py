@@ -178,14 +178,7 @@ def test_settings_in_the_table_of_deviations_exist():
     assert names <= settings_known()
 
 
-# All but one of those that take seconds to import TensorFlow.
-LATE = ("generate.py", "-m tcnlm.export", "-m tcnlm.gains", "-m tcnlm.infer")
-
-
-@pytest.mark.parametrize(
-    "program",
-    [pytest.param(p, marks=[pytest.mark.slow] * (p in LATE)) for p in PARSERS],
-)
+@pytest.mark.parametrize("program", PARSERS)
 def test_help_of_every_program_works(program):
     command = [sys.executable, *program.split(), "--help"]
     result = subprocess.run(command, capture_output=True, text=True, cwd=toy.ROOT)

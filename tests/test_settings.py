@@ -137,6 +137,13 @@ def test_every_setting_is_described_once_with_its_default():
     assert text.count(f"  units=600; {units}\n") == 1
 
 
+def test_train_lists_all_settings_without_data_and_a_run(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        options_of(["--settings"])
+    kinds = {name: model_class(name).Config for name in MODELS}
+    assert capsys.readouterr().out == describe(kinds, Training) + "\n"
+
+
 @pytest.mark.parametrize(
     ("option", "value"),
     [("--seed", "-1"), ("--seed", "1.5"), ("--threads", "-1"), ("--threads", "100000")],

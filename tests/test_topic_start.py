@@ -7,6 +7,7 @@ import tiny
 from gensim.models import KeyedVectors
 
 from tcnlm.common.errors import InputError
+from tcnlm.data import word_vectors
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.word_clusters import similarities
 
@@ -64,6 +65,19 @@ def test_topics_start_at_frequencies_times_the_clusters_of_the_given_vectors(
     for row in lifted:
         nearest = np.argsort(-row)[: len(words) // 3]
         assert len(set(nearest % 3)) == 1
+
+
+def test_vectors_of_the_text_are_made_once_for_embeddings_and_topics(
+    toy_data, monkeypatch
+):
+    made, train = [], word_vectors.train_vectors
+    counted = lambda *asked: made.append(asked[1:]) or train(*asked)  # noqa: E731
+    monkeypatch.setattr(word_vectors, "train_vectors", counted)
+    chosen = {"embeddings": "train", "topic_start": "vectors", "head_start": 0}
+    both = started(toy_data, "tcnlm", **chosen).topics()
+    assert len(made) == 1
+    alone = started(toy_data, "tcnlm", **{**chosen, "embeddings": "random"}).topics()
+    np.testing.assert_array_equal(both, alone)
 
 
 def head_started(toy_data, **chosen):

@@ -229,3 +229,10 @@ def test_epochs_are_put_in_order_beforehand_only_where_a_rate_falls(
     monkeypatch.setattr(kind, "_epoch_steps", watched)
     make_trainer(toy_data, tmp_path / "B", "lstm", epochs=3, decay=decay)
     assert len(made) == orders
+
+
+def test_batches_have_no_tuner_that_the_end_of_an_epoch_would_wait_for(
+    toy_data, tmp_path
+):
+    batches = make_trainer(toy_data, tmp_path / "RUN", "lstm").batches()
+    assert batches.options().autotune.enabled is False

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
+import gc
 import shlex
 import sys
 from pathlib import Path
@@ -10,6 +12,17 @@ from pathlib import Path
 # glibc's malloc.h
 TRIM_THRESHOLD, MMAP_MAX, ARENA_MAX = -1, -4, -8
 NEVER = 2**31 - 1
+GARBAGE = 100_000  # objects made between two searches for cycles of them
+
+
+def search_garbage_rarely() -> None:
+    """Search for garbage in cycles after many objects, and not as the process ends.
+
+    TensorFlow's import makes half a million objects that all stay. Python by default
+    searches them again and again, and twice more as it exits: a third of a start.
+    """
+    gc.set_threshold(GARBAGE, *gc.get_threshold()[1:])
+    atexit.register(gc.freeze)
 
 
 def keep_memory() -> None:

@@ -70,7 +70,7 @@ class Bounds:
 def setting(default: Any, text: str, **bounds: Any) -> Any:
     """Return a field of a `Settings`.
 
-    text: its meaning, unit and source, a line of --help; bounds: see `Bounds`.
+    text: its meaning, unit and source, a line of --settings; bounds: see `Bounds`.
     """
     metadata = {"text": text, "bounds": Bounds(**bounds)}
     return dataclasses.field(default=default, metadata=metadata)
@@ -190,7 +190,7 @@ def from_json(kind: type[Chosen], values: Mapping[str, Any]) -> Chosen:
 
 
 def describe(models: Mapping[str, type[Settings]], training: type[Settings]) -> str:
-    """Return all settings with defaults and meanings for --help, each once."""
+    """Return all settings with defaults and meanings for --settings, each once."""
     owners: dict[type, list[str]] = {}
     for model, kind in models.items():
         for part in _parts(kind):

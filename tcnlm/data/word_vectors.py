@@ -18,10 +18,14 @@ from tcnlm.data.dataset import Dataset, Split
 if TYPE_CHECKING:  # gensim takes seconds to import: only where vectors are wanted
     from gensim.models import KeyedVectors
 
+WordVectors = dict[int, np.ndarray]  # of word ids
+
 SMALLEST = 1e-12  # deviation of vectors; less are all the same
 
 
-def starting_vectors(source: str, dataset: Dataset, size: int, seed: int) -> dict:
+def starting_vectors(
+    source: str, dataset: Dataset, size: int, seed: int
+) -> WordVectors:
     """Return {word id: vector [size]} from `source`: "train" or a word2vec file."""
     if source == "train":
         vectors = train_vectors(dataset, size, seed)
@@ -159,7 +163,7 @@ def _is_binary(path: Path) -> bool:
     return ".bin" in path.suffixes
 
 
-def fill(table: np.ndarray, vectors: dict[int, np.ndarray]) -> np.ndarray:
+def fill(table: np.ndarray, vectors: WordVectors) -> np.ndarray:
     """Return the table with the given rows put in; the specials keep their own.
 
     The vectors are brought to the table's scale, which decides how fast a recurrent

@@ -19,7 +19,7 @@ from tcnlm.common.errors import InputError
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.word_clusters import similarities
-from tcnlm.data.word_vectors import check_source, starting_vectors
+from tcnlm.data.word_vectors import WordVectors, check_source, starting_vectors
 from tcnlm.layers.distributions import gaussian_kl
 from tcnlm.layers.neural_topics import (
     TopicDecoder,
@@ -162,24 +162,28 @@ class NeuralTopics(TopicModel):
         bound = terms["reconstruction"] + kl_weight * terms["kl"]
         return bound - self.config.diversity_weight * terms["diversity"]
 
-    def start_topics(self, dataset: Dataset) -> None:
-        """Start beta where `topic_start` says."""
+    def start_topics(self, dataset: Dataset, made: WordVectors | None = None) -> None:
+        """Start beta where `topic_start` says; made: the words' vectors, if any are."""
         start = self.config.topic_start
         frequencies = np.log(np.maximum(self.vocabulary.topic_counts, 1.0))
         if start == "frequencies":
             self.decoder.start_at(frequencies)
         elif start == "vectors":
-            vectors = self.topic_word_vectors(dataset)
+            vectors = self.topic_word_vectors(made or self._vectors(dataset))
             near = similarities(vectors, self.config.num_topics, self.initial_seed)
             self.decoder.start_from(frequencies + CLUSTER_SCALE * near)
 
-    def topic_word_vectors(self, dataset: Dataset) -> np.ndarray:
-        """Return the vectors [D, E] of the topic words; zeros where one has none."""
-        config, size = self.config, self.config.embedding_size
+    def _vectors(self, dataset: Dataset) -> WordVectors:
+        config = self.config
         source = "train" if config.embeddings == "random" else config.embeddings
-        vectors = starting_vectors(source, dataset, size, self.initial_seed)
+        size = config.embedding_size
+        return starting_vectors(source, dataset, size, self.initial_seed)
+
+    def topic_word_vectors(self, vectors: WordVectors) -> np.ndarray:
+        """Return the vectors [D, E] of the topic words; zeros where one has none."""
+        none = np.zeros(self.config.embedding_size)
         ids = self.vocabulary.ids(self.vocabulary.topic_words)
-        return np.stack([vectors.get(word, np.zeros(size)) for word in ids])
+        return np.stack([vectors.get(word, none) for word in ids])
 
     def topic_weights(self) -> tuple[list[tf.Variable], list[tf.Variable]]:
         """Return the weights of encoder and W, and beta's."""

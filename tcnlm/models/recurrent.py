@@ -12,7 +12,7 @@ from preprocessing.vocabulary import PAD, Vocabulary
 from tcnlm.common.settings import Settings
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.windows import Windows
-from tcnlm.data.word_vectors import check_source, fill, starting_vectors
+from tcnlm.data.word_vectors import WordVectors, check_source, fill, starting_vectors
 from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax
 from tcnlm.layers.carried import CarriedState
 from tcnlm.layers.next_word import NextWord
@@ -86,14 +86,18 @@ class RecurrentLanguageModel(LanguageModel):
         check_source(self.config.embeddings, self.config.embedding_size)
 
     def prepare(self, dataset: Dataset) -> None:
-        """Put in the word embeddings to start from, unless they are random."""
-        config = self.config
-        if config.embeddings != "random":
-            vectors = starting_vectors(
-                config.embeddings, dataset, config.embedding_size, self.initial_seed
-            )
-            table = self.embedding.embeddings
-            table.assign(fill(table.numpy(), vectors))
+        """Start the word embeddings."""
+        self.start_embeddings(dataset)
+
+    def start_embeddings(self, dataset: Dataset) -> WordVectors:
+        """Put in the vectors to start from and return them; none: random ones stay."""
+        source, size = self.config.embeddings, self.config.embedding_size
+        if source == "random":
+            return {}
+        vectors = starting_vectors(source, dataset, size, self.initial_seed)
+        table = self.embedding.embeddings
+        table.assign(fill(table.numpy(), vectors))
+        return vectors
 
     def build_weights(self) -> None:
         """Make every weight by one pass over a sentence of one word."""

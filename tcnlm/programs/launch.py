@@ -9,6 +9,7 @@ from collections.abc import Callable
 from importlib import import_module
 
 from tcnlm.common.interrupts import end_at_once
+from tcnlm.common.process import search_garbage_rarely
 
 
 def _program(name: str) -> Callable[[], None]:
@@ -16,6 +17,7 @@ def _program(name: str) -> Callable[[], None]:
 
     def launch() -> None:
         end_at_once()
+        search_garbage_rarely()
         import_module(f"tcnlm.programs.{name}").run()
 
     return launch

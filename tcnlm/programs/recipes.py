@@ -13,16 +13,18 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from preprocessing import arguments as preprocessing
 from preprocessing.checks import TEXT, check_entries
 from tcnlm.common.errors import InputError, reading
 from tcnlm.common.settings import LARGEST, Settings, as_text, names, override
-from tcnlm.layers.optimization import Training
 from tcnlm.measures.table import asked
 from tcnlm.models import MODELS, model_class
 from tcnlm.programs import evaluate
+
+if TYPE_CHECKING:
+    from tcnlm.layers.optimization import Training
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -74,6 +76,9 @@ class Recipe:
         more: as --set takes them. tokens: those of the training split, by which a
         recipe may have sizes.
         """
+        # Here, as below: to list recipes in a program's help takes no TensorFlow.
+        from tcnlm.layers.optimization import Training
+
         kinds = {name: model_class(name).Config for name in MODELS}
         configs = kinds[model](), Training(**model_class(model).LOOP)
         given = self.given(model, tokens).items()
@@ -85,6 +90,8 @@ class Recipe:
 
         Another model than its own takes those that it has, and its own in `models`.
         """
+        from tcnlm.layers.optimization import Training
+
         found = {**self.settings, **self._of_size(tokens)}
         if model == self.model:
             return found

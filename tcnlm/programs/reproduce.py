@@ -35,11 +35,9 @@ from tcnlm.programs.recipes import (
     recipe_files,
     words_of,
 )
-from tcnlm.report.evaluate_run import kept_as
 from tcnlm.report.published import Published, figures
 from tcnlm.training.divergence import NotFiniteError
 from tcnlm.training.one_by_one import one_by_one
-from tcnlm.training.run_folder import RunFolder
 from tcnlm.training.seeds import seed_folder
 
 TEXTS = ("input", "train", "heldout", "valid", "test")
@@ -173,6 +171,9 @@ def finished(recipe: Recipe, run: Path) -> bool:
     """Whether there is a record of a RUN; InputError for a RUN of other settings."""
     if not record_of(run).exists():
         return False
+    # Here, as below: to say how it is used takes no TensorFlow.
+    from tcnlm.training.run_folder import RunFolder
+
     kept = RunFolder(run)
     model, settings = kept.model_name, (kept.settings, kept.training)
     tokens = kept.config["data"]["splits"]["train"]["tokens"]
@@ -188,6 +189,8 @@ def record_of(run: Path) -> Path:
 
 def evaluated(recipe: Recipe, run: Path) -> dict[str, Any]:
     """Return what was measured of a RUN."""
+    from tcnlm.report.evaluate_run import kept_as
+
     file = kept_as(run, recipe.evaluation.get("split", "test"))[0]
     try:
         with reading(file):

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from tcnlm.common.errors import InputError, add_debug, errors_reported
 from tcnlm.common.files import digest_of
@@ -23,30 +24,34 @@ from tcnlm.common.settings import (
     whole_number,
 )
 from tcnlm.data.dataset import Dataset
-from tcnlm.generation.saved_model import export, is_export_of
-from tcnlm.layers.optimization import Training
 from tcnlm.measures.table import check_words, judge
 from tcnlm.models import MODELS, model_class
-from tcnlm.models.base import Method
 from tcnlm.programs.recipes import BY_SIZE, ListRecipes, read_recipe
-from tcnlm.training.checkpoints import saved
+from tcnlm.training.cluster import WAIT
 from tcnlm.training.differences import FREE, resume_command
 from tcnlm.training.divergence import NotFiniteError
 from tcnlm.training.one_by_one import one_by_one
 from tcnlm.training.ownership import owned
-from tcnlm.training.parts import check_accumulation
-from tcnlm.training.run_folder import RunFolder, make_model, settings_of
-from tcnlm.training.runs import TRAINED, new_config, open_run
 from tcnlm.training.seeds import seed_folder, topics_folder
-from tcnlm.training.trainer import Trainer
 from tcnlm.training.weights import WEIGHTS, load_weights
-from tcnlm.training.workers import WAIT, named_workers
+
+if TYPE_CHECKING:
+    from tcnlm.layers.optimization import Training
+    from tcnlm.models.base import Method
 
 SEED = 1
 
 
 def main(options: argparse.Namespace, command: str) -> None:
     """Train as the options say, then write the SavedModel."""
+    # Here, as below: to say how it is used takes no TensorFlow.
+    from tcnlm.training.checkpoints import saved
+    from tcnlm.training.parts import check_accumulation
+    from tcnlm.training.run_folder import make_model, settings_of
+    from tcnlm.training.runs import TRAINED, open_run
+    from tcnlm.training.trainer import Trainer
+    from tcnlm.training.workers import named_workers
+
     keep_memory()
     run = run_of(options)
     config, dataset = (resumed if options.resume else begun)(options, command)
@@ -92,6 +97,8 @@ def same_for_all(config: dict) -> dict:
 
 def write_saved_model(model: Method, run: Path, dataset: Dataset) -> None:
     """Write RUN's SavedModel, unless it is there already, of these very weights."""
+    from tcnlm.generation.saved_model import export, is_export_of
+
     folder, source = run / "saved_model", digest_of(run / WEIGHTS)
     if is_export_of(folder, source):
         return
@@ -103,6 +110,8 @@ def write_saved_model(model: Method, run: Path, dataset: Dataset) -> None:
 
 def begun(options: argparse.Namespace, command: str) -> tuple[dict, Dataset]:
     """Return the configuration and data of a run from the options alone."""
+    from tcnlm.training.runs import new_config
+
     dataset = Dataset(options.data)
     model, settings, loop = chosen(options, dataset.meta["splits"]["train"]["tokens"])
     dataset.context = loop.context
@@ -113,6 +122,9 @@ def begun(options: argparse.Namespace, command: str) -> tuple[dict, Dataset]:
 
 def resumed(options: argparse.Namespace, command: str) -> tuple[dict, Dataset]:
     """Return those of the run that is in a folder, with the settings that are new."""
+    from tcnlm.training.run_folder import RunFolder
+    from tcnlm.training.runs import new_config
+
     run = RunFolder(options.resume)
     old = run.config
     kinds = {name: model_class(name).Config for name in MODELS}
@@ -135,6 +147,8 @@ def run_of(options: argparse.Namespace) -> Path:
 
 def farewell(run: Path, command: str) -> str:
     """Return how an interrupted training goes on."""
+    from tcnlm.training.checkpoints import saved
+
     checkpoints = saved(run / "checkpoints")
     if not checkpoints:
         return f"interrupted before the first checkpoint: `{command}` begins again"
@@ -158,12 +172,7 @@ def chosen(options: argparse.Namespace, tokens: int) -> tuple[str, Settings, Tra
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    settings = {name: model_class(name).Config for name in MODELS}
-    parsed = argparse.ArgumentParser(
-        description=__doc__,
-        epilog=describe(settings, Training),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parsed = argparse.ArgumentParser(description=__doc__)
     add = parsed.add_argument
     data = "folder made by python -m preprocessing; with --resume only if it was moved"
     add("data", metavar="DATA", nargs="?", help=data)
@@ -179,8 +188,10 @@ def parser() -> argparse.ArgumentParser:
         nargs="+",
         action="extend",
         default=[],
-        help="override settings, listed below",
+        help="override settings, which --settings lists",
     )
+    listed = "list all settings of training and of every model, and end"
+    add("--settings", nargs=0, action=ListSettings, help=listed)
     add(
         "--embeddings",
         metavar="train|FILE",
@@ -189,7 +200,7 @@ def parser() -> argparse.ArgumentParser:
     )
     recipe = "model and settings by a name, or of a .toml file; --set and --model "
     recipe += "override them; list: print all names with their titles (default: "
-    recipe += f"{BY_SIZE}, by the corpus' size; paper-small has those listed below)"
+    recipe += f"{BY_SIZE}, by the corpus' size; paper-small has those of --settings)"
     add("--recipe", metavar="NAME", action=ListRecipes, help=recipe)
     seeds = "train with each, one after the other, into RUN/seed-S"
     seed, number = whole_number(0, 2**31 - 1), whole_number(0, cores())
@@ -208,6 +219,18 @@ def parser() -> argparse.ArgumentParser:
     add("--wait", type=whole_number(1, 10**6), default=WAIT, help=together)
     add_debug(parsed)
     return parsed
+
+
+class ListSettings(argparse.Action):
+    """The action of an option that prints all settings with their defaults and ends."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        """Print them."""
+        from tcnlm.layers.optimization import Training
+
+        models = {name: model_class(name).Config for name in MODELS}
+        print(describe(models, Training))
+        parser.exit()
 
 
 def options_of(arguments: Sequence[str]) -> argparse.Namespace:
@@ -246,6 +269,8 @@ def _check_numbers(
 
 def _said_of(unknown: Sequence[str]) -> str:
     """Return what is wrong with arguments that are none, settings perhaps."""
+    from tcnlm.layers.optimization import Training
+
     name, _, value = unknown[0].lstrip("-").replace("-", "_").partition("=")
     kinds = [Training, *(model_class(model).Config for model in MODELS)]
     if unknown[0].startswith("--") and any(name in names(kind) for kind in kinds):
@@ -291,7 +316,8 @@ def _compare(options: argparse.Namespace, command: str) -> None:
 
 def run() -> None:
     """Run the program on the command line's arguments."""
-    chosen, line = options_of(sys.argv[1:]), command_line()
+    with errors_reported():
+        chosen, line = options_of(sys.argv[1:]), command_line()
     several = commands(chosen)
     if several:
         status = one_by_one(several)

@@ -10,6 +10,7 @@ from typing import Any
 
 from tcnlm.common.errors import InputError
 
+WAIT = 600  # seconds for the others to be there
 CLUSTER = "TF_CONFIG"
 KINDS = ("chief", "worker")  # in the order in which TensorFlow counts them
 RIGHT = (

@@ -196,7 +196,10 @@ class Trainer:
 
         kinds = (self._signature(), tf.TensorSpec([], tf.int64))
         data = tf.data.Dataset.from_generator(generate, output_signature=kinds)
-        return data.prefetch(8)
+        options = tf.data.Options()
+        # The tuner's thread sleeps ever longer, and whoever drops the iterator waits.
+        options.autotune.enabled = False
+        return data.prefetch(8).with_options(options)
 
     def _account(self, taken: pd.DataFrame, bar: tqdm) -> None:
         """Add finished steps to the epoch's sums; stop if one is not finite."""

@@ -32,12 +32,11 @@ from tensorflow.python.eager import context
 from tcnlm.common.errors import InputError
 from tcnlm.common.interrupts import NUMBERS, Watch, interrupts
 from tcnlm.layers.graphs import graph
-from tcnlm.training.cluster import CLUSTER, Cluster, parse_cluster
+from tcnlm.training.cluster import CLUSTER, WAIT, Cluster, parse_cluster
 from tcnlm.training.parts import PART, SIZE, divide, learn
 from tcnlm.training.rendezvous import meet
 from tcnlm.training.scratch import own_folder
 
-WAIT = 600  # seconds for the others to be there
 START, SILENCE = 60, 20  # seconds to start in; without a word of a worker that is lost
 ANSWER = 20  # seconds for the others to answer a signal to one
 _SUM = tf.distribute.ReduceOp.SUM

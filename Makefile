@@ -7,7 +7,7 @@ RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/installed
 OPTIONAL := $(VENV)/optional
 
-.PHONY: demo test test-all lint results environment locks compatibility
+.PHONY: demo test test-all lint results environment locks compatibility docs
 
 environment: $(INSTALLED)
 
@@ -42,6 +42,7 @@ locks:
 	  requirements-optional-current.txt --output-file locks/current-optional.txt
 	$(UV) --python-version 3.11 requirements-current.txt requirements-dev.txt \
 	  --constraints locks/current-optional.txt --output-file locks/current.txt
+	$(UV) --python-version 3.9 requirements-docs.txt --output-file locks/docs.txt
 
 PYTEST := $(RUN) -m pytest -n auto --maxprocesses 4
 
@@ -70,6 +71,24 @@ compatibility:
 results: $(INSTALLED)
 	$(RUN) tools/results.py
 	$(RUN) -m pytest tests/test_results.py
+
+# The pages as a site, in an environment of its own; a link that leads nowhere is refused.
+DOCS := .venv-docs
+PAGES := build/pages
+
+$(DOCS)/installed: locks/docs.txt
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --require-hashes -r $<
+	@touch $@
+
+docs: $(DOCS)/installed
+	rm -rf $(PAGES) && mkdir -p $(PAGES)
+	git ls-files -z --cached --others --exclude-standard | tar -c --null -T - | tar -x -C $(PAGES)
+	$(DOCS)/bin/jupyter nbconvert --to markdown --log-level WARN $(PAGES)/notebooks/*.ipynb
+	grep -rlF .ipynb $(PAGES) --include=*.md | xargs perl -pi -e 's/\.ipynb\)/.md)/g'
+	NO_MKDOCS_2_WARNING=true $(DOCS)/bin/mkdocs build --strict
+	@echo "Open build/site/index.html in a browser; to search in it, serve that folder."
 
 lint: $(INSTALLED)
 	$(RUN) -m ruff format --check .

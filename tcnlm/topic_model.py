@@ -58,7 +58,7 @@ class TopicModel(BaseEstimator, TransformerMixin):
     settings: those of model and training loop, as of --set: num_topics=20.
 
     After `fit`, `run_` is the `tcnlm.run.Run`, and `topics_` the ten most probable
-    words of each topic, [K][10].
+    words of each topic, [K, 10].
     """
 
     def __init__(

@@ -55,6 +55,11 @@ def test_a_lock_has_every_requirement_at_its_version_on_every_python(stack, opti
             assert found.get(wanted.name) == version, (python, wanted.name)
 
 
+def test_the_lock_of_the_site_has_every_requirement_at_its_version():
+    found = {f"{r.name}{r.specifier}" for r in locked("docs")}
+    assert required("requirements-docs.txt") <= found
+
+
 @pytest.mark.parametrize("path", sorted((toy.ROOT / "locks").iterdir()), ids=str)
 def test_every_line_of_a_lock_has_a_hash(path):
     text = path.read_text().replace("\\\n", "")

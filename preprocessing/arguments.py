@@ -21,6 +21,7 @@ from preprocessing.languages import (
     languages,
     read_stop_words,
 )
+from preprocessing.phrases import ENGLISH_CONNECTORS, THRESHOLD
 from preprocessing.pipeline import Preprocessing
 from preprocessing.sources import FORMATS, WITH_FIELDS
 from preprocessing.splits import DEFAULT_FRACTIONS
@@ -143,6 +144,7 @@ def chosen_preprocessing(options: argparse.Namespace) -> Preprocessing:
     _require(
         0 <= options.topic_top_fraction < 1, "--topic-top-fraction: from 0 to below 1"
     )
+    _check_phrases(options)
     return Preprocessing(
         rules=Rules(
             options.min_count,
@@ -161,7 +163,28 @@ def chosen_preprocessing(options: argparse.Namespace) -> Preprocessing:
         context=options.context,
         context_words=options.context_words,
         language=options.language,
+        phrases=options.phrases,
+        connector_words=_connector_words(options),
     )
+
+
+def _check_phrases(options: argparse.Namespace) -> None:
+    joins = options.phrases is not None
+    _require(
+        not (joins and options.format == "counts"),
+        "--phrases are neighbours, and --format counts has no order of words",
+    )
+    _require(
+        joins or not options.connector_words, "--connector-words goes with --phrases"
+    )
+
+
+def _connector_words(options: argparse.Namespace) -> frozenset[str]:
+    if options.phrases is None:
+        return frozenset()
+    if options.connector_words:
+        return read_stop_words(options.connector_words)
+    return ENGLISH_CONNECTORS if options.language == ENGLISH else frozenset()
 
 
 def _stop_words(options: argparse.Namespace) -> frozenset[str]:
@@ -205,6 +228,15 @@ def _require(condition: bool, message: str) -> None:
 
 def _positive_or_auto(text: str) -> int | None:
     return None if text == "auto" else _positive(text)
+
+
+def _score(text: str) -> float:
+    score = float(text)
+    if not 0 <= score <= LARGEST:
+        raise argparse.ArgumentTypeError(
+            f"must be a number from 0 to {LARGEST}, not {text}"
+        )
+    return score
 
 
 def _count_or_share(text: str) -> float:
@@ -412,6 +444,18 @@ def _add_vocabularies(group: argparse._ArgumentGroup) -> None:
         "the rules above: a word a line"
     )
     add("--vocabulary", type=Path, metavar="FILE", help=purpose)
+    score = {"type": _score, "nargs": "?", "const": THRESHOLD, "metavar": "SCORE"}
+    purpose = (
+        "join neighbours that the training documents have together too often for "
+        "chance, in all documents: new_york is one word. SCORE: gensim's, at least "
+        "(default: no phrases; %(const)s where none is given)"
+    )
+    add("--phrases", help=purpose, **score)
+    purpose = (
+        "that stand within a phrase, as in bank_of_england, but never at its ends: a "
+        "word a line (default: of English gensim's, of other languages none)"
+    )
+    add("--connector-words", type=Path, metavar="FILE", help=purpose)
 
 
 def _add_sequences(group: argparse._ArgumentGroup) -> None:

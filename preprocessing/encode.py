@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from preprocessing.collect import Arrays
+from preprocessing.phrases import FILE as PHRASES
 from preprocessing.splits import SPLITS
 from preprocessing.vocabulary import FILES, UNK
 from tcnlm.common.errors import InputError, unreadable
@@ -25,7 +26,7 @@ _OF_A_SPLIT = [f"{name}.npy" for name in Arrays._fields]
 _OF_A_SPLIT += ["labels.npy", "ids.txt", "dates.txt", "texts.jsonl"]
 SUMS = "SHA256SUMS"
 CONTENTS = frozenset(
-    ["meta.json", SUMS, *FILES, *SPLITS]
+    ["meta.json", SUMS, *FILES, PHRASES, *SPLITS]
     + [f"{split}/{name}" for split in SPLITS for name in _OF_A_SPLIT]
 )
 

@@ -6,6 +6,7 @@ import platform
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
@@ -36,12 +37,13 @@ from preprocessing.encode import (
 from preprocessing.folders import new_folder
 from preprocessing.languages import ENGLISH
 from preprocessing.marks import Marks, save_marks
+from preprocessing.phrases import Phrases, Sentences, learn
 from preprocessing.sources import split_tdlm
 from preprocessing.splits import DEFAULT_FRACTIONS, assign
 from preprocessing.text import makes_words
 from preprocessing.texts import held_out, save_texts
 from preprocessing.thresholds import choose
-from preprocessing.vocabulary import Rules, Vocabulary, build_vocabulary
+from preprocessing.vocabulary import Rules, Vocabulary, build_vocabulary, is_content
 from tcnlm.common.parallel import Map
 from tcnlm.common.progress_bar import progress_bar
 
@@ -59,6 +61,8 @@ class Preprocessing:
     context: str = "others"
     context_words: int = 300  # TCNLM paper, Section 5; of the topic vocabulary
     language: str | None = ENGLISH  # None of bags of words
+    phrases: float | None = None  # the least score of one; None: there are none
+    connector_words: frozenset[str] = frozenset()  # within a phrase, not at its ends
 
 
 def preprocess(
@@ -82,15 +86,23 @@ def preprocess(
             preprocessing.seed,
             preprocessing.valid_from_train,
         )
-        types, arrays, rows = _tokenize(corpus, splits, folder / "tokens.tmp", mapped)
+        tokenize = partial(_tokenize, corpus, splits, mapped)
+        types, arrays, rows = tokenize(folder / "tokens.tmp", corpus.sentences)
         if not corpus.ordered:
             preprocessing = _of_bags(preprocessing, arrays)
         train = select(arrays, rows["train"])
+        phrases = _phrases(types, train, preprocessing)
+        if phrases:
+            joined = phrases.after(corpus.sentences)
+            types, arrays, rows = tokenize(folder / "joined.tmp", joined)
+            train = select(arrays, rows["train"])
         vocabulary, preprocessing = _vocabulary(corpus, types, train, preprocessing)
+        vocabulary.phrases = phrases
         vocabulary.save(folder)
         length = preprocessing.sequence_length
         counts = _save_splits(folder, types, arrays, rows, vocabulary, length)
-        (folder / "tokens.tmp").unlink()
+        for words in folder.glob("*.tmp"):
+            words.unlink()
         meta = _meta(folder, corpus, preprocessing, vocabulary, command)
         if corpus.skip_empty:
             meta["left_out"] = left_out
@@ -130,13 +142,17 @@ def _survey(corpus: Corpus) -> tuple[dict[str, int], Marks, int]:
 
 
 def _tokenize(
-    corpus: Corpus, splits: dict[str, np.ndarray], file: Path, mapped: Map
+    corpus: Corpus,
+    splits: dict[str, np.ndarray],
+    mapped: Map,
+    file: Path,
+    sentences: Sentences,
 ) -> tuple[list[str], Arrays, dict[str, np.ndarray]]:
     """Types, arrays of the documents of any split, and the rows of each split."""
     wanted = np.sort(np.concatenate(list(splits.values())))
     texts = (document.text for document in _pick(_documents(corpus), wanted))
     texts = _progress(texts, "tokenizing", len(wanted))
-    types, arrays = tokenize_all(texts, corpus.sentences, file, mapped)
+    types, arrays = tokenize_all(texts, sentences, file, mapped)
     rows = {name: np.searchsorted(wanted, numbers) for name, numbers in splits.items()}
     return types, arrays, rows
 
@@ -158,6 +174,23 @@ def _pick(items: Iterable[Document], wanted: np.ndarray) -> Iterator[Document]:
 
 def _progress(items: Iterable, label: str, total: int | None = None) -> tqdm:
     return progress_bar(items, label, total, unit=" documents")
+
+
+def _phrases(types: list[str], train: Arrays, preprocessing: Preprocessing) -> Phrases:
+    """The phrases of the training text, as frequent as a word must be; none unasked."""
+    if preprocessing.phrases is None:
+        return Phrases({})
+    rules = choose(*counted(types, train), preprocessing.rules)
+    bounds = zip(train.sentences, train.sentences[1:])
+    sentences = ([types[i] for i in train.tokens[a:b]] for a, b in bounds)
+
+    def accept(words: list[str]) -> bool:
+        """Whether all are words, and one at least no stop word."""
+        spelled = (is_content(w, frozenset(), rules.topic_letters) for w in words)
+        return all(spelled) and not rules.stop_words.issuperset(words)
+
+    given = preprocessing.phrases, preprocessing.connector_words
+    return learn(sentences, rules.min_count, *given, accept)
 
 
 def _vocabulary(
@@ -217,6 +250,7 @@ def _meta(
     values = asdict(preprocessing)
     rules = values.pop("rules")
     rules["stop_words"] = len(rules["stop_words"])
+    values["connector_words"] = len(values["connector_words"])
     rules["topic_words"] = rules["topic_words"] and len(rules["topic_words"])
     return {
         "command": command,

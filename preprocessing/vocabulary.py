@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from preprocessing.languages import ENGLISH, read_list
+from preprocessing.phrases import Phrases, Sentences
 from tcnlm.common.errors import InputError, unreadable
 
 PAD, GO, EOS, UNK = 0, 1, 2, 3
@@ -51,7 +52,8 @@ class Vocabulary:
     """Words and their ids; topic words and theirs.
 
     words [V] with counts [V] (training text), the specials first; topic_words [D] are
-    some of the words, in the same order; language: whose rules make words of a text.
+    some of the words, in the same order; language: whose rules make words of a text;
+    phrases: of these, which of a text's are joined to one.
     """
 
     def __init__(
@@ -60,11 +62,13 @@ class Vocabulary:
         counts: Sequence[int],
         topic_words: Sequence[str],
         language: str = ENGLISH,
+        phrases: Phrases | None = None,
     ):
         self.words = list(words)
         self.counts = np.asarray(counts, dtype=np.int64)
         self.topic_words = list(topic_words)
         self.language = language
+        self.phrases = phrases or Phrases({})
 
     def __len__(self) -> int:
         return len(self.words)
@@ -84,8 +88,9 @@ class Vocabulary:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the words, their counts and the topic words."""
+        """SHA-256 of the words, their counts, the topic words and any phrases."""
         content = [self.words, self.counts.tolist(), self.topic_words]
+        content += [self.phrases.scores] if self.phrases else []
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     @property
@@ -97,9 +102,27 @@ class Vocabulary:
         """Ids of `tokens`, UNK for those not in the vocabulary."""
         return [self.index.get(token, UNK) for token in tokens]
 
+    def reading(self, split: Sentences | None = None) -> Sentences:
+        """Return what makes sentences of words of a text, as of the training text.
+
+        split: what does so of another format; of a plain text the language's rules do.
+        """
+        # Here and below, since its rules take a while to be made.
+        from preprocessing.text import in_language, makes_words
+
+        if split is None or makes_words(split):
+            split = in_language(self.language)
+        return self.phrases.after(split)
+
+    def beginning(self, text: str) -> list[str]:
+        """Return the words of a sentence's beginning."""
+        from preprocessing.text import tokenize_beginning
+
+        return self.phrases.join(tokenize_beginning(text, self.language))
+
     @classmethod
     def load(cls, folder: str | Path, language: str = ENGLISH) -> Vocabulary:
-        """Reads vocabulary.txt and topic_vocabulary.txt of a DATA or RUN folder.
+        """Reads vocabulary.txt, topic_vocabulary.txt and phrases.txt, if it is there.
 
         Raises InputError where one is damaged or they do not belong together.
         """
@@ -108,7 +131,8 @@ class Vocabulary:
         )
         if tuple(words[: len(SPECIALS)]) != SPECIALS:
             raise InputError(f"{file}:1: begins not with {' '.join(SPECIALS)}")
-        vocabulary = cls(words, counts, topic_words, language)
+        phrases = Phrases.load(Path(folder))
+        vocabulary = cls(words, counts, topic_words, language, phrases)
         if not vocabulary._has_in_order(topic_words, topic_counts):
             raise InputError(
                 f"{topic_file}: not some of the lines of {file.name}, in its order"
@@ -120,7 +144,11 @@ class Vocabulary:
         return bool(np.all(np.diff(ids) > 0) and np.all(self.counts[ids[1:]] == counts))
 
     def save(self, folder: str | Path) -> None:
-        """Writes vocabulary.txt and topic_vocabulary.txt, "word<TAB>count" a line."""
+        """Writes vocabulary.txt, topic_vocabulary.txt and, if there are any, phrases.
+
+        The first two have "word<TAB>count" a line.
+        """
+        self.phrases.save(Path(folder))
         columns = (self.words, self.counts), (self.topic_words, self.topic_counts)
         for name, (words, counts) in zip(FILES, columns):
             _write_counted(Path(folder) / name, words, counts)

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from preprocessing import text
 from preprocessing.dates import iso_date
 from tcnlm.common.errors import InputError
 from tcnlm.common.parallel import chunks
@@ -56,7 +55,7 @@ class Run:
     @cached_property
     def _sentences(self) -> Callable[[str], list[list[str]]]:
         """What makes sentences of words of a text, as for the training."""
-        return text.in_language(self.model.vocabulary.language)
+        return self.model.vocabulary.reading()
 
     @cached_property
     def reader(self) -> Reader:

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from preprocessing.languages import ENGLISH
-from preprocessing.text import sentences, tokenize_beginning
+from preprocessing.phrases import Sentences
+from preprocessing.text import sentences
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.data.contexts import NO_WORD
@@ -135,14 +135,14 @@ def document_before(
     return model.batching.of_texts(reader, document.sentences)
 
 
-def read_document(path: str, language: str = ENGLISH) -> Document:
-    """Read the document of a file, or "-" for standard input."""
+def read_document(path: str, split: Sentences = sentences) -> Document:
+    """Read the document of a file, or "-" for standard input; split: of its words."""
     name = f"--document {path}"
     if path == "-" and sys.stdin is None:
         raise InputError(f"{name}: standard input is closed")
     try:
         content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-        return Document(sentences(content.decode("utf-8"), language), name)
+        return Document(split(content.decode("utf-8")), name)
     except OSError as error:
         raise InputError(f"{name}: {error.strerror}") from None
     except UnicodeDecodeError as error:
@@ -188,7 +188,7 @@ def beginning_ids(model: Any, prompt: str) -> list[int]:
 
 
 def _beginning(model: Any, prompt: str) -> list[str]:
-    return tokenize_beginning(prompt, model.vocabulary.language)
+    return model.vocabulary.beginning(prompt)
 
 
 def write_sentences(

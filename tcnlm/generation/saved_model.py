@@ -23,11 +23,11 @@ The last two are those of a model of documents (`docnade`). A model without topi
 first two.
 
 Every text is tokenized in the graph by the rules of its language in
-`preprocessing.text`; what comes before them in preprocessing is the caller's. Markup
-and entities are taken as text, and every string as one sentence: of a document or
-context with more, only the full stop after an abbreviation or initial can come out
-otherwise. To a model that reads the preceding sentences (`lclm`) each line of a context
-is one, the last line the nearest.
+`preprocessing.text`, and its phrases are joined; what comes before them in
+preprocessing is the caller's. Markup and entities are taken as text, and every string
+as one sentence: of a document or context with more, only the full stop after an
+abbreviation or initial can come out otherwise. To a model that reads the preceding
+sentences (`lclm`) each line of a context is one, the last line the nearest.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ from tcnlm.generation import asserted, pieces
 from tcnlm.generation import warm_up as warm_ups
 from tcnlm.generation.decoder import beams, decode, repeated, sampled
 from tcnlm.generation.methods import Decoding
+from tcnlm.generation.phrases import JoinedPhrases
 from tcnlm.generation.pieces import in_pieces
 from tcnlm.layers.graphs import graph
 from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel
@@ -89,6 +90,7 @@ def export(
     module = tf.Module()
     # The weights and not the model, or Keras would save every layer of it besides.
     module.weights, module.table = model.variables, program.texts.table
+    module.phrases = program.texts.joined and program.texts.joined.table
     with writing(folder, tf.errors.OpError), replacing(folder) as aside:
         signatures = program.signatures()
         aside.mkdir(parents=True)
@@ -132,6 +134,8 @@ class Texts:
         self.topic_ids = vocabulary.topic_ids
         self.capitals = capitals(vocabulary.language)
         self.rules = rules(vocabulary.language)
+        phrases = vocabulary.phrases
+        self.joined = JoinedPhrases(phrases) if phrases else None
 
     def tokens(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """Return the tokens [N, (tokens)] of texts [N]."""
@@ -141,7 +145,8 @@ class Texts:
         texts = tf.strings.lower(texts, "utf-8")
         for pattern, replacement in self.rules:
             texts = tf.strings.regex_replace(texts, pattern, replacement)
-        return tf.strings.split(texts)
+        words = tf.strings.split(texts)
+        return self.joined(words) if self.joined else words
 
     def ids(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """Return the word ids [N, (tokens)] of texts [N]."""

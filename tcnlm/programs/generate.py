@@ -28,7 +28,7 @@ def main(options: argparse.Namespace) -> None:
     size = run.preprocessing["context_words"]
     model = run.load()
     document = options.document and generation.read_document(
-        options.document, model.vocabulary.language
+        options.document, model.vocabulary.reading()
     )
     if options.paragraph is not None:
         asked = options.paragraph, options.number, options.method, document

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from preprocessing import text
 from preprocessing.corpora import (
     ids_of,
     is_empty,
@@ -119,9 +118,7 @@ def _read(
 ) -> Iterator[Reading]:
     from tcnlm.measures.reading import read_texts
 
-    sentences = format_of(options).sentences
-    if text.makes_words(sentences):
-        sentences = text.in_language(run.model.vocabulary.language)
+    sentences = run.model.vocabulary.reading(format_of(options).sentences)
     if options.runner is None:
         return map(partial(read_texts, run.reader, sentences), texts)
     # Here, since it is an option.

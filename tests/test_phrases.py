@@ -1,0 +1,217 @@
+"""--phrases: found as gensim finds them, kept as text, read alike by every program."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+import tiny
+import toy
+from gensim.models.phrases import ENGLISH_CONNECTOR_WORDS
+from gensim.models.phrases import Phrases as Counted
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tcnlm
+from preprocessing.__main__ import main
+from preprocessing.encode import load_arrays
+from preprocessing.languages import languages
+from preprocessing.phrases import ENGLISH_CONNECTORS, FILE, Phrases, learn
+from preprocessing.text import sentences
+from preprocessing.vocabulary import Vocabulary
+from tcnlm.common.errors import InputError
+from tcnlm.data.dataset import Dataset
+from tcnlm.generation.saved_model import Texts
+
+WORDS = "new york bank of the england los angeles sea ship".split()
+SCORES = {"new york": 20.5, "bank of england": 11.0, "york bank": 10.5}
+OPTIONS = "--format text --split 0.6 0.2 0.2 --min-count 2 --topic-min-count 2".split()
+OPTIONS += "--topic-top-fraction 0 --seed 1 --processes 1 --phrases 0.05".split()
+TEXT = "New York saw the ship. It left for New York."
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """A text where "new york" and "bank of england" stand among other words."""
+    file, draw = tmp_path_factory.mktemp("corpus") / "text", random.Random(1)
+    kinds = ["New York is far.", "The Bank of England said so.", "A ship left the sea."]
+    kinds += ["The sea is new.", "A bank said it is far."]
+    lines = (" ".join(draw.choices(kinds, k=6)) for _ in range(60))
+    file.write_text("\n".join(lines) + "\n")
+    return file
+
+
+@pytest.fixture(scope="module")
+def data(corpus, tmp_path_factory):
+    """DATA with phrases."""
+    out = tmp_path_factory.mktemp("data") / "DATA"
+    assert main([*OPTIONS, "--input", str(corpus), "--out", str(out)]) == 0
+    return out
+
+
+@pytest.fixture(scope="module")
+def run(data, tmp_path_factory):
+    from trained import train_toy
+
+    run = tmp_path_factory.mktemp("run") / "RUN"
+    done = train_toy(data, run)
+    assert done.returncode == 0, done.stderr
+    return run
+
+
+def spoken(number, seed=0):
+    draw = random.Random(seed)
+    return [draw.choices(WORDS, k=draw.randint(1, 12)) for _ in range(number)]
+
+
+@pytest.mark.parametrize("connectors", [False, True])
+def test_sentences_are_joined_as_gensim_joins_them(connectors):
+    assert ENGLISH_CONNECTORS == ENGLISH_CONNECTOR_WORDS
+    connectors = ENGLISH_CONNECTORS if connectors else frozenset()
+    theirs = Counted(spoken(300), 2, 0.0045, connector_words=connectors)
+    ours = learn(spoken(300), 2, 0.0045, connectors, lambda words: True)
+    assert len(ours) > 5
+    assert {p.replace(" ", "_"): s for p, s in ours.scores.items()} == (
+        theirs.export_phrases()
+    )
+    others = spoken(300, seed=1)
+    assert [ours.join(sentence) for sentence in others] == list(theirs[others])
+
+
+def test_the_first_phrase_takes_its_words_and_a_sentence_ends_it():
+    join = Phrases(SCORES).join
+    assert join("new york bank of england".split()) == ["new_york", "bank_of_england"]
+    assert join(["the", "new"]) == ["the", "new"]
+    assert join([]) == []
+
+
+@given(st.lists(st.lists(st.sampled_from(WORDS), max_size=9), max_size=5))
+def test_the_graph_joins_the_same(texts):
+    vocabulary = tiny.make_model("lstm").vocabulary
+    words = vocabulary.words, vocabulary.counts, vocabulary.topic_words
+    joined = Texts(Vocabulary(*words, "en", Phrases(SCORES)), 300).tokens(
+        [" ".join(words) for words in texts]
+    )
+    found = [[w.decode() for w in row] for row in joined.to_list()]
+    assert found == [Phrases(SCORES).join(words) for words in texts]
+
+
+def test_phrases_are_words_of_both_vocabularies_and_of_every_split(data):
+    dataset = Dataset(data)
+    vocabulary = dataset.vocabulary
+    assert {"new_york", "bank_of_england"} <= set(vocabulary.topic_words)
+    assert "york" not in vocabulary.words
+    assert all("_" not in w or w.split("_")[0] != "the" for w in vocabulary.words)
+    for name in ("train", "valid", "test"):
+        tokens = load_arrays(data / name).tokens
+        assert vocabulary.index["new_york"] in tokens
+    assert set(vocabulary.phrases.scores) == {
+        line.split("\t")[0] for line in (data / FILE).read_text().splitlines()
+    }
+    settings = json.loads((data / "meta.json").read_text())["settings"]
+    assert (settings["phrases"], settings["connector_words"]) == (
+        0.05,
+        len(ENGLISH_CONNECTORS),
+    )
+
+
+def test_phrases_are_learned_from_the_training_documents_alone(tmp_path):
+    """Of files given as they are: the test file alone has "los angeles"."""
+    parts = {"train": "New York is far.", "valid": "A ship is far."}
+    parts["test"] = "Los Angeles is far. New York is far."
+    for name, text in parts.items():
+        lines = [text, "The ship is far.", "The sea is far."] * 9
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    files = [word for n in parts for word in (f"--{n}", str(tmp_path / n))]
+    options = [*OPTIONS[:2], *OPTIONS[6:], *files, "--out", str(tmp_path / "DATA")]
+    assert main(options) == 0
+    found = Phrases.load(tmp_path / "DATA").scores
+    assert "new york" in found
+    assert "los angeles" not in found
+
+
+def test_no_phrase_is_of_stop_words_or_signs_alone(data):
+    found = Dataset(data).vocabulary.phrases.scores
+    stop_words = languages()["en"].stop_words
+    words = [phrase.split(" ") for phrase in found]
+    assert all(word.isalpha() for phrase in words for word in phrase)
+    assert not any(stop_words.issuperset(phrase) for phrase in words)
+    assert {"said", "the"} <= {word for phrase in words for word in phrase}
+
+
+def test_a_run_reads_new_texts_with_the_phrases_of_its_data(run, data):
+    opened = tcnlm.open(str(run))
+    read = opened.model.vocabulary.reading()(TEXT)
+    assert read == [Phrases.load(data).join(words) for words in sentences(TEXT)]
+    assert sum(words.count("new_york") for words in read) == 2
+    assert opened.model.vocabulary.beginning("In New York")[-1] == "new_york"
+    alone = opened.proportions(["New York"])
+    assert not np.isnan(alone).any()
+    assert np.isnan(opened.proportions(["York new"])).all()
+
+
+def test_the_saved_model_reads_them_too(run):
+    import tensorflow as tf
+
+    signatures = tf.saved_model.load(str(run / "saved_model")).signatures
+    found = signatures["infer_topics"](documents=tf.constant(["New York", "York new"]))
+    assert found["topic_words"].numpy().tolist() == [1, 0]
+    opened = tcnlm.open(str(run)).proportions(["New York"])
+    np.testing.assert_allclose(found["topics"][:1], opened, rtol=1e-5)
+
+
+def test_connector_words_are_the_languages_or_those_of_a_file(corpus, tmp_path):
+    """Without them "bank of" may be a phrase; with "is", "york is far" is one."""
+    (tmp_path / "words").write_text("is\n")
+    found = {}
+    for name, options in {
+        "none": ["--language", "de"],
+        "own": ["--connector-words", str(tmp_path / "words")],
+    }.items():
+        out = str(tmp_path / name)
+        given = [*OPTIONS, *options, "--input", str(corpus), "--out", out]
+        assert main(given) == 0
+        found[name] = Phrases.load(tmp_path / name).scores
+    assert "bank of" in found["none"]
+    assert "york is far" in found["own"]
+
+
+def test_data_without_phrases_has_no_file_and_the_same_words_as_ever(toy_data):
+    assert not (toy_data / FILE).exists()
+    vocabulary = Dataset(toy_data).vocabulary
+    assert not vocabulary.phrases
+    assert vocabulary.reading(sentences)(TEXT) == sentences(TEXT)
+
+
+@pytest.mark.parametrize(
+    "content", ["new york", "york\t3\n", "new york\tx\n", "a b\t3\na b\t3\n"]
+)
+def test_a_damaged_file_of_phrases_is_refused(content, tmp_path):
+    (tmp_path / FILE).write_text(content)
+    with pytest.raises(InputError, match=f"{FILE}:[12]: not a phrase"):
+        Phrases.load(tmp_path)
+
+
+def test_a_run_whose_phrases_are_gone_is_refused(run, tmp_path):
+    import shutil
+
+    copied = shutil.copytree(run, tmp_path / "RUN")
+    (copied / FILE).unlink()
+    with pytest.raises(InputError, match="is not of the data"):
+        tcnlm.load(str(copied))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--format counts --phrases", "no order of words"),
+        ("--format text --connector-words words", "goes with --phrases"),
+        ("--format text --phrases nan", "must be a number from 0 to"),
+    ],
+)
+def test_phrases_that_cannot_be_are_refused(options, said, tmp_path, capsys):
+    file = toy.write_corpus(tmp_path / "text")
+    words = [*options.split(), "--input", str(file), "--out", str(tmp_path / "DATA")]
+    with pytest.raises(SystemExit, match="2"):
+        raise SystemExit(main(words))
+    assert said in capsys.readouterr().err

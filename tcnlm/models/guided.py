@@ -110,7 +110,7 @@ class NeuralTopicLanguageModel(NeuralTopics, RecurrentLanguageModel):
 
     def prepare(self, dataset: Dataset) -> None:
         """Start the embeddings and the topics, then give the topic model its lead."""
-        self.start_topics(dataset, self.start_embeddings(dataset))
+        self.start_topics(dataset, self.start_weights(dataset))
         if self.config.head_start:
             self._train_topics_alone(self.batching.rows(dataset.split("train")))
 

@@ -10,6 +10,7 @@ import tensorflow as tf
 from tcnlm.common.errors import InputError
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import Dataset
+from tcnlm.data.word_vectors import WordVectors
 from tcnlm.layers import lstm
 from tcnlm.layers.recurrence import GATES, keras_order
 from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTMCell
@@ -149,14 +150,15 @@ class StartedLikeTCNLM(LSTMLanguageModel):
     the steps of TCNLM's cell with one topic: a control for what topics are worth.
     """
 
-    def prepare(self, dataset: Dataset) -> None:
+    def start_weights(self, dataset: Dataset) -> WordVectors:
         """Start the embeddings, and each layer at a fresh cell's product if asked."""
-        super().prepare(dataset)
+        vectors = super().start_weights(dataset)
         if self.config.recurrent_start == "product":
             for layer in self.recurrent:
                 cell = TopicCompositionalLSTMCell(self.config.units, 1)
                 cell.build(tf.TensorShape([None, layer.cell.kernel.shape[0]]))
                 multiply_out(cell, layer)
+        return vectors
 
     def parameter_groups(self) -> list[tuple[list[tf.Variable], float]]:
         """Return the layers' weights in a group of their own if their rate differs."""

@@ -87,9 +87,9 @@ class RecurrentLanguageModel(LanguageModel):
 
     def prepare(self, dataset: Dataset) -> None:
         """Start the word embeddings."""
-        self.start_embeddings(dataset)
+        self.start_weights(dataset)
 
-    def start_embeddings(self, dataset: Dataset) -> WordVectors:
+    def start_weights(self, dataset: Dataset) -> WordVectors:
         """Put in the vectors to start from and return them; none: random ones stay."""
         source, size = self.config.embeddings, self.config.embedding_size
         if source == "random":

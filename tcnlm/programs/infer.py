@@ -2,8 +2,10 @@
 
 Columns: document (its number), id, label, words, unknown_words, topic_words,
 perplexity, topic (the largest), topic_0 ... (the proportions); what a model does not
-have is left out. docnade has unit_0 ..., its vector. A document without a topic word
-keeps its row; its proportions are empty, for there is nothing to infer them from.
+have is left out. docnade has unit_0 ..., its vector. With RUN/topics.csv topics are
+called by its labels, merged ones are summed, hidden ones left out. A document without a
+topic word keeps its row; its proportions are empty, for there is nothing to infer them
+from.
 """
 
 from __future__ import annotations
@@ -59,7 +61,7 @@ def main(options: argparse.Namespace) -> None:
             f"which --format {options.format} has none"
         )
     has_id, has_label = (has_mark(options, name) for name in ("id", "label"))
-    table = Table(run.reader.vectors_of, has_id, has_label)
+    table = Table(run.reader.vectors_of, has_id, has_label, run.names.keys)
     with row_writer(options.out, options.quote) as write:
         for documents, reading in readings(options, run):
             for row in table.rows(documents, reading):
@@ -67,6 +69,8 @@ def main(options: argparse.Namespace) -> None:
         if not table.every.documents:
             raise InputError(f"{options.input[0]}: no document in it")
     print(table)
+    if run.names.hidden:
+        print(run.names.hidden)
     print(f"written to {options.out}")
     if options.by_label:
         with row_writer(options.by_label, options.quote) as write:
@@ -78,7 +82,10 @@ def main(options: argparse.Namespace) -> None:
 def readings(
     options: argparse.Namespace, run: Run
 ) -> Iterator[tuple[list[Document], Reading]]:
-    """Yield documents, their texts gone, and what the model makes of them."""
+    """Yield documents, their texts gone, and what the model makes of them.
+
+    Topics are as RUN/topics.csv has them: merged ones summed, hidden ones left out.
+    """
     waiting: deque[list[Document]] = deque()
 
     def texts() -> Iterator[list[str]]:
@@ -87,6 +94,8 @@ def readings(
             yield [document.text for document in documents]
 
     for reading in _read(options, run, texts()):
+        if run.reader.vectors_of == "topic":
+            reading = reading._replace(vectors=run.names.summed(reading.vectors))
         yield waiting.popleft(), reading
 
 
@@ -245,11 +254,18 @@ class Totals:
 class Table:
     """Readings as rows; adds up what it has seen.
 
-    vectors_of: "topic", "unit" or None, what the columns of vectors are called.
+    vectors_of: "topic", "unit" or None, what the columns of vectors are called; keys:
+    what topics are called, by default their numbers.
     """
 
-    def __init__(self, vectors_of: str | None, with_id: bool, with_label: bool):
-        self.vectors_of = vectors_of
+    def __init__(
+        self,
+        vectors_of: str | None,
+        with_id: bool,
+        with_label: bool,
+        keys: Sequence[str | int] = (),
+    ):
+        self.vectors_of, self.keys = vectors_of, keys
         self.with_id, self.with_label = with_id, with_label
         self.every, self.labels = Totals(), defaultdict(Totals)
 
@@ -275,8 +291,17 @@ class Table:
             return {}
         vector, row = reading.vectors[i], {}
         if self.vectors_of == "topic":
-            row["topic"] = int(vector.argmax()) if reading.topic_words[i] else None
-        return {**row, **_named(self.vectors_of, vector)}
+            row["topic"] = (
+                self._key(vector.argmax()) if reading.topic_words[i] else None
+            )
+        return {**row, **self._named(vector)}
+
+    def _named(self, vector: np.ndarray) -> Row:
+        kind = self.vectors_of
+        return {f"{kind}_{self._key(k)}": _number(v) for k, v in enumerate(vector)}
+
+    def _key(self, k: int) -> str | int:
+        return self.keys[k] if self.keys else int(k)
 
     def _count(self, documents: Sequence[Document], reading: Reading) -> None:
         self.every.add(reading, np.ones(len(documents), bool))
@@ -294,7 +319,7 @@ class Table:
                 found = _number(totals.perplexity) if totals.predicted else None
                 row["perplexity"] = found
             if self.vectors_of:
-                row.update(_named(self.vectors_of, totals.mean))
+                row.update(self._named(totals.mean))
             yield row
 
     def _by_name(self) -> list[tuple[str | None, Totals]]:
@@ -318,17 +343,14 @@ class Table:
         if self.vectors_of != "topic" or not totals.with_vector:
             return ""
         best = np.argsort(-totals.mean)[:SHOWN_TOPICS]
-        return f"; topics {', '.join(f'{k} ({totals.mean[k]:.2f})' for k in best)}"
+        said = (f"{self._key(k)} ({totals.mean[k]:.2f})" for k in best)
+        return f"; topics {', '.join(said)}"
 
 
 def _counted(totals: Totals) -> str:
     documents = f"{totals.documents:,} document{'s' * (totals.documents != 1)}"
     text = f"{documents}, {totals.words:,} words"
     return text + (f", perplexity {totals.perplexity:.2f}" if totals.predicted else "")
-
-
-def _named(kind: str, vector: np.ndarray) -> Row:
-    return {f"{kind}_{k}": _number(value) for k, value in enumerate(vector)}
 
 
 def _number(value: float) -> float | None:

@@ -19,6 +19,7 @@ Losses and likelihoods are in nats (natural logarithm).
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from tcnlm.common.stack import choose_keras
@@ -40,6 +41,16 @@ def open(run: str) -> Any:
     from tcnlm.run import Run
 
     return Run(run)
+
+
+def label(
+    run: str,
+    labels: Mapping[int, str | None] | None = None,
+    merge: Mapping[int, int | None] | None = None,
+    hide: Collection[int] | None = None,
+) -> Any:
+    """Name, merge and hide a RUN's topics; see `tcnlm.run.Run.label`."""
+    return open(run).label(labels, merge, hide)
 
 
 def __getattr__(name: str) -> Any:

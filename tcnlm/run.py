@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import (
     Callable,
+    Collection,
     Hashable,
     Iterable,
     Iterator,
@@ -14,7 +15,7 @@ from collections.abc import (
 from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
@@ -26,15 +27,19 @@ from tcnlm.common.rows import Row
 from tcnlm.common.settings import is_whole
 from tcnlm.generation import requests
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
-from tcnlm.generation.mixtures import as_request
+from tcnlm.generation.mixtures import as_request, by_number
 from tcnlm.generation.saved_model import Program
 from tcnlm.measures.over_time import PERIODS, WORDS, by_day, by_period, group_rows
 from tcnlm.measures.reading import Reader, Reading
 from tcnlm.models.base import LanguageModel, TopicModel
-from tcnlm.models.topics import top_words
+from tcnlm.models.names import FILE, automatic_labels, shown_words
+from tcnlm.training.ownership import owned_file
 from tcnlm.training.run_folder import RunFolder
 
-TOPIC = "topic must be a number, or a mixture such as {3: 0.7, 5: 0.3}"
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+TOPIC = "topic must be a number or label, or a mixture such as {3: 0.7, 5: 0.3}"
 BATCH = 256  # documents in memory at a time
 
 
@@ -46,10 +51,11 @@ class Run:
     """
 
     def __init__(self, path: str | Path):
-        folder = RunFolder(path)
+        folder = self._folder = RunFolder(path)
         self.path, self.config = folder.path, folder.config
         self.preprocessing = folder.preprocessing  # how the training made its rows
         self.model: Any = folder.load()
+        self.names = folder.names(self.model)  # of topics.csv, as it was just read
         self._decoders: dict[Any, Any] = {}  # each keeps its graph
 
     @cached_property
@@ -85,8 +91,35 @@ class Run:
         vectors = self.proportions(texts)
         if len(vectors) != len(days):
             raise InputError(f"{len(vectors)} texts, but {len(days)} dates")
-        found = by_period(by_day(days, vectors, ~np.isnan(vectors[:, 0])), every)
-        return list(group_rows("period", found, top_words(self.model, WORDS)))
+        shown = self.names.summed(vectors)
+        found = by_period(by_day(days, shown, ~np.isnan(vectors[:, 0])), every)
+        words = shown_words(self.model, self.names, WORDS)
+        return list(group_rows("period", found, words))
+
+    def label(
+        self,
+        labels: Mapping[int, str | None] | None = None,
+        merge: Mapping[int, int | None] | None = None,
+        hide: Collection[int] | None = None,
+    ) -> DataFrame:
+        """Name, merge and hide topics in RUN/topics.csv; return it as a table.
+
+        labels: by number, None for the automatic one; merge: {7: 3} makes 7 a part of
+        3, {7: None} one of its own again; hide: all that are hidden. What is not given
+        stays as topics.csv has it now. Raises InputError for what does not fit.
+        """
+        from pandas import DataFrame
+
+        if not isinstance(self.model, TopicModel):
+            raise InputError(f"{self.path}: a {self.config['model']} has no topics")
+        _check_chosen(labels, merge, hide)
+        path = self.path / FILE
+        automatic = automatic_labels(self.model)
+        with owned_file(path):
+            before = self._folder.names(self.model)
+            self.names = before.changed(automatic, labels or {}, merge or {}, hide)
+            self.names.write(path)
+        return DataFrame(self.names.records()).astype({"merged_into": "Int64"})
 
     def perplexity(
         self, texts: Iterable[str], contexts: Sequence[str] | None = None
@@ -127,7 +160,7 @@ class Run:
 
     def generate(
         self,
-        topic: int | tuple[int, int] | Mapping[Any, float] | None = None,
+        topic: int | str | tuple[int, int] | Mapping[Any, float] | None = None,
         document: str = "",
         prompt: str = "",
         number: int = 1,
@@ -137,7 +170,8 @@ class Run:
         """Return `number` sentences, as generate.py writes them.
 
         From a topic, a mixture {3: 0.7, 5: 0.3} or a document's topics, which a model
-        with topics needs; lclm goes on with the document, bag_lstm reads its bag. Of
+        with topics needs; a label stands for its topic, the label of merged ones for
+        all in equal parts. lclm goes on with the document, bag_lstm reads its bag. Of
         topics in layers, (2, 17) is one of layer 2, 17 one of layer 1. seed: of
         sampling, another each time; decoding: of `Decoding`.
         """
@@ -151,6 +185,7 @@ class Run:
         weights = topic if isinstance(topic, Mapping) else {topic: 1}
         kept = {k: w for k, w in weights.items() if k is not None}
         chosen = [as_request(self.model, k, w) for k, w in kept.items()]
+        chosen = by_number(self.model, chosen, self.names)
         about = requests.Document(self._sentences(document)) if document else None
         if chosen and about:
             raise InputError("generate: give a topic or a document, not both")
@@ -167,6 +202,18 @@ class Run:
         asked = topics, number, prompt, seed, before
         (written,) = requests.write_sentences(self._decoders[options], *asked)
         return list(map(str, written))
+
+
+def _check_chosen(labels: Any, merge: Any, hide: Any) -> None:
+    """Raise InputError where `label` is given no topics by number."""
+    for name, given in (("labels", labels), ("merge", merge)):
+        if not isinstance(given, (Mapping, type(None))):
+            form = '{3: "oil"}' if name == "labels" else "{7: 3}"
+            raise InputError(f"{name} must be like {form}, not {given!r:.40}")
+    if isinstance(hide, (str, Mapping)) or not isinstance(
+        hide, (Collection, type(None))
+    ):
+        raise InputError(f"hide must be a list like [5], not {hide!r:.40}")
 
 
 def checked(texts: Iterable[str]) -> Iterator[str]:

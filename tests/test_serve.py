@@ -562,3 +562,41 @@ def test_a_model_that_writes_nothing_has_a_page_of_topics(tmp_path):
     assert (len(said["topics"]), len(said["bars"])) == (4, 4)
     assert said["shares"] == said["sentences"] == []
     assert said["perplexity"] == 0
+
+
+@pytest.fixture
+def named_run(run, tmp_path):
+    """A RUN whose topics 1 and 3 are one, and whose topic 0 is hidden."""
+    whole = shutil.copytree(run, tmp_path / "my run")
+    rows = ["number,label,merged_into,hidden", "1,Oil,,", "3,gas,1,", "0,sea,,yes"]
+    (whole / "topics.csv").write_text("\n".join(rows))
+    return whole
+
+
+def test_names_are_told_with_the_signatures_where_there_are_any(named_run, address):
+    _, plain = call(f"{address}v1/models/my%20run/metadata")
+    assert set(plain["metadata"]) == {"signature_def"}
+    served = Served(find(named_run))
+    words = tiny.make_model().topics().numpy()[2].argsort()[::-1][:3]
+    likeliest = ", ".join(tiny.TOPIC_WORDS[i] for i in words)
+    assert served.metadata()["metadata"]["topics"] == [
+        {"topic": 1, "label": "Oil", "members": [1, 3]},
+        {"topic": 2, "label": likeliest, "members": [2]},
+    ]
+    (named_run / "topics.csv").write_text("number,label,merged_into,hidden\n9,a,,\n")
+    with pytest.raises(InputError, match=r"topics\.csv:2: number '9'"):
+        Served(find(named_run))
+
+
+@pytest.mark.skipif(not BROWSER, reason="needs chromium")
+def test_the_page_has_named_topics_merged_and_without_the_hidden(named_run, program):
+    said = clicked(named_run)  # mixes both, then moves the second to nothing
+    assert [text[0] for text in said["topics"]] == ["1", "2"]
+    assert said["topics"][0].startswith("1Oil: ")
+    assert "Topics hidden by topics.csv: 1." in said["help"]
+    assert {bar[:2] for bar in said["bars"]} == {"1 ", "2 "}
+    assert "1 · Oil" in said["bars"]
+    drawn = {"seed": tf.constant(1, tf.int64), "temperature": tf.constant(0.8)}
+    topics = tf.constant([[0, 0.5, 0, 0.5]] * 5)
+    expected = program.generate_from_topics(topics, **drawn)["sentences"].numpy()
+    assert said["sentences"] == [s.decode() or "(no word)" for s in expected]

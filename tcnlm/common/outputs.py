@@ -19,7 +19,7 @@ FOLDERS = {
         ("config.json", "vocabulary.txt"),
         ("config.*", "*vocabulary.txt", "model.weights.*", "history.csv", "checkpoints")
         + ("evaluation.*", "report.html", "report.*.html", "figures*", "saved_model")
-        + ("tensorboard",),
+        + ("tensorboard", "topics.csv"),
     ),
 }
 

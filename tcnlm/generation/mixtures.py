@@ -15,12 +15,17 @@ import tensorflow as tf
 
 from tcnlm.common.errors import InputError
 from tcnlm.models.base import TopicHierarchy
+from tcnlm.models.names import Names
 from tcnlm.models.topics import top_words
 
-FORM = "give a topic's number, or number:weight with a weight above 0, such as 3:0.7"
+FORM = (
+    "give a topic's number or label, alone or with a weight above 0, such as 3, 3:0.7 "
+    "or oil:0.7"
+)
 LAYERED_FORM = (
     "topics are in layers here: give layer:topic, or layer:topic:weight with a weight "
-    "above 0, such as 2:17 or 2:17:0.5; a number alone is a topic of layer 1"
+    "above 0, such as 2:17 or 2:17:0.5; a number alone is a topic of layer 1, "
+    "and so is a label"
 )
 
 
@@ -30,6 +35,23 @@ def as_request(model: Any, topic: int | tuple[int, int], weight: float) -> str:
         topic = 1, topic
     numbers = topic if isinstance(topic, tuple) else (topic,)
     return ":".join(map(str, (*numbers, weight)))
+
+
+def by_number(model: Any, chosen: Sequence[str], names: Names) -> list[str]:
+    """Return values of --topic with the numbers of topics that are given by label.
+
+    A merged group has its topics in equal parts.
+    """
+    found = []
+    for value in chosen:
+        label, _, weight = value.partition(":")
+        members = names.labelled(label)
+        if not members:
+            found.append(value)
+            continue
+        _, share = _numbers(value, ["0"], weight, FORM)
+        found += [as_request(model, k, share / len(members)) for k in members]
+    return found
 
 
 def mixture(chosen: Sequence[str], number: int) -> np.ndarray:
@@ -113,13 +135,14 @@ def context_of(model: Any, topics: np.ndarray) -> Any:
     return model.context_from_topics(tf.constant(topics, tf.float32))
 
 
-def named_topics(model: Any, number: int) -> list[dict[str, Any]]:
-    """Return every topic's number, its layer if there are layers, and first words."""
+def named_topics(model: Any, number: int, names: Names) -> list[dict[str, Any]]:
+    """Return every topic's number and first words, layer or label if there are any."""
+    own = [{"label": row.label} if names.given else {} for row in names.rows]
     if not isinstance(model, TopicHierarchy):
         words = top_words(model, number)
-        return [{"topic": k, "words": each} for k, each in enumerate(words)]
+        return [{"topic": k, "words": each} | own[k] for k, each in enumerate(words)]
     return [
-        {"layer": layer, "topic": k, "words": words}
+        {"layer": layer, "topic": k, "words": words} | (own[k] if layer == 1 else {})
         for layer, _ in enumerate(model.sizes, 1)
         for k, words in enumerate(top_words(model, number, layer))
     ]
@@ -127,4 +150,5 @@ def named_topics(model: Any, number: int) -> list[dict[str, Any]]:
 
 def written_as(topic: Mapping[str, Any]) -> str:
     """Return a topic as --topic takes it: "17", or "2:17" in layers."""
-    return f"{topic['layer']}:{topic['topic']}" if "layer" in topic else topic["topic"]
+    layer = f"{topic['layer']}:" if "layer" in topic else ""
+    return f"{layer}{topic['topic']}"

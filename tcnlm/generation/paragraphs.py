@@ -27,6 +27,7 @@ from tcnlm.generation.requests import (
     record,
 )
 from tcnlm.models.base import TopicHierarchy
+from tcnlm.models.names import Names
 from tcnlm.models.topics import theta_of_sentences
 
 WHOLE_DOCUMENT = 0  # for a number of sentences: as many as the document has
@@ -114,11 +115,13 @@ def write_paragraphs(
     return [each[i : i + number] for i in range(0, rows, number)]
 
 
-def as_json(model: Any, topics: list[Topic], paragraphs: Sequence[Paragraph]) -> str:
+def as_json(
+    model: Any, names: Names, topics: list[Topic], paragraphs: Sequence[Paragraph]
+) -> str:
     """Return a line of JSON for every paragraph: each sentence with its topics."""
     lines = []
     for sentences, proportions in paragraphs:
-        each = largest_topics(model, of_lowest(model, proportions))
+        each = largest_topics(model, of_lowest(model, proportions), names)
         records = list(map(record, each, sentences))
         lines.append(json.dumps({"topics": topics, "sentences": records}))
     return "\n".join(lines)

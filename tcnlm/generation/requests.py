@@ -28,6 +28,7 @@ from tcnlm.generation.mixtures import (
     written_as,
 )
 from tcnlm.models.base import LanguageModel, TopicHierarchy, TopicModel
+from tcnlm.models.names import Names
 
 SHOWN_TOPICS = 5  # of a mixture, the largest
 SHOWN_WORDS = 8
@@ -213,11 +214,14 @@ def write_sentences(
     return write(context, rows, number, start, seed)
 
 
-def largest_topics(model: Any, topics: np.ndarray | None) -> list[list[Topic]]:
+def largest_topics(
+    model: Any, topics: np.ndarray | None, names: Names
+) -> list[list[Topic]]:
     """Return, for each row of topics, its largest with their weights and words."""
     if topics is None:
         return [[]]
-    named, order = named_topics(model, SHOWN_WORDS), np.argsort(-topics, kind="stable")
+    named = named_topics(model, SHOWN_WORDS, names)
+    order = np.argsort(-topics, kind="stable")
     return [
         [
             {**named[k], "weight": float(row[k])}
@@ -249,9 +253,13 @@ def as_text(topics: list[Topic], written: list[Sentence]) -> str:
     A sentence that the maximum length cut ends with three dots.
     """
     lines = [
-        f"topic {written_as(topic)} ({topic['weight']:.2f}): {' '.join(topic['words'])}"
+        f"topic {_called(topic)} ({topic['weight']:.2f}): {' '.join(topic['words'])}"
         for topic in topics
     ]
     indent = "    " if topics else ""
     lines += [f"{indent}{s}" + ("" if s.ended else " ...") for s in written]
     return "\n".join(lines)
+
+
+def _called(topic: Topic) -> str:
+    return " ".join(filter(None, (written_as(topic), topic.get("label"))))

@@ -10,6 +10,7 @@ from tcnlm.measures.contract import Evaluation, Measure, topical
 
 if TYPE_CHECKING:
     from tcnlm.measures.subject import Subject
+    from tcnlm.models.names import Names
 
 
 class Continuations(Measure):
@@ -24,7 +25,7 @@ class Continuations(Measure):
 {{ note("“" ~ beginning ~ " …” continued greedily under the most used topics: only the "
         "topic differs from row to row.") }}
 {% if warning %}{{ note(warning) }}{% endif %}
-{{ table(("topic", "its words", "the sentence"), ("number", "", "sentence"), rows) }}"""
+{{ table(("topic", "its words", "the sentence"), ("", "", "sentence"), rows) }}"""
 
     def measure(self, subject: Subject) -> dict[str, Any]:
         """Return the beginning, and a row for every topic."""
@@ -33,11 +34,20 @@ class Continuations(Measure):
         parts = subject.model, subject.split, subject.documents.shares
         return {"continuations": specimens.continuations(*parts, subject.beginning)}
 
+    def unsaved(self, subject: Subject) -> Names:
+        """Return what the topics are called."""
+        return subject.names
+
     def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
-        """Return the rows as cells."""
+        """Return the rows as cells; those of hidden topics are left out."""
         found = evaluation.get("continuations")
         if not found:
             return None
-        rows = [(row["topic"], row["words"], row["sentence"]) for row in found["rows"]]
-        said = warning((row["sentence"] for row in found["rows"]), evaluation)
+        told = [(_called(row["topic"], unsaved), row) for row in found["rows"]]
+        rows = [(name, r["words"], r["sentence"]) for name, r in told if name]
+        said = warning((sentence for *_, sentence in rows), evaluation)
         return {"beginning": found["prefix"], "rows": rows, "warning": said}
+
+
+def _called(topic: int, names: Names | None) -> str:
+    return names.title(topic) if names else str(topic)

@@ -43,7 +43,7 @@ def subject_of(
     options: samples, 0 scores with the posterior mean of the topics, S averages each
     sequence's likelihood over S draws; batch_size; beginning, to be continued under
     different topics, by default the split's own; beside: by a measure's key, the model
-    of the RUN that its option takes.
+    of the RUN that its option takes; names: of the topics, by default automatic.
     """
     check_words(model, dataset, split)
     for measure in chosen(type(model), ask):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,16 +15,16 @@ import numpy as np
 from preprocessing.texts import read_texts
 from tcnlm.data.dataset import Dataset, Split
 from tcnlm.measures.proportions import DocumentTopics, infer_documents
+from tcnlm.models.names import SMALLEST, Names, relevance
 
 CANDIDATES = 20  # words of a topic at each of these weights of their own probability
 WEIGHTS = (1.0, 0.6, 0.3, 0.0)
 DOCUMENTS, TYPICAL = 40, 3  # on the page; of each topic, while there is room
 EXCERPT = 150  # words of a document
-LEAST = 0.01  # proportion that is told
-SMALLEST = 1e-12
+LEAST, UNTOLD = 0.01, -1  # proportion that is told; in place of a topic that is not
 MAPS = {"wide": (620, 440, 34), "narrow": (350, 440, 24)}  # size, largest radius
 LETTER, LINE = 6.6, 15  # of a label, pixels
-NAMED = 12  # letters of its word
+NAMED = 16  # letters of its topic's name
 STEP, TRIED = 5, 300  # pixels between the places that are tried; how many at once
 SEEN = 1.3  # radii of a circle that nothing is to cover
 CROWDED = 0.3  # of a map's area, at most, is taken: else it is made higher
@@ -31,39 +32,61 @@ MAPPED = 40  # topics of the heat map
 GOLDEN = 137.5  # degrees between the colours of two topics
 
 
-def explore(model: Any, dataset: Dataset, split: Split) -> dict[str, Any]:
+def explore(model: Any, dataset: Dataset, split: Split, names: Names) -> dict[str, Any]:
     """Return what the page shows of a topic model's topics and documents.
 
-    "topics": place (x, y), share, and words [word, p(w | t), lift]; "documents", the
-    typical ones of the most used topics first: number, id and label if there are any,
-    words, the likeliest topic of each or -1, proportions {topic: share}, and how the
-    text begins as it came, None where DATA has not kept it.
+    "topics", those merged as one and those hidden left out: number, label, members,
+    place (x, y), share, documents of which it is the largest, and words [word,
+    p(w | t), lift]; "documents", the typical ones of the most used topics first:
+    number, id and label if there are any, words, the likeliest topic of each or -1,
+    proportions {topic: share}, and how the text begins as it came, None where DATA has
+    not kept it; "named" and "hidden": whether names are given, and what is said.
     """
     inferred, beta = infer_documents(model, split), np.asarray(model.topics(), float)
-    rows = typical_documents(inferred)
+    beta = names.mean(beta, inferred.shares)
+    whole = _summed(inferred, names, names.groups)
+    rows = typical_documents(_summed(inferred, names, names.shown))
+    numbers = [k if k in names.shown else UNTOLD for k in names.groups]
     texts = read_texts(dataset.path / split.name, rows) or [None] * len(rows)
-    shares, places = inferred.shares, topic_places(beta)
-    words = relevant_words(beta, shares, model.vocabulary.topic_words)
     return {
-        "topics": [
-            {"topic": i, "place": places[i].tolist(), "share": float(shares[i])}
-            | {"words": words[i]}
-            for i in range(len(beta))
-        ],
+        "topics": _topics(whole, beta, names, model.vocabulary.topic_words),
         "documents": [
-            _document(row, inferred.proportions[row], beta, dataset, split)
-            | {"text": text}
+            {"text": text}
+            | _document(
+                row, whole.proportions[row], beta, np.array(numbers), dataset, split
+            )
             for row, text in zip(rows, texts)
         ],
+        "named": names.given,
+        "hidden": names.hidden,
     }
 
 
-def relevance(p: np.ndarray, lift: np.ndarray, weight: float) -> np.ndarray:
-    """Return how relevant words are: weight log p(w|t) + (1 - weight) log lift.
+def _summed(
+    inferred: DocumentTopics, names: Names, groups: Sequence[int]
+) -> DocumentTopics:
+    return replace(inferred, proportions=names.summed(inferred.proportions, groups))
 
-    Lift is p(w|t) / p(w) (Sievert and Shirley 2014, eq. 1).
-    """
-    return weight * np.log(p + SMALLEST) + (1 - weight) * np.log(lift + SMALLEST)
+
+def _topics(
+    inferred: DocumentTopics, beta: np.ndarray, names: Names, vocabulary: list[str]
+) -> list[dict[str, Any]]:
+    """Return the topics that are shown, of the proportions and words of all groups."""
+    shown = [names.groups.index(k) for k in names.shown]
+    largest = np.bincount(inferred.largest, minlength=len(beta))
+    words = relevant_words(beta, inferred.shares, vocabulary)
+    return [
+        {
+            "topic": k,
+            "label": names.rows[k].label,
+            "members": names.members(k),
+            "place": place.tolist(),
+            "share": float(inferred.shares[i]),
+            "documents": int(largest[i]),
+            "words": words[i],
+        }
+        for k, i, place in zip(names.shown, shown, topic_places(beta[shown]))
+    ]
 
 
 def relevant_words(
@@ -128,8 +151,14 @@ def typical_documents(inferred: DocumentTopics) -> list[int]:
 
 
 def _document(
-    row: int, proportions: np.ndarray, beta: np.ndarray, dataset: Dataset, split: Split
+    row: int,
+    proportions: np.ndarray,
+    beta: np.ndarray,
+    numbers: np.ndarray,
+    dataset: Dataset,
+    split: Split,
 ) -> dict[str, Any]:
+    """Return a document; numbers: of the groups that the shares are of, or `UNTOLD`."""
     words = list(itertools.islice(itertools.chain(*split.document(row)), EXCERPT))
     topical = dataset.vocabulary.topic_ids[words]
     likely = (proportions[:, None] * beta[:, topical]).argmax(axis=0)
@@ -139,11 +168,11 @@ def _document(
         "id": split.ids[row] if split.ids else None,
         "label": _label(row, dataset, split),
         "words": [dataset.vocabulary.words[i] for i in words],
-        "topics": np.where(topical < 0, -1, likely).tolist(),
+        "topics": np.where(topical < 0, UNTOLD, numbers[likely]).tolist(),
         "proportions": {
-            int(k): round(float(proportions[k]), 4)
-            for k in told
-            if proportions[k] >= LEAST
+            int(numbers[i]): round(float(proportions[i]), 4)
+            for i in told
+            if proportions[i] >= LEAST and numbers[i] != UNTOLD
         },
     }
 
@@ -170,11 +199,13 @@ def laid_out(exploration: Mapping[str, Any]) -> dict[str, Any]:
     """
     topics = sorted(exploration["topics"], key=lambda topic: -topic["share"])
     documents = exploration["documents"]
+    labels = {topic["topic"]: topic["label"] for topic in topics}
     return {
         "maps": {kind: topic_map(topics, *size) for kind, size in MAPS.items()},
         "heat": heat_map(topics[:MAPPED], documents),
-        "documents": list(map(_laid_out, documents)),
+        "documents": [_laid_out(document, labels) for document in documents],
         "script": {
+            "labels": labels,
             "words": {topic["topic"]: topic["words"] for topic in topics},
             "colours": {t["topic"]: colour(t["topic"], 45) for t in topics},
             "documents": {d["document"]: d["proportions"] for d in documents},
@@ -190,7 +221,7 @@ def topic_map(
     largest: radius of the most used, pixels.
     """
     most = topics[0]["share"] or 1
-    labels = [f"{t['topic']} {t['words'][0][0][:NAMED]}" for t in topics]
+    labels = [f"{t['topic']} {_short_name(t['label'])}" for t in topics]
     radii = [max(5.0, largest * (t["share"] / most) ** 0.5) for t in topics]
     sizes = np.array([(LETTER * len(label) + 4, LINE) for label in labels])
     sizes = np.maximum(sizes, SEEN * np.array(radii)[:, None])
@@ -231,6 +262,7 @@ def _circle(
 ) -> dict[str, Any]:
     x, y = place
     number, words = topic["topic"], " ".join(word for word, *_ in topic["words"][:8])
+    called = f"{number} {topic['label']}"
     return {
         "topic": number,
         "label": label,
@@ -240,8 +272,13 @@ def _circle(
         "radius": f"{radius:.1f}",
         "fill": colour(number),
         "stroke": colour(number, 45),
-        "title": f"{number}: {words} ({topic['share']:.1%})",
+        "title": f"{called}: {words} ({topic['share']:.1%})",
     }
+
+
+def _short_name(label: str) -> str:
+    """Return the first of the words of an automatic label, or a name's start."""
+    return label.partition(",")[0][:NAMED]
 
 
 def heat_map(
@@ -261,7 +298,7 @@ def heat_map(
     step = 100 / max(len(ordered), 1)
     rows = []
     for topic in topics:
-        number, words = topic["topic"], [word for word, *_ in topic["words"][:4]]
+        number = topic["topic"]
         shares = [document["proportions"].get(number, 0.0) for document in ordered]
         cells = [
             (document["document"], _name(document), f"{step * i:.3f}")
@@ -269,7 +306,7 @@ def heat_map(
             for i, (document, share) in enumerate(zip(ordered, shares))
             if share
         ]
-        told = {"topic": number, "words": " ".join(words), "cells": cells}
+        told = {"topic": number, "label": topic["label"], "cells": cells}
         rows.append({**told, "colour": colour(number, 45)})
     return {"rows": rows, "step": f"{0.92 * step:.3f}"}
 
@@ -278,13 +315,13 @@ def _name(document: Mapping[str, Any]) -> str:
     return document["id"] or f"document {document['document']}"
 
 
-def _laid_out(document: Mapping[str, Any]) -> dict[str, Any]:
+def _laid_out(document: Mapping[str, Any], labels: Mapping[int, str]) -> dict[str, Any]:
     largest = list(document["proportions"].items())[:4]
     return {
         "number": document["document"],
         "name": _name(document),
         "label": document["label"],
-        "shares": "; ".join(f"topic {k} {share:.0%}" for k, share in largest),
+        "shares": "; ".join(f"{k} {labels[k]} {share:.0%}" for k, share in largest),
         "words": [
             (word, topic, None if topic < 0 else colour(topic))
             for word, topic in zip(document["words"], document["topics"])

@@ -123,20 +123,23 @@ def _number(value: float) -> float | None:
     return float(f"{value:.6g}") if np.isfinite(value) else None
 
 
-def group_rows(title: str, found: Mapping[str, Any], words: Words) -> Iterator[Row]:
+def group_rows(
+    title: str, found: Mapping[str, Any], words: Mapping[str | int, Sequence[str]]
+) -> Iterator[Row]:
     """Yield a row for every group and topic of `compared`, for a table.
 
-    title: of the column of the groups' names.
+    title: of the column of the groups' names; words: of the topics, best first, by what
+    they are called.
     """
     groups = zip(found["names"], found["documents"], found["without_topic_words"])
     for i, (name, documents, without) in enumerate(groups):
-        for topic, told in zip(words, found["topics"]):
+        for (topic, best), told in zip(words.items(), found["topics"]):
             yield {
                 title: name,
                 "documents": documents,
                 "without_topic_words": without,
-                "topic": told["topic"],
-                "words": " ".join(topic[:WORDS]),
+                "topic": topic,
+                "words": " ".join(best[:WORDS]),
                 **{end: told[end][i] for end in ENDS},
             }
 
@@ -210,7 +213,7 @@ class Compared(Measure):
         found = evaluation.get(self.key)
         if not found:
             return {}
-        rows = group_rows(self.column, found, _words(evaluation))
+        rows = group_rows(self.column, found, dict(enumerate(_words(evaluation))))
         return {self.key: [{name: _cell(v) for name, v in row.items()} for row in rows]}
 
     def _figures(self, found: Mapping[str, Any]) -> dict[str, list[Topic]]:

@@ -56,24 +56,29 @@ class SampleDocuments(Measure):
         ]
         return {"documents": found}
 
-    def unsaved(self, subject: Subject) -> Any:
-        """Return how the documents begin as they came; None where none is kept."""
+    def unsaved(self, subject: Subject) -> Mapping[str, Any]:
+        """Return how the documents begin as they came, if kept, and topics' names."""
         folder = subject.dataset.path / subject.split.name
-        return read_texts(folder, _chosen(subject.documents))
+        texts = read_texts(folder, _chosen(subject.documents))
+        return {"originals": texts, "names": subject.names}
 
     def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
         """Return the documents, and of which split they are."""
         found = evaluation.get("documents")
-        own = {"split": evaluation["split"], "originals": unsaved}
+        originals = unsaved and unsaved["originals"]
+        own = {"split": evaluation["split"], "originals": originals}
         return found and {"documents": found, **own}
 
     def draw(
         self, evaluation: Evaluation, unsaved: Any
     ) -> Iterator[tuple[str, Drawing]]:
         """Yield every document's proportions."""
-        words = [topic["words"] for topic in evaluation["topics"] or ()]
+        titles = [
+            (unsaved["names"].title(k) if unsaved else str(k), topic["words"])
+            for k, topic in enumerate(evaluation["topics"] or ())
+        ]
         for i, document in enumerate(evaluation["documents"] or ()):
-            yield f"document_{i}", topic_bars(np.array(document["proportions"]), words)
+            yield f"document_{i}", topic_bars(np.array(document["proportions"]), titles)
 
 
 def _chosen(inferred: DocumentTopics) -> list[int]:
@@ -87,18 +92,23 @@ def _excerpt(words: Sequence[str], sentences: Iterable[Sequence[int]]) -> str:
     return " ".join(tokens[:EXCERPT]) + (" ..." if len(tokens) > EXCERPT else "")
 
 
-def topic_bars(proportions: np.ndarray, words: Sequence[Sequence[str]]) -> Drawing:
+def topic_bars(
+    proportions: np.ndarray, titles: Sequence[tuple[str, Sequence[str]]]
+) -> Drawing:
     """Draw a document's topic proportions [K], as in the paper's Figure 2.
 
-    The largest topics are coloured and named by their words below the chart.
+    The largest topics are coloured and named, by title and words, below the chart;
+    those without a title are not.
     """
     from tcnlm.drawing.figures import GREY, INK, PANEL, axes_of, blank, whole_numbers
 
     figure = blank(*PANEL)
     axes = axes_of(figure.subplots(), "", "topic", "proportion")
     axes.bar(range(len(proportions)), proportions, color=GREY, width=0.85)
-    for colour, topic in zip(HIGHLIGHTS, np.argsort(-proportions, kind="stable")):
-        label = f"{topic}: {' '.join(words[topic][:5])}"
+    order = (k for k in np.argsort(-proportions, kind="stable") if titles[k][0])
+    for colour, topic in zip(HIGHLIGHTS, order):
+        title, words = titles[topic]
+        label = f"{title}: {' '.join(words[:5])}"
         axes.bar(topic, proportions[topic], color=colour, width=0.85, label=label)
     axes.set_ylim(0, max(0.25, 1.08 * float(proportions.max())))
     axes.set_xlim(-0.8, len(proportions) - 0.2)

@@ -19,6 +19,7 @@ from tcnlm.data.dataset import Dataset, Split
 from tcnlm.measures import proportions
 from tcnlm.measures.features import document_vectors
 from tcnlm.measures.scores import Score, sampled_score, score
+from tcnlm.models.names import Names, Row, automatic_labels
 from tcnlm.models.topics import top_words
 
 
@@ -35,12 +36,14 @@ class Subject:
         batch_size: int = 64,
         beginning: str = "",
         beside: Mapping[str, Any] | None = None,
+        names: Names | None = None,
     ):
         self.model, self.dataset, self.rows = model, dataset, rows
         self.reference = reference or Reference()
         self.samples, self.batch_size = samples, batch_size
         self.beginning = beginning
         self.beside = beside or {}  # by a measure's key, the model its option takes
+        self._names = names
         self._entries: dict[str, dict[str, Any]] = {}
 
     def entries(self, measure: Any) -> dict[str, Any]:
@@ -48,6 +51,11 @@ class Subject:
         if measure.key not in self._entries:
             self._entries[measure.key] = measure.measure(self)
         return self._entries[measure.key]
+
+    @cached_property
+    def names(self) -> Names:
+        """What the page calls the topics."""
+        return self._names or Names(tuple(map(Row, automatic_labels(self.model))))
 
     @property
     def split(self) -> Split:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     ("topic", "number"),
+    ("name", ""),
     ("ten most probable words", ""),
     ("NPMI", "number"),
     ("{split} documents", "number"),
@@ -122,6 +123,7 @@ class Topics(Measure):
 {{ note(rows|length ~ " topics, the most used first. Documents: those of the " ~ split
         ~ " split in which it is the largest topic; mean share: of all its documents.")
 }}
+{% for text in named %}{{ note(text) }}{% endfor %}
 {% for text in missing %}{{ note("Not measured: " ~ text ~ ".") }}{% endfor %}
 {% if map and map.documents %}{{ typical_documents(map, prefix) }}{% endif %}
 <h2>Use and shape of the topics</h2>
@@ -157,7 +159,8 @@ class Topics(Measure):
 
     def unsaved(self, subject: Subject) -> Mapping[str, Any]:
         """Return the angles between topics, and what is explored."""
-        explored = explore(subject.model, subject.dataset, subject.split)
+        parts = subject.model, subject.dataset, subject.split, subject.names
+        explored = explore(*parts)
         return {"angles": angles(subject.model), "exploration": explored}
 
     def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
@@ -165,12 +168,15 @@ class Topics(Measure):
         found = evaluation["topics"]
         if found is None:
             return None
-        order = sorted(found, key=lambda topic: -(topic["proportion"] or 0))
+        explored = unsaved["exploration"] if unsaved else {}
+        told = list(_named(found, explored)) if explored else found
+        order = sorted(told, key=lambda topic: -(topic["proportion"] or 0))
         split, rows = evaluation["split"], list(map(_row, order))
         said = [any(cell not in ABSENT for cell in cells) for cells in zip(*rows)]
         columns = ((title.format(split=split), kind) for title, kind in COLUMNS)
         return {
-            "map": laid_out(unsaved["exploration"]) if unsaved else None,
+            "map": laid_out(explored) if explored else None,
+            "named": list(_said_of_names(explored)),
             "split": split,
             "counted": _counted(evaluation["coherence"]),
             "warning": warning((topic["sentence"] for topic in found), evaluation),
@@ -199,6 +205,37 @@ class Topics(Measure):
     def tables(self, evaluation: Evaluation) -> dict[str, Rows]:
         """Return the topics as a paper's table."""
         return {"topics": list(map(_cells, evaluation["topics"] or ()))}
+
+
+def _named(
+    found: Sequence[Mapping[str, Any]], explored: Mapping[str, Any]
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the topics that are shown as topics.csv has them, merged ones as one."""
+    for topic in explored["topics"]:
+        own = {**found[topic["topic"]], "documents": topic["documents"]}
+        if explored["named"]:
+            own["label"] = topic["label"]
+        if len(topic["members"]) > 1:
+            shares = [found[k]["proportion"] for k in topic["members"]]
+            own["proportion"] = None if None in shares else sum(shares)
+            by_p = sorted(topic["words"], key=lambda word: -word[1])
+            own |= {"npmi": None, "words": [word for word, *_ in by_p]}
+        yield own
+
+
+def _said_of_names(explored: Mapping[str, Any]) -> Iterator[str]:
+    if explored.get("hidden"):
+        yield f"{explored['hidden']}."
+    merged = [t for t in explored.get("topics", ()) if len(t["members"]) > 1]
+    if merged:
+        parts = (
+            f"{t['topic']} is {' + '.join(map(str, t['members']))}" for t in merged
+        )
+        yield (
+            f"Merged by topics.csv: {'; '.join(parts)}. Shares are summed, words are "
+            "those of the mean distribution, weighted by the shares; the sentence and "
+            "all figures are of single topics."
+        )
 
 
 def missing(topics: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -250,6 +287,7 @@ def _counted(coherence: Mapping[str, Any]) -> str:
 def _row(topic: Mapping[str, Any]) -> tuple:
     return (
         topic["topic"],
+        topic.get("label", ""),
         " ".join(topic["words"][:10]),
         shown(topic["npmi"], ".3f"),
         f"{topic['documents']:,}",

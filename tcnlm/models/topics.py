@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,8 +23,12 @@ def top_words(model: Any, count: int = 20, layer: int = 0) -> list[list[str]]:
     of a hierarchy; without one, its lowest.
     """
     topics = model.topics(layer) if layer else model.topics()
-    order = np.argsort(-np.asarray(topics), axis=1, kind="stable")
-    words = model.vocabulary.topic_words
+    return best_words(np.asarray(topics), model.vocabulary.topic_words, count)
+
+
+def best_words(topics: np.ndarray, words: Sequence[str], count: int) -> list[list[str]]:
+    """Return the most probable words of distributions [K, D], best first, K x count."""
+    order = np.argsort(-topics, axis=1, kind="stable")
     return [[words[i] for i in row[:count]] for row in order]
 
 

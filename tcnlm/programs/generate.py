@@ -20,6 +20,7 @@ def main(options: argparse.Namespace) -> None:
     from tcnlm.generation import paragraphs
     from tcnlm.generation import requests as generation
     from tcnlm.generation.decoding import SentenceDecoder
+    from tcnlm.generation.mixtures import by_number
     from tcnlm.training.run_folder import RunFolder
 
     keep_memory()
@@ -33,7 +34,9 @@ def main(options: argparse.Namespace) -> None:
     if options.paragraph is not None:
         asked = options.paragraph, options.number, options.method, document
         paragraphs.check(model, *asked)
-    topics = generation.requested_topics(model, options.topic, document, size)
+    names = run.names(model)
+    chosen = by_number(model, options.topic, names)
+    topics = generation.requested_topics(model, chosen, document, size)
     seed = generation.new_seed() if options.seed is None else options.seed
     asked = options.number, options.prompt, seed
     write = SentenceDecoder(model, decoding)
@@ -44,8 +47,8 @@ def main(options: argparse.Namespace) -> None:
         start = paragraphs.starts(model, topics, document, run.preprocessing)
         written = paragraphs.write_paragraphs(write, start, options.paragraph, *asked)
     _say_how(options, model, seed)
-    for row in zip(generation.largest_topics(model, topics), written):
-        print(_shown(options, model, *row))
+    for row in zip(generation.largest_topics(model, topics, names), written):
+        print(_shown(options, model, names, *row))
 
 
 def _say_how(options: argparse.Namespace, model: Any, seed: int) -> None:
@@ -58,7 +61,9 @@ def _say_how(options: argparse.Namespace, model: Any, seed: int) -> None:
         say(f"sampled with --seed {seed}")
 
 
-def _shown(options: argparse.Namespace, model: Any, topics: list, written: list) -> str:
+def _shown(
+    options: argparse.Namespace, model: Any, names: Any, topics: list, written: list
+) -> str:
     """Return what was written from one row of topics, as text or JSON."""
     from tcnlm.generation import paragraphs
     from tcnlm.generation import requests as generation
@@ -67,7 +72,7 @@ def _shown(options: argparse.Namespace, model: Any, topics: list, written: list)
         show = generation.as_json if options.json else generation.as_text
         return show(topics, written)
     if options.json:
-        return paragraphs.as_json(model, topics, written)
+        return paragraphs.as_json(model, names, topics, written)
     return paragraphs.as_paragraphs(topics, written)
 
 
@@ -78,8 +83,9 @@ def say(text: str) -> None:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line; what is not given is left out."""
-    topic = "topic to write from; several are mixed (default: each topic in turn); of "
-    topic += "topics in layers LAYER:K[:WEIGHT], layer 1 the lowest: 2:17 or 2:17:0.5"
+    topic = "topic to write from, by its number or label; several are mixed (default: "
+    topic += "each in turn); of topics in layers LAYER:K[:WEIGHT], layer 1 the lowest: "
+    topic += "2:17 or 2:17:0.5"
     document = "write from the topics inferred from this text or, with bag_lstm, from "
     document += "its bag of words, or, with a model that reads the sentences before "
     document += "(lclm), go on with it; - is standard input"

@@ -2,8 +2,10 @@
 
 Columns: document (its number), id, label, date, words, unknown_words, topic_words,
 perplexity, topic (the largest), topic_0 ... (the proportions); what a model does not
-have is left out. docnade has unit_0 ..., its vector. A document without a topic word
-keeps its row; its proportions are empty, for there is nothing to infer them from.
+have is left out. docnade has unit_0 ..., its vector. With RUN/topics.csv topics are
+called by its labels, merged ones are summed, hidden ones left out. A document without a
+topic word keeps its row; its proportions are empty, for there is nothing to infer them
+from.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -55,15 +57,9 @@ def main(options: argparse.Namespace) -> None:
     keep_memory()
     check(options)
     run = Run(options.run)
-    if run.model.reads_order and not format_of(options).ordered:
-        raise InputError(
-            f"{options.run}: a {run.config['model']} reads words in their order, of "
-            f"which --format {options.format} has none"
-        )
-    if options.over_time and run.reader.vectors_of != "topic":
-        raise InputError(f"--over-time: a {run.config['model']} has no topics")
+    _check_fit(options, run)
     marks = [name for name in MARKS if has_mark(options, name)]
-    table = Table(run.reader.vectors_of, marks)
+    table = Table(run.reader.vectors_of, marks, run.names.keys)
     with row_writer(options.out, options.quote) as write:
         for documents, reading in readings(options, run):
             for row in table.rows(documents, reading):
@@ -71,11 +67,24 @@ def main(options: argparse.Namespace) -> None:
         if not table.every.documents:
             raise InputError(f"{options.input[0]}: no document in it")
     print(table)
+    if run.names.hidden:
+        print(run.names.hidden)
     print(f"written to {options.out}")
     if options.by_label:
         _write(table.label_rows(), options.by_label, options.quote)
     if options.over_time:
-        _write_over_time(table, run.model, options)
+        _write_over_time(table, run, options)
+
+
+def _check_fit(options: argparse.Namespace, run: Run) -> None:
+    """Raise InputError for what this model cannot read or tell."""
+    if run.model.reads_order and not format_of(options).ordered:
+        raise InputError(
+            f"{options.run}: a {run.config['model']} reads words in their order, of "
+            f"which --format {options.format} has none"
+        )
+    if options.over_time and run.reader.vectors_of != "topic":
+        raise InputError(f"--over-time: a {run.config['model']} has no topics")
 
 
 def _write(rows: Iterable[Row], path: Path, quote: bool) -> None:
@@ -85,11 +94,11 @@ def _write(rows: Iterable[Row], path: Path, quote: bool) -> None:
     print(f"written to {path}")
 
 
-def _write_over_time(table: Table, model: Any, options: argparse.Namespace) -> None:
-    from tcnlm.models.topics import top_words
+def _write_over_time(table: Table, run: Run, options: argparse.Namespace) -> None:
+    from tcnlm.models.names import shown_words
 
     found = by_period(table.days, options.every)
-    rows = group_rows("period", found, top_words(model, WORDS))
+    rows = group_rows("period", found, shown_words(run.model, run.names, WORDS))
     _write(rows, options.over_time, options.quote)
     names, every = found["names"], found["every"]
     print(f"  a row for every topic and {every}, {names[0]} to {names[-1]}")
@@ -101,7 +110,10 @@ def _write_over_time(table: Table, model: Any, options: argparse.Namespace) -> N
 def readings(
     options: argparse.Namespace, run: Run
 ) -> Iterator[tuple[list[Document], Reading]]:
-    """Yield documents, their texts gone, and what the model makes of them."""
+    """Yield documents, their texts gone, and what the model makes of them.
+
+    Topics are as RUN/topics.csv has them: merged ones summed, hidden ones left out.
+    """
     waiting: deque[list[Document]] = deque()
 
     def texts() -> Iterator[list[str]]:
@@ -110,6 +122,8 @@ def readings(
             yield [document.text for document in documents]
 
     for reading in _read(options, run, texts()):
+        if run.reader.vectors_of == "topic":
+            reading = reading._replace(vectors=run.names.summed(reading.vectors))
         yield waiting.popleft(), reading
 
 
@@ -271,11 +285,17 @@ class Table:
     """Readings as rows; adds up what it has seen.
 
     vectors_of: "topic", "unit" or None, what the columns of vectors are called; marks:
-    those of `MARKS` that documents have.
+    those of `MARKS` that documents have; keys: what topics are called, by default their
+    numbers.
     """
 
-    def __init__(self, vectors_of: str | None, marks: Sequence[str] = ()):
-        self.vectors_of, self.marks = vectors_of, marks
+    def __init__(
+        self,
+        vectors_of: str | None,
+        marks: Sequence[str] = (),
+        keys: Sequence[str | int] = (),
+    ):
+        self.vectors_of, self.marks, self.keys = vectors_of, marks, keys
         self.every, self.labels = Totals(), defaultdict(Totals)
         self.days = defaultdict(Sums)
 
@@ -298,8 +318,17 @@ class Table:
             return {}
         vector, row = reading.vectors[i], {}
         if self.vectors_of == "topic":
-            row["topic"] = int(vector.argmax()) if reading.topic_words[i] else None
-        return {**row, **_named(self.vectors_of, vector)}
+            row["topic"] = (
+                self._key(vector.argmax()) if reading.topic_words[i] else None
+            )
+        return {**row, **self._named(vector)}
+
+    def _named(self, vector: np.ndarray, end: str = "") -> Row:
+        names = (f"{self.vectors_of}_{self._key(k)}{end}" for k in range(len(vector)))
+        return dict(zip(names, map(_number, vector)))
+
+    def _key(self, k: int) -> str | int:
+        return self.keys[k] if self.keys else int(k)
 
     def _count(self, documents: Sequence[Document], reading: Reading) -> None:
         self.every.add(reading, np.ones(len(documents), bool))
@@ -326,10 +355,10 @@ class Table:
             yield row
 
     def _means(self, vectors: Sums) -> Row:
-        row = _named(self.vectors_of, vectors.mean)
+        row = self._named(vectors.mean)
         if self.vectors_of == "topic":
             for name, values in zip(("low", "high"), vectors.interval):
-                row |= _named("topic", values, f"_{name}")
+                row |= self._named(values, f"_{name}")
         return row
 
     def _by_name(self) -> list[tuple[str | None, Totals]]:
@@ -354,17 +383,14 @@ class Table:
             return ""
         mean = totals.vectors.mean
         best = np.argsort(-mean)[:SHOWN_TOPICS]
-        return f"; topics {', '.join(f'{k} ({mean[k]:.2f})' for k in best)}"
+        said = (f"{self._key(k)} ({mean[k]:.2f})" for k in best)
+        return f"; topics {', '.join(said)}"
 
 
 def _counted(totals: Totals) -> str:
     documents = f"{totals.documents:,} document{'s' * (totals.documents != 1)}"
     text = f"{documents}, {totals.words:,} words"
     return text + (f", perplexity {totals.perplexity:.2f}" if totals.predicted else "")
-
-
-def _named(kind: str, vector: np.ndarray, end: str = "") -> Row:
-    return {f"{kind}_{k}{end}": _number(value) for k, value in enumerate(vector)}
 
 
 def _number(value: float) -> float | None:

@@ -48,6 +48,7 @@ def evaluate_run(
     """
     started = time.monotonic()
     dataset, model = run.data(data, context), run.load()
+    options["names"] = run.names(model)
     subject = subject_of(model, dataset, reference, split, ask, **options)
     result = {
         "run": str(run.path),

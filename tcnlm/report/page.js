@@ -63,7 +63,7 @@ class Panel {
 
   draw() {
     if (this.topic === null) return;
-    this.title.textContent = `Topic ${this.topic}`;
+    this.title.textContent = `Topic ${this.topic}: ${this.run.labels[this.topic]}`;
     this.list.replaceChildren(...bars(this.run.words[this.topic], this.weight, this.run.colours[this.topic]));
   }
 

@@ -16,6 +16,7 @@ from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 from preprocessing.text import tokenize_beginning
 from tcnlm.common.errors import InputError
 from tcnlm.common.files import plain_path
+from tcnlm.models.names import FILE, WORDS, read_names
 from tcnlm.serving.tensors import Refused, columns_of, json_of, tensors_of
 
 PROGRAM = "saved_model.pb"
@@ -48,6 +49,7 @@ class Served:
         inside = numbered or whole.name == "saved_model"
         self.name = whole.parent.name if inside else whole.name
         self.version = str(int(whole.name)) if numbered else "1"
+        self.topics: list[dict[str, Any]] = []  # as topics.csv has them, if it is there
         try:
             with plain_path(folder) as plain:
                 self.loaded = tf.saved_model.load(str(plain))
@@ -55,6 +57,18 @@ class Served:
         except (tf.errors.OpError, DecodeError, OSError, ValueError) as error:
             reason = str(error).partition("\n")[0]
             raise InputError(f"{folder}: cannot be loaded: {reason}") from None
+        if whole.name == "saved_model" and "topic_words" in self.definitions:
+            self.topics = self._named(whole.parent / FILE)
+
+    def _named(self, file: Path) -> list[dict[str, Any]]:
+        """Return the topics that are shown: number, label and members; [] without."""
+        request = {"signature_name": "topic_words", "inputs": {"number": WORDS}}
+        words = self.predict(request)["outputs"]
+        names = read_names(file, [", ".join(each) for each in words])
+        return [
+            {"topic": k, "label": names.rows[k].label, "members": names.members(k)}
+            for k in (names.shown if names.given else ())
+        ]
 
     def status(self) -> dict[str, Any]:
         """Return what is served, and that it is ready."""
@@ -63,11 +77,17 @@ class Served:
         return {"model_version_status": [version]}
 
     def metadata(self) -> dict[str, Any]:
-        """Return the signatures: name, type and shape of every input and output."""
+        """Return the signatures: name, type and shape of every input and output.
+
+        "topics", which TensorFlow Serving lacks, has those that topics.csv names.
+        """
         kind = "type.googleapis.com/tensorflow.serving.SignatureDefMap"
         spec = {"name": self.name, "signature_name": "", "version": self.version}
         signatures = {"@type": kind, "signature_def": self.definitions}
-        return {"model_spec": spec, "metadata": {"signature_def": signatures}}
+        found = {"signature_def": signatures}
+        if self.topics:
+            found["topics"] = self.topics
+        return {"model_spec": spec, "metadata": found}
 
     def predict(self, request: Any) -> dict[str, Any]:
         """Answer a request, the JSON object of :predict.

@@ -22,7 +22,9 @@ from tcnlm.common.settings import LARGEST, Settings, from_json
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
 from tcnlm.models import model_class
-from tcnlm.models.base import Method
+from tcnlm.models.base import Method, TopicModel
+from tcnlm.models.names import FILE as NAMES
+from tcnlm.models.names import Names, automatic_labels, read_names
 from tcnlm.training.memory import within_memory
 from tcnlm.training.seeds import runs_of
 from tcnlm.training.weights import load_weights
@@ -102,6 +104,15 @@ class RunFolder:
         model = make_model(self.config, self.vocabulary)
         load_weights(model, self.path)
         return model
+
+    def names(self, model: Method) -> Names:
+        """Return what the topics of its model are called, by topics.csv if it has it.
+
+        Raises InputError for what is not right in it.
+        """
+        if not isinstance(model, TopicModel):
+            return Names(())
+        return read_names(self.path / NAMES, automatic_labels(model))
 
     @property
     def fingerprint(self) -> str:

@@ -1,0 +1,298 @@
+"""What a RUN's topics are called, which are one, which are hidden: RUN/topics.csv.
+
+It is the user's. A topic without a row is called by its most relevant words. What is
+measured is of the model's own topics, whatever they are called; of a hierarchy's these
+names are the lowest layer's.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tcnlm.common.errors import InputError, reading
+from tcnlm.common.rows import row_writer
+from tcnlm.common.settings import is_whole
+from tcnlm.models.topics import best_words
+
+FILE = "topics.csv"
+COLUMNS = ("number", "label", "merged_into", "hidden")
+NO, YES = ("", "no", "false", "0"), ("yes", "true", "1")  # as spreadsheets write it
+RELEVANCE, WORDS = 0.6, 3  # the weight that Sievert and Shirley advise; of a label
+SMALLEST = 1e-12
+
+Where = Callable[[Any], str]  # a topic's number -> what an error calls its row
+
+
+class Row(NamedTuple):
+    """What is said of a topic."""
+
+    label: str
+    merged_into: int | None = None
+    hidden: bool = False
+
+
+@dataclass(frozen=True)
+class Names:
+    """The labels of K topics, and which G are shown.
+
+    A topic that others are merged into stands for the group: its shares are their sum,
+    its words those of the mean distribution. given: whether there is a topics.csv.
+    """
+
+    rows: tuple[Row, ...]
+    given: bool = False
+
+    @cached_property
+    def groups(self) -> list[int]:
+        """The numbers of the topics that are merged into no other."""
+        return [k for k, row in enumerate(self.rows) if row.merged_into is None]
+
+    @cached_property
+    def shown(self) -> list[int]:
+        """Those of them that are not hidden, [G]."""
+        return [k for k in self.groups if not self.rows[k].hidden]
+
+    @property
+    def keys(self) -> list[str | int]:
+        """What tables call those shown: by their labels if given, or their numbers."""
+        return [self.rows[k].label if self.given else k for k in self.shown]
+
+    @property
+    def hidden(self) -> str:
+        """Say how many topics are hidden, and which; "" where none is."""
+        found = [f"{k} {row.label}" for k, row in enumerate(self.rows) if row.hidden]
+        topics = f"{len(found)} topic{'s' * (len(found) > 1)}"
+        return f"{FILE} hides {topics}: {'; '.join(found)}" if found else ""
+
+    def title(self, number: int) -> str:
+        """Return a topic's number, and its label if given; "" of a hidden one."""
+        row = self.rows[number]
+        group = self.rows[number if row.merged_into is None else row.merged_into]
+        called = f"{number} {row.label}" if self.given else str(number)
+        return "" if group.hidden else called
+
+    def members(self, number: int) -> list[int]:
+        """Return a topic and those that are merged into it."""
+        merged = (k for k, row in enumerate(self.rows) if row.merged_into == number)
+        return [number, *merged]
+
+    def labelled(self, label: str) -> list[int]:
+        """Return the members of the topic with a label, in any case; [] of none."""
+        wanted = label.strip().casefold()
+        known = (k for k, row in enumerate(self.rows) if row.label.casefold() == wanted)
+        return [member for k in known for member in self.members(k)]
+
+    def summed(self, shares: np.ndarray, groups: Sequence[int] | None = None) -> Any:
+        """Return the shares of groups, [..., G] of [..., K]; by default those shown."""
+        chosen = self.shown if groups is None else groups
+        parts = [shares[..., self.members(k)].sum(axis=-1) for k in chosen]
+        return np.stack(parts, axis=-1)
+
+    def mean(self, beta: np.ndarray, shares: np.ndarray) -> np.ndarray:
+        """Return all groups' distributions: beta [K, D] weighted by shares [K]."""
+        members = map(self.members, self.groups)
+        return np.stack([_mean(beta[each], shares[each]) for each in members])
+
+    def changed(
+        self,
+        automatic: Sequence[str],
+        labels: Mapping[int, str | None],
+        merge: Mapping[int, int | None],
+        hide: Sequence[int] | None,
+    ) -> Names:
+        """Return names with other labels and mergers, None for one that is undone.
+
+        hide: all that are hidden; None: as they are. Raises InputError for what
+        topics.csv must not say.
+        """
+        into = (k for k in merge.values() if k is not None)
+        for k in (*labels, *merge, *into, *(hide or ())):
+            if not is_whole(k) or not 0 <= k < len(self.rows):
+                raise InputError(f"topic {k!r}: {_range(len(self.rows))}")
+        rows = {}
+        for k, row in enumerate(self.rows):
+            label = labels.get(k, row.label)
+            hidden = row.hidden if hide is None else k in hide
+            label = automatic[k] if label is None else label
+            label = label.strip() if isinstance(label, str) else label
+            rows[k] = Row(label, merge.get(k, row.merged_into), hidden)
+        return _checked(rows, automatic, "topic {}".format)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the rows of a topics.csv by its columns."""
+        return [dict(zip(COLUMNS, (k, *row))) for k, row in enumerate(self.rows)]
+
+    def write(self, path: Path) -> None:
+        """Write a topics.csv, whole or not at all."""
+        with row_writer(path) as write:
+            for record in self.records():
+                write({**record, "hidden": YES[0] if record["hidden"] else None})
+
+
+def relevance(p: np.ndarray, lift: np.ndarray, weight: float) -> np.ndarray:
+    """Return how relevant words are: weight log p(w|t) + (1 - weight) log lift.
+
+    Lift is p(w|t) / p(w) (Sievert and Shirley 2014, eq. 1).
+    """
+    return weight * np.log(p + SMALLEST) + (1 - weight) * np.log(lift + SMALLEST)
+
+
+def automatic_labels(model: Any) -> list[str]:
+    """Return the most relevant words of each topic, [K]; p(w) is the training text's.
+
+    Where two topics have the same, their numbers stand behind.
+    """
+    beta, words = np.asarray(model.topics(), float), model.vocabulary.topic_words
+    counts = np.maximum(model.vocabulary.topic_counts, 1)
+    found = relevance(beta, beta / (counts / counts.sum()), RELEVANCE)
+    order = np.argsort(-found, axis=1, kind="stable")
+    fit = ((words[i] for i in row if not _unfit(words[i])) for row in order)
+    return _apart([", ".join(islice(row, WORDS)) or "topic" for row in fit])
+
+
+def shown_words(model: Any, names: Names, count: int) -> dict[str | int, list[str]]:
+    """Return the most probable words of the topics shown, by what tables call them.
+
+    Those that are merged weigh the same, since a RUN keeps no shares.
+    """
+    beta = np.asarray(model.topics(), float)
+    means = names.mean(beta, np.zeros(len(beta)))
+    rows = best_words(means, model.vocabulary.topic_words, count)
+    of_group = dict(zip(names.groups, rows))
+    return {key: of_group[k] for key, k in zip(names.keys, names.shown)}
+
+
+def read_names(path: Path, automatic: Sequence[str]) -> Names:
+    """Return the names of a topics.csv, or the automatic ones [K] without it.
+
+    Raises InputError, which names file and line, for what is not right in it.
+    """
+    try:
+        with reading(path):
+            text = path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        return Names(tuple(map(Row, automatic)))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text ({error}); save it so") from None
+    rows, lines = {}, {}
+    for line, cells in _lines(path, text):
+        number, row = _row(f"{path}:{line}", cells, len(automatic))
+        if number in rows:
+            raise InputError(f"{path}:{line}: topic {number} has a row already")
+        rows[number], lines[number] = row, line
+    return _checked(rows, automatic, lambda k: f"{path}:{lines[k]}")
+
+
+def _lines(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows below the titles with their lines; empty ones are passed over."""
+    delimiter = ";" if ";" in text.partition("\n")[0] else ","  # by country
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        titles = [cell.strip() for cell in next(rows, [])]
+        if tuple(titles) != COLUMNS:
+            raise InputError(f"{path}:1: the columns must be {','.join(COLUMNS)}")
+        for cells in rows:
+            if any(map(str.strip, cells)):
+                yield rows.line_num, [cell.strip() for cell in cells]
+    except csv.Error as error:
+        raise InputError(f"{path}:{rows.line_num}: no CSV: {error}") from None
+
+
+def _row(where: str, cells: Sequence[str], topics: int) -> tuple[int, Row]:
+    if len(cells) != len(COLUMNS):
+        raise InputError(f"{where}: {len(cells)} cells for {len(COLUMNS)} columns")
+    number, label, merged_into, hidden = cells
+    if hidden.lower() not in (*NO, *YES):
+        raise InputError(f"{where}: hidden must be yes or empty, not {hidden!r:.40}")
+    into = _number(where, "merged_into", merged_into, topics) if merged_into else None
+    row = Row(label, into, hidden.lower() in YES)
+    return _number(where, "number", number, topics), row
+
+
+def _number(where: str, column: str, cell: str, topics: int) -> int:
+    if not re.fullmatch("[0-9]{1,9}", cell) or int(cell) >= topics:
+        raise InputError(f"{where}: {column} {cell!r:.40}: {_range(topics)}")
+    return int(cell)
+
+
+def _range(topics: int) -> str:
+    return f"the model has topics 0 to {topics - 1}"
+
+
+def _checked(rows: Mapping[int, Row], automatic: Sequence[str], where: Where) -> Names:
+    """Return names of these rows; InputError where they do not fit together."""
+    owners: dict[str, int] = {}
+    for k, row in rows.items():
+        for fault in (_fault(row.label), _merger_fault(k, row, rows)):
+            if fault:
+                raise InputError(f"{where(k)}: {fault}")
+        other = owners.setdefault(row.label.casefold(), k)
+        if other != k:
+            raise InputError(
+                f"{where(k)}: topic {other} has the label {row.label!r} too"
+            )
+    others = _apart(automatic, owners)
+    found = Names(
+        tuple(rows.get(k, Row(label)) for k, label in enumerate(others)), given=True
+    )
+    if not found.shown:
+        raise InputError(f"{where(next(iter(rows)))}: all topics are hidden; show one")
+    return found
+
+
+def _fault(label: Any) -> str:
+    """Say what is wrong with a label: generate.py's --topic takes it, and tables."""
+    if not isinstance(label, str) or not label.strip():
+        return f"a label must be a text, not {label!r:.40}"
+    said = "would be the topic of this number" if label.isdecimal() else _unfit(label)
+    return said and f"label {label!r:.40}: {said}"
+
+
+def _unfit(text: str) -> str:
+    """Say what no label may have in it."""
+    if ":" in text or not text.isprintable():
+        return "must be on one line, and without a colon"
+    return f"must not begin with {text[0]}" if text[0] in "=+-@'" else ""
+
+
+def _merger_fault(number: int, row: Row, rows: Mapping[int, Row]) -> str:
+    """Say what is wrong with where a topic is merged into."""
+    into = row.merged_into
+    if into is None:
+        return ""
+    if into == number:
+        return f"topic {number} is merged into itself"
+    if row.hidden:
+        return f"topic {number} is merged into {into} and hidden; hide {into}"
+    further = rows[into].merged_into if into in rows else None
+    if further is None:
+        return ""
+    return (
+        f"topic {number} is merged into {into}, which itself is merged into {further}; "
+        "name the one that stays"
+    )
+
+
+def _mean(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the weighted mean of rows [M, D]; all weigh the same where none does."""
+    return np.average(rows, axis=0, weights=weights if weights.any() else None)
+
+
+def _apart(labels: Sequence[str], taken: Mapping[str, Any] | None = None) -> list[str]:
+    """Return labels with their numbers behind those that are not one's own alone."""
+    often = Counter(map(str.casefold, labels)) + Counter(list(taken or ()))
+    return [
+        f"{label} ({k})" if often[label.casefold()] > 1 or label.isdecimal() else label
+        for k, label in enumerate(labels)
+    ]

@@ -25,7 +25,7 @@ LEAST, UNTOLD = 0.01, -1  # proportion that is told; in place of a topic that is
 MAPS = {"wide": (620, 440, 34), "narrow": (350, 440, 24)}  # size, largest radius
 LETTER, LINE = 6.6, 15  # of a label, pixels
 NAMED = 16  # letters of its topic's name
-STEP, TRIED = 5, 300  # pixels between the places that are tried; how many at once
+STEP = 5  # pixels between the places that are tried
 SEEN = 1.3  # radii of a circle that nothing is to cover
 CROWDED = 0.3  # of a map's area, at most, is taken: else it is made higher
 MAPPED = 40  # topics of the heat map
@@ -244,16 +244,20 @@ def pushed_apart(
     """
     placed = centres.copy()
     for i, centre in enumerate(centres):
-        grid = [np.arange(0, most + 1e-6, STEP) for most in room[i]]
-        near = low[i] + np.stack(np.meshgrid(*grid), axis=-1).reshape(-1, 2)
-        near = near[np.argsort(((near - centre) ** 2).sum(axis=1), kind="stable")]
-        near, least = np.vstack([centre, near]), (sizes[i] + sizes[:i]) / 2
-        for some in np.array_split(near, len(near) // TRIED + 1):
-            apart = np.abs(some[:, None] - placed[:i]) >= least
-            free = apart.any(axis=2).all(axis=1)
-            if free.any():
-                placed[i] = some[free.argmax()]
-                break
+        others, least = placed[:i].T, ((sizes[i] + sizes[:i]) / 2).T
+        if (np.abs(centre[:, None] - others) >= least).any(axis=0).all():
+            continue
+        grid = [low[i, k] + np.arange(0, room[i, k] + 1e-6, STEP) for k in (0, 1)]
+        # One product says of every place whether a box meets it along both axes.
+        x, y = (
+            (np.abs(places[:, None] - other) < apart).astype(np.float32)
+            for places, other, apart in zip(grid, others, least)
+        )
+        away = (grid[0] - centre[0]) ** 2 + (grid[1][:, None] - centre[1]) ** 2
+        away[y @ x.T > 0] = np.inf
+        if np.isfinite(away).any():
+            row, column = np.unravel_index(away.argmin(), away.shape)
+            placed[i] = grid[0][column], grid[1][row]
     return placed
 
 

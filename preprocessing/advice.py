@@ -20,6 +20,7 @@ FEW_TOPIC_WORDS = 200
 MANY_BLANK = 0.2  # of the lines
 MANY_STOP_WORDS = 20  # of the topic words
 SHOWN = 5  # words of a list
+LONG = 20  # words: so many are no chance where they come again
 MOST_UNSPACED = 0.3  # of the characters
 # Thai, Lao, Burmese, Khmer, Japanese and Chinese, which have no spaces between words.
 _UNSPACED = re.compile(
@@ -56,6 +57,34 @@ def warnings(
         _stop_words(types, counts, vocabulary, rules, language),
     )
     return [line for line in found if line]
+
+
+def in_training_too(arrays: Arrays, rows: dict[str, np.ndarray]) -> list[str]:
+    """Say of each split how many of its long documents training has word for word.
+
+    rows: the numbers of a split's documents.
+    """
+    ends = arrays.sentences[arrays.documents]
+
+    def words(number: int) -> bytes:
+        return arrays.tokens[ends[number] : ends[number + 1]].tobytes()
+
+    def long(name: str) -> np.ndarray:
+        numbers = rows[name]
+        return numbers[ends[numbers + 1] - ends[numbers] >= LONG]
+
+    known = {hash(words(number)) for number in long("train")}
+    found = {
+        name: sum(hash(words(number)) in known for number in long(name))
+        for name in rows
+        if name != "train"
+    }
+    return [
+        f"{count:,} of {len(rows[name]):,} {name} documents are in training word for "
+        "word: take them out of one, or figures tell what was learned by heart"
+        for name, count in found.items()
+        if count
+    ]
 
 
 def _stop_words(

@@ -16,6 +16,7 @@ from tqdm import tqdm
 
 from preprocessing.advice import (
     blank_lines,
+    in_training_too,
     refuse_no_topics,
     refuse_without_spaces,
     unseen_words,
@@ -98,6 +99,7 @@ def preprocess(
             train = select(arrays, rows["train"])
         vocabulary, preprocessing = _vocabulary(corpus, types, train, preprocessing)
         vocabulary.phrases = phrases
+        _warn(in_training_too(arrays, rows))
         vocabulary.save(folder)
         length = preprocessing.sequence_length
         counts = _save_splits(folder, types, arrays, rows, vocabulary, length)
@@ -208,10 +210,13 @@ def _vocabulary(
     train = train._replace(tokens=ids[train.tokens])
     given = preprocessing.context, preprocessing.language
     found = warnings(words, counts, train, vocabulary, rules, *given)
-    told = misread, unseen_words(vocabulary, rules, corpus.sentences), *found
-    for line in filter(None, told):
-        print(f"warning: {line}", file=sys.stderr)
+    _warn([misread, unseen_words(vocabulary, rules, corpus.sentences), *found])
     return vocabulary, replace(preprocessing, rules=rules)
+
+
+def _warn(lines: Iterable[str | None]) -> None:
+    for line in filter(None, lines):
+        print(f"warning: {line}", file=sys.stderr)
 
 
 def _misread(corpus: Corpus, train: Arrays) -> str | None:

@@ -15,7 +15,7 @@ $(INSTALLED): tools/make_environment.py $(wildcard locks/*.txt)
 	$(PYTHON) tools/make_environment.py $(VENV) $(STACK)
 	@touch $@
 
-# The Lee news corpus ships inside gensim: 300 stories, 67,000 tokens, no download.
+# The Lee news corpus ships inside gensim: 293 stories, 65,000 tokens, no download.
 demo: $(INSTALLED)
 	$(RUN) -m preprocessing --format lee --min-count 3 --topic-min-count 5 --force --out data/demo
 	$(RUN) train.py data/demo --out runs/demo

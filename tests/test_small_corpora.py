@@ -7,7 +7,7 @@ import pytest
 import toy
 
 from preprocessing.__main__ import main
-from preprocessing.advice import context_sizes
+from preprocessing.advice import context_sizes, in_training_too
 from preprocessing.collect import Arrays
 from preprocessing.encode import read_meta
 from preprocessing.thresholds import choose
@@ -205,3 +205,21 @@ def test_empty_documents_of_json_are_not_taken_for_blank_lines(capsys, tmp_path)
     text = "".join(f'{{"text": "{line}"}}\n' for line in poems(16).splitlines())
     found = told(capsys, tmp_path, text, *SMALL, form="jsonl")
     assert not any("blank" in line for line in found)
+
+
+def test_long_documents_that_training_has_too_are_counted():
+    """Not short ones, nor what the same split has twice."""
+    texts = [range(30), range(30), range(5), range(1, 31), range(30), range(5)]
+    texts += [range(2, 40), range(2, 40)]
+    ends = np.cumsum([0, *map(len, texts)])
+    arrays = Arrays(np.concatenate(texts), ends, np.arange(len(texts) + 1))
+    rows = {"train": [0, 1, 2, 3], "valid": [4, 5], "test": [6, 7]}
+    [found] = in_training_too(arrays, {k: np.array(v) for k, v in rows.items()})
+    assert found.startswith("1 of 2 valid documents are in training word for word")
+
+
+def test_no_story_of_lee_is_there_twice(capsys, tmp_path):
+    main(["--format", "lee", "--out", str(tmp_path / "DATA")])
+    splits = read_meta(tmp_path / "DATA")["splits"]
+    assert sum(split["documents"] for split in splits.values()) == 293
+    assert "word for word" not in capsys.readouterr().err

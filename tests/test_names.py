@@ -242,6 +242,24 @@ def test_infer_has_labels_for_columns_sums_and_says_what_is_hidden(run, tmp_path
     np.testing.assert_array_equal(opened.proportions([tiny.REVIEW]).shape, [1, 4])
 
 
+def test_over_time_goes_by_the_topics_that_infer_shows(run):
+    """Merged ones summed, their words those of the mean, hidden ones left out."""
+    texts, dates = [" ".join(tiny.TOPIC_WORDS), tiny.TOPIC_WORDS[0]], ["2020", "2021"]
+    tcnlm.label(run, {2: "oil"}, merge={0: 2}, hide=[1])
+    opened = tcnlm.open(run)
+    rows = opened.over_time(texts, dates)
+    kept = [k for k in range(len(opened.model.topics())) if k not in (0, 1)]
+    assert [row["topic"] for row in rows[: len(kept)]] == opened.names.keys
+    shares, beta = opened.proportions(texts), opened.model.topics().numpy()
+    for period, share in enumerate(shares):
+        found = [row for row in rows if row["period"] == dates[period]]
+        expected = [share[k] + (share[0] if k == 2 else 0) for k in kept]
+        np.testing.assert_allclose([r["share"] for r in found], expected, rtol=1e-4)
+    best = np.argsort(-(beta[0] + beta[2]), kind="stable")
+    words = [tiny.TOPIC_WORDS[i] for i in best[:10]]
+    assert rows[0]["words"] == " ".join(words)
+
+
 @pytest.fixture(scope="module")
 def measured(toy_data, tmp_path_factory):
     """The same RUN without names and with them."""

@@ -83,6 +83,7 @@ def test_every_file_of_models_is_registered():
         "base",
         "guided",
         "lda_fits",
+        "names",
         "recurrent",
         "topics",
     }

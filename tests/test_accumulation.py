@@ -32,8 +32,15 @@ def stepped(name, data, pieces, rows, lazy, workers=None):
     return {k: float(v) for k, v in terms.items()}, model.get_weights()
 
 
-@pytest.mark.parametrize("lazy", [False, True])
-@pytest.mark.parametrize(("name", "pieces", "rows"), [("tcnlm", 3, 10), ("lstm", 4, 3)])
+@pytest.mark.parametrize(
+    ("name", "pieces", "rows", "lazy"),
+    [
+        ("tcnlm", 3, 10, True),
+        ("lstm", 4, 3, False),
+        pytest.param("tcnlm", 3, 10, False, marks=pytest.mark.slow),
+        pytest.param("lstm", 4, 3, True, marks=pytest.mark.slow),
+    ],
+)
 def test_a_step_of_pieces_is_that_of_the_whole_with_its_draws_and_clipping(
     name, pieces, rows, lazy, toy_data
 ):
@@ -94,6 +101,7 @@ def trained(data, run, **settings):
     return trainer.model
 
 
+@pytest.mark.slow
 def test_a_training_is_that_of_the_larger_batch_and_goes_on_as_if_it_had_not_ended(
     toy_data, tmp_path
 ):

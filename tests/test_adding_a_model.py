@@ -125,7 +125,10 @@ def trained(name, data, tmp_path):
     return tmp_path / name
 
 
-@pytest.mark.parametrize(("name", "better_than"), [("bigram", 20), ("fixed", 40)])
+@pytest.mark.parametrize(
+    ("name", "better_than"),
+    [pytest.param("bigram", 20, marks=pytest.mark.slow), ("fixed", 40)],
+)
 def test_all_programs_take_a_model_of_the_bare_contract(
     name, better_than, data, tmp_path, capsys
 ):

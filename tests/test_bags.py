@@ -92,7 +92,11 @@ SETTINGS = {
 }
 
 
-@pytest.fixture(scope="module", params=FROM_BAGS)
+DAILY = ("docnade", "neural_topics")
+EACH = [pytest.param(n, marks=[pytest.mark.slow] * (n not in DAILY)) for n in FROM_BAGS]
+
+
+@pytest.fixture(scope="module", params=EACH)
 def run(request, data, tmp_path_factory):
     run = tmp_path_factory.mktemp(request.param) / "RUN"
     loop = ["--set", "epochs=2", "batch_size=16", "checkpoint_minutes=99"]

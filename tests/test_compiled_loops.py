@@ -61,6 +61,7 @@ def test_outputs_and_every_gradient_are_those_of_loops_not_compiled(name, reques
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_training_compiles_its_steps_and_nothing_of_what_is_exported(
     toy_data, tmp_path, gpu
 ):

@@ -236,6 +236,7 @@ def test_every_document_is_scored_in_an_order_of_its_own_the_same_everywhere(rng
     np.testing.assert_array_equal(whole[0], whole[-1])
 
 
+@pytest.mark.slow
 def test_over_documents_every_order_is_as_likely(rng):
     """Of three words in documents told apart by many others."""
     model = DocNADE(

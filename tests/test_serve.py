@@ -515,6 +515,7 @@ def clicked(run):
     return json.loads(html.unescape(found[1]))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not BROWSER, reason="needs chromium")
 def test_a_browser_mixes_topics_writes_sentences_and_reads_a_text(run, program):
     said = clicked(run)

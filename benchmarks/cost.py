@@ -180,7 +180,8 @@ def draw(path: Path, sizes: dict[str, Sequence[int]], costs: Costs) -> None:
                 found = [costs[s][program] for s in along(name, sizes[name])]
                 y = [getattr(cost, kind) for cost in found]
                 panel.plot(sizes[name], y, marker="o", label=program)
-            panel.set(xlabel=name, xscale="log", ylim=(0, None))
+            panel.set(xlabel=name, xticks=sizes[name])
+        row[0].set_ylim(0)
     axes[0][0].legend(frameon=False)
     save(figure, path)
 

@@ -36,7 +36,7 @@ from tcnlm.run import Run, checked
 os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
 
 GIVEN = {"format", "input", "split", "seed", "out"}  # to preprocessing, by `fit`
-PREPROCESS = "from preprocessing.__main__ import run; run()"
+PREPROCESS = "from tcnlm.programs.launch import preprocess; preprocess()"
 TRAIN = "from tcnlm.programs.launch import train; train()"
 WARNING = "warning: "  # begins a line of theirs
 LAST_LINES = 20  # shown of a program that failed as nothing foresaw

@@ -23,6 +23,14 @@ def _program(name: str) -> Callable[[], None]:
     return launch
 
 
+def preprocess() -> None:
+    """Run `python -m preprocessing` on the command line's arguments."""
+    end_at_once()
+    from preprocessing.__main__ import run
+
+    run()
+
+
 coherence = _program("coherence")
 embeddings = _program("embeddings")
 evaluate = _program("evaluate")

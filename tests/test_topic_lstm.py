@@ -2,6 +2,7 @@
 
 import loops
 import numpy as np
+import pytest
 import tensorflow as tf
 from helpers import assert_close, fix_draws
 from loops import (
@@ -16,6 +17,7 @@ from loops import (
 )
 
 from tcnlm.data.dataset import Dataset
+from tcnlm.models.lda_lstm import LDALSTM
 from tcnlm.models.lstm import LSTM
 from tcnlm.models.topic_lstm import TopicLSTM
 
@@ -78,9 +80,12 @@ def test_its_lstm_starts_as_the_lstm_does_that_starts_like_tcnlm(rng, toy_data):
         np.testing.assert_array_equal(own, expected)
 
 
-def test_with_carry_a_window_goes_on_from_the_one_before_it(rng):
+@pytest.mark.parametrize(
+    ("model_class", "cell"), [(TopicLSTM, "lstm"), (LDALSTM, "lstm"), (LDALSTM, "rnn")]
+)
+def test_with_carry_a_window_goes_on_from_the_one_before_it(rng, model_class, cell):
     """As one reading of both; a row that begins anew does not."""
-    model = make_model(rng, carry=True, window=4)
+    model = loops.make_model(model_class, rng, carry=True, window=4, cell=cell)
     words = tf.constant(rng.integers(4, loops.V, [2, 9]), tf.int32)
     topics, log_probs = tf.one_hot([1, 2], K), []
     for first, fresh in ((0, [1, 1]), (4, [0, 1])):

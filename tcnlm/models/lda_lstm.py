@@ -11,16 +11,18 @@ from tcnlm.models import lda, lstm
 
 
 @dataclass(frozen=True)
-class Config(lda.Config, lstm.StartConfig, lstm.RecurrentConfig):
+class Config(lda.Config, lstm.StartConfig, lstm.CarryConfig, lstm.RecurrentConfig):
     """Settings of the LSTM and of LDA."""
 
 
-class LDALSTM(lda.DirichletTopics, lstm.StartedLikeTCNLM):
+class LDALSTM(lda.DirichletTopics, lstm.LSTM):
     """p(y_m | y_<m, d) = softmax(V [h_m; q]), h_m an LSTM's output, q = E t of LDA.
 
     LDA is fitted before training and stays as it is; q is inferred from the context,
     the document without the sentence, in training as in evaluation. V has K more rows
-    than the LSTM's.
+    than the LSTM's. With `carry=true` q is of a window's context, which is to hold what
+    was read before only (`context=read`); with `cell=rnn` too it is an RNN with LDA's
+    features, as Mikolov and Zweig (2012) have it, but for their features at the input.
 
     Assumed: that the target sentence is left out of what q is inferred from (the paper
     does not say), and an output layer whose tails, too, see [h; q].

@@ -466,7 +466,7 @@ WRONG = {  # what is asked of a RUN in Python: a call, and what is said
     "no UTF-8": (lambda run: run.perplexity(["\ud800"]), "text 0 has half a surrogate"),
     "a prompt's": (lambda run: run.generate(0, prompt="\ud800"), "half a surrogate"),
     "a list": (lambda run: run.generate([1]), r"topic must be a number.* not \[1\]"),
-    "a word": (lambda run: run.generate("x"), "give a topic's number"),
+    "a word": (lambda run: run.generate("x"), "no topic is called 'x'; labels are"),
     "half a topic": (lambda run: run.generate(1.5), "give a topic's number"),
     "half a sentence": (lambda run: run.generate(0, number=2.5), "number must be"),
     "a seed": (lambda run: run.generate(0, seed="x"), "seed must be a whole number"),

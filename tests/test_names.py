@@ -59,7 +59,7 @@ def test_automatic_labels_that_are_alike_or_a_number_have_numbers_behind():
         (TITLES, ["3,oil,,FALSE\r", "", ",,,", "1,Öl,3,0", "0,sea,,TRUE"], "utf-8-sig"),
         (
             TITLES.replace(",", ";"),
-            ["3;oil;;no", "1; Öl ;3;false", "0;sea;;1"],
+            ["3;oil;;no", "1; Öl ;3;false", "0;sea;;1", "2;;;"],
             "utf-8",
         ),
     ],
@@ -88,7 +88,6 @@ def test_what_spreadsheets_write_is_read_and_rows_may_be_missing(
         (["1,oil,9,"], "2: merged_into '9': the model has"),
         (["1,oil,,", "1,sea,,"], "3: topic 1 has a row already"),
         (["1,oil,,", "2,OIL,,"], "3: topic 1 has the label 'OIL' too"),
-        (["1,,,"], "2: a label must be a text, not ''"),
         (["1,7,,"], "2: label '7': would be the topic of this number"),
         (["1,oil: gas,,"], "2: label 'oil: gas': must be on one line, and without"),
         (["1,=oil,,"], "2: label '=oil': must not begin with ="),
@@ -200,7 +199,8 @@ def test_generate_writes_from_labels_a_merged_one_from_its_topics_alike(run):
     assert written == [found["sentence"]]
     assert opened.generate("sea bass", seed=4) == opened.generate(0, seed=4)
     done = call("generate", run, "--topic", "coal:0.5")
-    assert "--topic coal:0.5: give a topic's number or label" in done.stderr
+    assert "--topic coal:0.5: no topic is called 'coal'; labels are " in done.stderr
+    assert "'sea bass'" in done.stderr
 
 
 def test_labels_are_those_of_the_lowest_layer(tmp_path):
@@ -229,12 +229,13 @@ def test_infer_has_labels_for_columns_sums_and_says_what_is_hidden(run, tmp_path
         "topic_law",
         "topic_oil",
     ]
-    assert empty["topic"] is empty["topic_law"] is None
+    assert empty["topic"] is empty["topic_law"] is empty["hidden"] is None
     for row, shares in zip(found, whole):
         oil, law = shares[1] + shares[3], shares[2]
         assert row["topic_oil"] == pytest.approx(oil, rel=1e-4)
         assert row["topic_law"] == pytest.approx(law, rel=1e-4)
         assert row["topic"] == ("oil" if oil > law else "law")
+        assert row["hidden"] == pytest.approx(shares[0], abs=1e-5)
     mean = json.loads(kinds.read_text())
     assert mean["topic_law"] == pytest.approx(np.nanmean(whole[:, 2]), rel=1e-4)
     assert re.search(r"topics (oil|law) \(0\.\d\d\)", done.stdout)

@@ -168,6 +168,14 @@ def test_without_a_recipe_settings_go_by_the_size_and_are_said(tokens, model, ca
     assert all(f"{name}=" in said for name in given)
 
 
+def test_a_setting_of_ones_own_is_said_in_the_place_of_the_recipe_s(capsys):
+    options = train.options_of(["D", "--out", "R", "--set", "units=7", "dropout=0"])
+    train.chosen(options, 50_000)
+    said = capsys.readouterr().out.split()
+    assert [text for text in said if text.startswith("units=")] == ["units=7"]
+    assert said[-2:] == ["units=7", "dropout=0"]
+
+
 def test_a_size_holds_up_to_its_tokens():
     recipe = read_recipe("auto")
     first, second = recipe.sizes[:2]

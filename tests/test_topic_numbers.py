@@ -58,6 +58,7 @@ def test_the_highest_coherence_times_diversity_is_recommended():
     )
     number, reason = found.recommended()
     assert number == 10
+    assert "of one seed, which chance may have put ahead" in reason
     assert reason.endswith("the lowest perplexity is that of 40")
     titles, ten, forty = found.table().split("\n")
     assert titles.split()[:4] == ["topics", "perplexity", "NPMI", "diversity"]
@@ -78,6 +79,7 @@ def test_of_several_seeds_the_fewest_topics_within_a_deviation_are_recommended()
     number, reason = TopicNumbers(near).recommended()
     assert number == 10
     assert reason.startswith("fewest topics within one standard deviation")
+    assert "of one seed" not in reason
     apart = {10: runs(0.10, 0.12), 20: runs(0.31, 0.32)}
     assert TopicNumbers(apart).recommended()[0] == 20
 

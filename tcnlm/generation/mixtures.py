@@ -40,12 +40,14 @@ def as_request(model: Any, topic: int | tuple[int, int], weight: float) -> str:
 def by_number(model: Any, chosen: Sequence[str], names: Names) -> list[str]:
     """Return values of --topic with the numbers of topics that are given by label.
 
-    A merged group has its topics in equal parts.
+    A merged group has its topics in equal parts. InputError for an unknown label.
     """
     found = []
     for value in chosen:
         label, _, weight = value.partition(":")
         members = names.labelled(label)
+        if not members and any(map(str.isalpha, label)):
+            raise InputError(f"--topic {value}: {names.without(label)}")
         if not members:
             found.append(value)
             continue

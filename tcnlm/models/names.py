@@ -30,6 +30,7 @@ COLUMNS = ("number", "label", "merged_into", "hidden")
 NO, YES = ("", "no", "false", "0"), ("yes", "true", "1")  # as spreadsheets write it
 RELEVANCE, WORDS = 0.6, 3  # the weight that Sievert and Shirley advise; of a label
 SMALLEST = 1e-12
+LISTED = 20  # labels, where one is asked for that no topic has
 
 Where = Callable[[Any], str]  # a topic's number -> what an error calls its row
 
@@ -92,6 +93,13 @@ class Names:
         wanted = label.strip().casefold()
         known = (k for k, row in enumerate(self.rows) if row.label.casefold() == wanted)
         return [member for k in known for member in self.members(k)]
+
+    def without(self, label: str) -> str:
+        """Say that no topic has a label, and which labels there are."""
+        known = [row.label for row in self.rows]
+        listed = ", ".join(map(repr, known[:LISTED]))
+        more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
+        return f"no topic is called {label!r:.40}; labels are {listed}{more}"
 
     def summed(self, shares: np.ndarray, groups: Sequence[int] | None = None) -> Any:
         """Return the shares of groups, [..., G] of [..., K]; by default those shown."""
@@ -190,7 +198,8 @@ def read_names(path: Path, automatic: Sequence[str]) -> Names:
         number, row = _row(f"{path}:{line}", cells, len(automatic))
         if number in rows:
             raise InputError(f"{path}:{line}: topic {number} has a row already")
-        rows[number], lines[number] = row, line
+        named = row._replace(label=row.label or automatic[number])
+        rows[number], lines[number] = named, line
     return _checked(rows, automatic, lambda k: f"{path}:{lines[k]}")
 
 

@@ -3,9 +3,9 @@
 Columns: document (its number), id, label, date, words, unknown_words, topic_words,
 perplexity, topic (the largest), topic_0 ... (the proportions); what a model does not
 have is left out. docnade has unit_0 ..., its vector. With RUN/topics.csv topics are
-called by its labels, merged ones are summed, hidden ones left out. A document without a
-topic word keeps its row; its proportions are empty, for there is nothing to infer them
-from.
+called by its labels, merged ones are summed, hidden ones left out: the column hidden
+has their sum. A document without a topic word keeps its row; its proportions are empty,
+for there is nothing to infer them from.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ def main(options: argparse.Namespace) -> None:
     run = Run(options.run)
     _check_fit(options, run)
     marks = [name for name in MARKS if has_mark(options, name)]
-    table = Table(run.reader.vectors_of, marks, run.names.keys)
+    hides = bool(run.names.hidden)
+    table = Table(run.reader.vectors_of, marks, run.names.keys, hides)
     with row_writer(options.out, options.quote) as write:
         for documents, reading in readings(options, run):
             for row in table.rows(documents, reading):
@@ -286,7 +287,7 @@ class Table:
 
     vectors_of: "topic", "unit" or None, what the columns of vectors are called; marks:
     those of `MARKS` that documents have; keys: what topics are called, by default their
-    numbers.
+    numbers; hides: whether there are topics that the vectors leave out.
     """
 
     def __init__(
@@ -294,8 +295,10 @@ class Table:
         vectors_of: str | None,
         marks: Sequence[str] = (),
         keys: Sequence[str | int] = (),
+        hides: bool = False,
     ):
         self.vectors_of, self.marks, self.keys = vectors_of, marks, keys
+        self.hides = hides
         self.every, self.labels = Totals(), defaultdict(Totals)
         self.days = defaultdict(Sums)
 
@@ -321,7 +324,8 @@ class Table:
             row["topic"] = (
                 self._key(vector.argmax()) if reading.topic_words[i] else None
             )
-        return {**row, **self._named(vector)}
+        hidden = {"hidden": _number(1 - vector.sum())} if self.hides else {}
+        return {**row, **self._named(vector), **hidden}
 
     def _named(self, vector: np.ndarray, end: str = "") -> Row:
         names = (f"{self.vectors_of}_{self._key(k)}{end}" for k in range(len(vector)))

@@ -164,8 +164,10 @@ def chosen(options: argparse.Namespace, tokens: int) -> tuple[str, Settings, Tra
     recipe = read_recipe(options.recipe or BY_SIZE)
     model = options.model or recipe.model
     if recipe.sizes:
+        own = {text.partition("=")[0] for text in options.set}
         given = recipe.given(model, tokens).items()
-        said = " ".join(f"{name}={as_text(value)}" for name, value in given)
+        taken = [f"{name}={as_text(v)}" for name, v in given if name not in own]
+        said = " ".join([*taken, *options.set])
         print(f"{recipe.name}, for {tokens:,} training tokens: {said}")
     return (model, *recipe.chosen(model, options.set, tokens))
 

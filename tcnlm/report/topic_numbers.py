@@ -110,6 +110,8 @@ class TopicNumbers:
         if chosen != best:
             reason = "fewest topics within one standard deviation over seeds of the "
             reason += f"highest coherence times diversity, that of {best}"
+        if not all(len(group.runs) > 1 for group in self.groups.values()):
+            reason += "; of one seed, which chance may have put ahead"
         return chosen, reason + self._lowest(chosen)
 
     def _means(self, measure: Figure) -> dict[int, float]:

@@ -180,7 +180,9 @@ def draw(path: Path, sizes: dict[str, Sequence[int]], costs: Costs) -> None:
                 found = [costs[s][program] for s in along(name, sizes[name])]
                 y = [getattr(cost, kind) for cost in found]
                 panel.plot(sizes[name], y, marker="o", label=program)
-            panel.set(xlabel=name, xticks=sizes[name])
+            panel.set(xlabel=name, xlim=(0, None))
+            panel.locator_params(nbins=4)
+            panel.xaxis.set_major_formatter("{x:,.0f}")
         row[0].set_ylim(0)
     axes[0][0].legend(frameon=False)
     save(figure, path)

@@ -184,7 +184,7 @@ class Training(Settings):
     )
     precision: str = setting(
         "float32",
-        "of matrix products in training, never in evaluation; bfloat16 is for a GPU",
+        "of the matrix products of training alone; docs/installing.md",
         choices=PRECISIONS,
     )
     checkpoint_minutes: float = setting(

@@ -88,9 +88,10 @@ class Bench:
         drawn = np.random.default_rng(SEED).integers(len(self.rows), size=size)
         return [self.rows.batch(row) for row in drawn]
 
-    def ours(self, name: str, settings: dict[str, Any], lazy: bool = False) -> Ours:
+    def ours(self, name: str, settings: dict[str, Any], **training: Any) -> Ours:
         """Return a method of ours with the batches of a round."""
-        return Ours(make_model(name, self.vocabulary, settings), self.batches, lazy)
+        model = make_model(name, self.vocabulary, settings)
+        return Ours(model, self.batches, Training(**training))
 
     def loop(self, name: str, settings: dict[str, Any], at_hand: bool) -> Loop:
         """Return the trainer's loop with a method of ours."""
@@ -182,8 +183,11 @@ SYSTEMS: dict[str, Callable[[Bench], Any]] = {
     "keras, our batches": lambda b: b.keras(b.scale.small, b.batches),
     "products": lambda b: Products(floor.products(b.training)),
     "tcnlm of Table 6": lambda b: b.ours("tcnlm", b.scale.table_6),
-    "tcnlm, lazy": lambda b: b.ours("tcnlm", b.scale.small, lazy=True),
-    "tcnlm of Table 6, lazy": lambda b: b.ours("tcnlm", b.scale.table_6, lazy=True),
+    "tcnlm, lazy": lambda b: b.ours("tcnlm", b.scale.small, lazy_adam=True),
+    "tcnlm of Table 6, lazy": lambda b: b.ours(
+        "tcnlm", b.scale.table_6, lazy_adam=True
+    ),
+    "tcnlm, bfloat16": lambda b: b.ours("tcnlm", b.scale.small, precision="bfloat16"),
     "loop": lambda b: b.loop("tcnlm", b.scale.table_6, at_hand=False),
     "loop, batches at hand": lambda b: b.loop("tcnlm", b.scale.table_6, at_hand=True),
     "moe of Table 6": lambda b: b.ours("naive_moe", b.scale.table_6),

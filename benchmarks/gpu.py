@@ -1,8 +1,9 @@
 """How fast one GPU trains the paper's size: python -m benchmarks.gpu DATA.
 
 LSTM and TCNLM of 600 units, the latter with 100 topics, by turns as train.py trains
-there and with one thing changed: loops that XLA has not compiled, kernels that need not
-be deterministic. The same batches come again and again; the first round, in which
+there and in the other `WAYS`. By default loops are compiled by XLA, kernels are
+deterministic, and products are of float32, which TensorFlow multiplies as TF32. The
+same batches come again and again; the first round, in which
 everything is compiled, is left out. "Busy" is nvidia-smi's share of time in which the
 device ran anything.
 """
@@ -14,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -40,12 +42,18 @@ class Way(NamedTuple):
     title: str
     compiled: bool = True
     deterministic: bool = True
+    tf32: bool = True
+    precision: str = "float32"
 
 
+# What XLA has compiled keeps the TF32 of then: without it only where XLA does nothing.
 WAYS = (
     Way("as train.py does"),
     Way("loops not compiled", compiled=False),
+    Way("neither compiled nor TF32", compiled=False, tf32=False),
     Way("kernels free to vary", deterministic=False),
+    Way("bfloat16", precision="bfloat16"),
+    Way("bfloat16, free to vary", deterministic=False, precision="bfloat16"),
 )
 
 
@@ -63,14 +71,22 @@ class Speed(NamedTuple):
         return " | ".join([*cells, f"{self.first:.0f}"])
 
 
-def trainer_of(name: str, dataset: Dataset, batch_size: int, folder: Path) -> Trainer:
+def trainer_of(
+    name: str, dataset: Dataset, folder: Path, batch_size: int, precision: str
+) -> Trainer:
     """Return the trainer of a model with random weights."""
     model = make_model(name, dataset.vocabulary, SMALL)
-    return Trainer(model, dataset, folder, Training(batch_size=batch_size), SEED)
+    loop = Training(batch_size=batch_size, precision=precision)
+    return Trainer(model, dataset, folder, loop, SEED)
 
 
-def measure(trainer: Trainer, steps: int, seconds: float) -> Speed:
-    """Take rounds of the same steps for so many seconds, after one to begin."""
+def measure(
+    trainer: Trainer, steps: int, seconds: float, trace: Path | None = None
+) -> Speed:
+    """Take rounds of the same steps for so many seconds, after one to begin.
+
+    trace: a folder for TensorFlow's profile of one round more.
+    """
     batches = iter(trainer.batches().take(steps).cache().repeat())
     began = time.perf_counter()
     targets = int(trainer.take(batches, steps).targets.sum())
@@ -80,6 +96,9 @@ def measure(trainer: Trainer, steps: int, seconds: float) -> Speed:
             trainer.take(batches, steps)
             rounds += 1
         spent = time.perf_counter() - start
+    if trace:
+        with tf.profiler.experimental.Profile(str(trace)):
+            trainer.take(batches, steps)
     return Speed(rounds * targets / spent, fmean(shares), spent / rounds / steps, first)
 
 
@@ -97,27 +116,23 @@ def taken(way: Way) -> Iterator[None]:
     real = compiled.on_gpu
     compiled.on_gpu = lambda: way.compiled
     kernels(way.deterministic)
+    tf.config.experimental.enable_tensor_float_32_execution(way.tf32)
     try:
         yield
     finally:
         compiled.on_gpu = real
         kernels(True)
+        tf.config.experimental.enable_tensor_float_32_execution(True)
 
 
 def rows(options: argparse.Namespace, folder: Path) -> Iterator[tuple[Any, ...]]:
     """Yield the title of every row and its Speed."""
-    dataset = Dataset(options.data)
-    for size in options.batch_sizes:
-        for name in options.models:
-            for way in WAYS:
-                with taken(way):
-                    trainer = trainer_of(name, dataset, size, folder)
-                    yield (
-                        name,
-                        size,
-                        way.title,
-                        measure(trainer, options.steps, options.seconds),
-                    )
+    dataset, each = Dataset(options.data), (options.steps, options.seconds)
+    for size, name, way in product(options.batch_sizes, options.models, WAYS):
+        trace = options.trace and options.trace / f"{name} {size} {way.title}"
+        with taken(way):
+            trainer = trainer_of(name, dataset, folder, size, way.precision)
+            yield name, size, way.title, measure(trainer, *each, trace)
 
 
 def main() -> None:
@@ -140,13 +155,15 @@ def parser() -> argparse.ArgumentParser:
     add = parsed.add_argument
     add("data", metavar="DATA", type=Path, help="folder of python -m preprocessing")
     add("--models", nargs="+", choices=MODELS, default=MODELS, help="default: both")
-    sizes = "sequences of a batch (default: 64 256)"
-    add(
-        "--batch-sizes", metavar="N", nargs="+", type=int, default=[64, 256], help=sizes
-    )
-    add("--steps", type=int, default=50, help="of a round (default: %(default)s)")
+    sizes = "sequences of a batch (default: %(default)s)"
+    numbers = {"metavar": "N", "nargs": "+", "type": int, "default": [64, 256, 512]}
+    add("--batch-sizes", help=sizes, **numbers)
+    steps = "of a round, which is one call from Python (default: %(default)s)"
+    add("--steps", type=int, default=50, help=steps)
     time = "of every row, after its first round (default: %(default)s)"
     add("--seconds", type=float, default=5.0, help=time)
+    trace = "profile a round more of every row into it, for TensorBoard"
+    add("--trace", metavar="FOLDER", type=Path, help=trace)
     return parsed
 
 

@@ -22,6 +22,7 @@ from tcnlm.data.batching import Batch
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.layers.graphs import graph
 from tcnlm.layers.optimization import GroupedAdam, Training
+from tcnlm.layers.products import products_in
 from tcnlm.models import model_class
 from tcnlm.training.trainer import Trainer
 
@@ -46,14 +47,18 @@ def make_model(name: str, vocabulary: Vocabulary, settings: dict[str, Any]) -> A
 class Ours:
     """The training steps of a method of ours."""
 
-    def __init__(self, model: Any, batches: Sequence[Batch], lazy: bool = False):
+    def __init__(self, model: Any, batches: Sequence[Batch], training: Training):
         self.model, self.batches = model, batches
         self.targets = sum(map(model.count_words, batches))
-        optimizer = GroupedAdam(model.parameter_groups(), Training().clip_norm, lazy)
-        self.step = graph(
-            lambda batch: model.train_step(batch, optimizer),
-            input_signature=[model.batching.signature()],
+        optimizer = GroupedAdam(
+            model.parameter_groups(), training.clip_norm, training.lazy_adam
         )
+
+        def step(batch: Batch) -> dict[str, tf.Tensor]:
+            with products_in(training.precision):
+                return model.train_step(batch, optimizer)
+
+        self.step = graph(step, input_signature=[model.batching.signature()])
 
     def __call__(self) -> float:
         """Take a step with every batch."""

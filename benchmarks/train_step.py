@@ -144,6 +144,12 @@ ROWS = {
         f"small {b.faster('tcnlm, lazy', 'tcnlm'):.2f} x",
         ("tcnlm of Table 6", "tcnlm of Table 6, lazy", "tcnlm", "tcnlm, lazy"),
     ),
+    "bfloat16": Row(
+        "TCNLM small, products in bfloat16 against float32, training, tokens/s",
+        "",
+        lambda b: f"{b.faster('tcnlm, bfloat16', 'tcnlm'):.2f} x",
+        ("tcnlm", "tcnlm, bfloat16"),
+    ),
     "waiting": Row(
         "TCNLM of Table 6, share of the time that the trainer waits for batches",
         "",

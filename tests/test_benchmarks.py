@@ -201,8 +201,9 @@ def test_a_trainers_steps_are_timed_beside_how_busy_the_device_was(
 ):
     monkeypatch.setattr(usage, "ASK", "yes 50")
     monkeypatch.setattr(gpu, "SMALL", {"units": 4, "num_topics": 3, **SHARED})
-    trainer = gpu.trainer_of(name, Dataset(data), batch_size=8, folder=tmp_path)
-    speed = gpu.measure(trainer, steps=2, seconds=0.2)
+    trainer = gpu.trainer_of(name, Dataset(data), tmp_path, 8, "bfloat16")
+    speed = gpu.measure(trainer, steps=2, seconds=0.2, trace=tmp_path / "trace")
+    assert len(list((tmp_path / "trace").rglob("*.xplane.pb"))) == 1
     assert speed.busy == 0.5
     assert 0 < speed.step < speed.first
     assert 0 < speed.tokens < 8 * 31 / speed.step

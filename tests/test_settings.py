@@ -70,6 +70,7 @@ def test_an_unknown_name_is_refused_naming_the_known(assignment):
         ("head_start_rates=inf,1", "numbers with commas"),
         ("head_start_rates=-1,1", "at least 0"),
         ("decay=slow", "constant or linear or cosine"),
+        ("precision=float16", "float32 or bfloat16"),
         ("learning_rate=nan", "a number"),
         ("alpha=0", "above 0"),
         ("passes=0", "at least 1"),

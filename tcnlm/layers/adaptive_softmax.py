@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from tcnlm.layers.compiled import on_gpu
 from tcnlm.layers.next_word import NextWord, categorical, chosen, forbid
+from tcnlm.layers.products import matmul
 
 
 def cross_entropy(targets: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
@@ -76,11 +77,11 @@ class AdaptiveSoftmax(tf.keras.layers.Layer):
         A tail is computed only for the rows whose target is in it.
         """
         head_targets = self._head_targets(targets)
-        log_prob = -cross_entropy(head_targets, hidden @ self.head)
+        log_prob = -cross_entropy(head_targets, matmul(hidden, self.head))
         for i, (low, high) in enumerate(self._tail_ranges):
             rows = tf.where((targets >= low) & (targets < high))
             inside = tf.gather_nd(hidden, rows)
-            logits = (inside @ self.projections[i]) @ self.tails[i]
+            logits = matmul(matmul(inside, self.projections[i]), self.tails[i])
             tail = -cross_entropy(tf.gather_nd(targets, rows) - low, logits)
             log_prob = tf.tensor_scatter_nd_add(log_prob, rows, tail)
         return log_prob

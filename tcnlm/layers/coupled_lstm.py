@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from tcnlm.layers.lstm import LSTM
+from tcnlm.layers.products import matmul, tensordot
 
 COUPLED = 3  # z, r and the candidate
 START = (-1.0, 1.0, 0.0)  # of their biases
@@ -61,7 +62,7 @@ class CoupledLSTM(tf.keras.layers.Layer):
 
     def from_topics(self, theta: tf.Tensor) -> tf.Tensor:
         """Return W theta + b [B, 3H], the same for every word."""
-        return theta @ self.W + self.bias
+        return matmul(theta, self.W) + self.bias
 
     def step(
         self, inputs: tf.Tensor, state: Any, topics: tf.Tensor
@@ -76,8 +77,8 @@ class CoupledLSTM(tf.keras.layers.Layer):
     def _couple(self, h: tf.Tensor, topics: tf.Tensor) -> tf.Tensor:
         """Return a of h [..., H] (eq. 4)."""
         gates, candidate = tf.split(topics, [2 * self.units, self.units], axis=-1)
-        z, r = tf.split(tf.sigmoid(gates + tf.tensordot(h, self.U, 1)), 2, axis=-1)
-        candidate = tf.tanh(candidate + tf.tensordot(r * h, self.Uh, 1))
+        z, r = tf.split(tf.sigmoid(gates + tensordot(h, self.U)), 2, axis=-1)
+        candidate = tf.tanh(candidate + tensordot(r * h, self.Uh))
         return h + z * (candidate - h)
 
     def get_config(self) -> dict[str, Any]:

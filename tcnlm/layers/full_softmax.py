@@ -13,13 +13,14 @@ from typing import Any
 import tensorflow as tf
 
 from tcnlm.layers.adaptive_softmax import cross_entropy
+from tcnlm.layers.products import matmul
 
 ROWS = 512
 
 
 def logits(hidden: tf.Tensor, V: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
     """Return V h + b, [M, D]."""
-    return tf.matmul(hidden, V, transpose_b=True) + b
+    return matmul(hidden, V, transpose_b=True) + b
 
 
 def log_probs(
@@ -48,8 +49,8 @@ def total_nats(
     def add(start: tf.Tensor, total: Any, dh: Any, dV: Any, db: Any) -> tuple:
         rows = slice(start, start + ROWS)
         nats, error = _with_error(targets[rows], logits(hidden[rows], V, b))
-        dh = dh.write(start // ROWS, error @ V)
-        dV += tf.matmul(error, hidden[rows], transpose_a=True)
+        dh = dh.write(start // ROWS, matmul(error, V))
+        dV += matmul(error, hidden[rows], transpose_a=True)
         return start + ROWS, total + nats, dh, dV, db + tf.reduce_sum(error, axis=0)
 
     zero, dh = tf.zeros([], hidden.dtype), _array(hidden, [hidden.shape[-1]])

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from tcnlm.layers.bags import real_words, sum_rows
+from tcnlm.layers.products import Dense, matmul, tensordot
 
 K_BOUNDS = 0.1, 10.0  # of the heads' k: below .03 a float32 overflows
 SMALLEST = 1e-10  # lambda, and a word's rate: keeps logarithms finite
@@ -46,10 +47,9 @@ class GammaEncoder(tf.keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         self.num_words, self.sizes, self.recurrent = num_words, sizes, recurrent
-        dense = tf.keras.layers.Dense
-        self.k = [dense(1, "softplus", name=f"k_{n}") for n, _ in enumerate(sizes, 1)]
+        self.k = [Dense(1, "softplus", name=f"k_{n}") for n, _ in enumerate(sizes, 1)]
         self.scale = [
-            dense(size, "softplus", name=f"lambda_{n}")
+            Dense(size, "softplus", name=f"lambda_{n}")
             for n, size in enumerate(sizes, 1)
         ]
 
@@ -73,7 +73,7 @@ class GammaEncoder(tf.keras.layers.Layer):
 
     def of_bags(self, bow: tf.Tensor) -> list[tuple[tf.Tensor, tf.Tensor]]:
         """Return the same of bags [B, J, D]."""
-        return self._upward(tf.tensordot(bow, self.W[0], 1))
+        return self._upward(tensordot(bow, self.W[0]))
 
     def _upward(self, inputs: tf.Tensor) -> list[tuple[tf.Tensor, tf.Tensor]]:
         found = []
@@ -82,7 +82,7 @@ class GammaEncoder(tf.keras.layers.Layer):
             scale = tf.maximum(self.scale[n](hidden), SMALLEST)
             found.append((tf.clip_by_value(self.k[n](hidden), *K_BOUNDS), scale))
             if above is not None:
-                inputs = tf.tensordot(hidden, above, 1)
+                inputs = tensordot(hidden, above)
         return found
 
     def _over_sentences(self, inputs: tf.Tensor, n: int) -> tf.Tensor:
@@ -92,7 +92,7 @@ class GammaEncoder(tf.keras.layers.Layer):
         first, *others = tf.unstack(inputs, axis=1)
         states = [tf.tanh(first)]
         for each in others:
-            states.append(tf.tanh(each + states[-1] @ self.U[n]))
+            states.append(tf.tanh(each + matmul(states[-1], self.U[n])))
         return tf.stack(states, axis=1)
 
 

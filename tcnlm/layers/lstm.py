@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tcnlm.layers.products import tensordot
 from tcnlm.layers.recurrence import GATES, recurrence
 
 
@@ -94,7 +95,7 @@ class LSTM(tf.keras.layers.LSTM):
         if mask is not None:
             return super().call(inputs, mask, training, initial_state)
         cell, steps = self.cell, tf.transpose(inputs, [1, 0, 2])
-        gates = tf.tensordot(steps, cell.kernel, 1) + cell.bias
+        gates = tensordot(steps, cell.kernel) + cell.bias
         state = initial_state or self.get_initial_state(inputs)
         outputs, state = recurrence(gates, state, cell.recurrent_kernel)
         return (outputs, *state) if self.return_state else outputs

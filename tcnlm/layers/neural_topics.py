@@ -10,6 +10,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tcnlm.layers.products import Dense, matmul
+
 INPUT_TRANSFORMS = {
     "counts": tf.identity,
     "log": tf.math.log1p,
@@ -56,9 +58,9 @@ class TopicEncoder(tf.keras.layers.Layer):
         super().__init__(**kwargs)
         self.mean_deviation = mean_deviation
         self.transform = INPUT_TRANSFORMS[transform]
-        self.hidden = [tf.keras.layers.Dense(size, "relu") for size in hidden]
-        self.mean = tf.keras.layers.Dense(latent_size, name="mean")
-        self.log_variance = tf.keras.layers.Dense(
+        self.hidden = [Dense(size, "relu") for size in hidden]
+        self.mean = Dense(latent_size, name="mean")
+        self.log_variance = Dense(
             latent_size,
             kernel_initializer="zeros",
             bias_initializer=tf.keras.initializers.Constant(log_variance),
@@ -92,9 +94,7 @@ class TopicProportions(tf.keras.layers.Layer):
 
     def __init__(self, num_topics: int, **kwargs: Any):
         super().__init__(**kwargs)
-        self.linear = tf.keras.layers.Dense(
-            num_topics, kernel_initializer=ProportionsStart()
-        )
+        self.linear = Dense(num_topics, kernel_initializer=ProportionsStart())
 
     def call(self, theta: tf.Tensor) -> tf.Tensor:
         """Return the topic proportions of theta."""
@@ -151,7 +151,7 @@ class TopicDecoder(tf.keras.layers.Layer):
 
     def call(self, proportions: tf.Tensor) -> tf.Tensor:
         """Return the word probabilities beta t."""
-        return proportions @ self.topics()
+        return matmul(proportions, self.topics())
 
 
 def log_likelihood(bow: tf.Tensor, word_probabilities: tf.Tensor) -> tf.Tensor:

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.contexts import RULES
+from tcnlm.layers.products import PRECISIONS
 
 
 class GroupedAdam(tf.Module):
@@ -180,6 +181,11 @@ class Training(Settings):
     )
     deterministic: bool = setting(
         True, "kernels that give the same every time; on a GPU others are faster"
+    )
+    precision: str = setting(
+        "float32",
+        "of the matrix products of training alone; docs/installing.md",
+        choices=PRECISIONS,
     )
     checkpoint_minutes: float = setting(
         10.0, "between checkpoints; one after every epoch too", least=0

@@ -14,6 +14,7 @@ from typing import Any
 import tensorflow as tf
 
 from tcnlm.layers.compiled import compilable
+from tcnlm.layers.products import matmul, operand
 
 GATES = 4
 ACTIVATIONS = {"tanh": tf.tanh, "sigmoid": tf.sigmoid}
@@ -60,6 +61,7 @@ def recurrence(
 
     @tf.custom_gradient
     def run(gates, h, c, U, *factors):
+        U, factors = operand(U), [*factors[:1], *map(operand, factors[1:])]
         trace = _forward(gates, h, c, U, factors, candidate)
 
         def gradient(*ends):
@@ -77,7 +79,7 @@ def _forward(gates, h, c, U, factors, candidate) -> list[tf.Tensor]:
     """Return h, c and activations of every step and, with factors, h Uc [T, B, 4F]."""
 
     def body(m, h, c):
-        reduced = h @ U
+        reduced = matmul(h, U)
         recurrent = _compose(reduced, *factors) if factors else reduced
         activated = activate(_split(gates[m] + recurrent, factors), candidate)
         _, (h, c) = update(activated, c)
@@ -102,14 +104,14 @@ def _backward(trace, ends, h, c, U, factors, candidate) -> list[tf.Tensor]:
         kept = [_join(parts, factors)]
         if factors:
             kept.append(_d_weighted(parts, factors[1]))
-        d_h = tf.matmul(_d_reduced(kept, factors), U, transpose_b=True)
+        d_h = matmul(_d_reduced(kept, factors), U, transpose_b=True)
         return (d_h, d_c), kept
 
     steps, number = tf.shape(outputs)[0], 2 if factors else 1
     start = tf.zeros_like(h), d_c
     states, kept = _loop(steps, body, start, number, backward=True)
     d_reduced = _rows(_d_reduced(kept, factors))
-    d_U = tf.matmul(_rows(before_h), d_reduced, transpose_a=True)
+    d_U = matmul(_rows(before_h), d_reduced, transpose_a=True)
     of_factors = _d_factors(*reduced, *kept, factors[0]) if factors else []
     return [kept[0], *states, d_U, *of_factors]
 
@@ -160,12 +162,12 @@ def _join(parts: Sequence[tf.Tensor], factors: Factors) -> tf.Tensor:
 
 def _compose(reduced: tf.Tensor, topics: tf.Tensor, Ua: tf.Tensor) -> tf.Tensor:
     """Return the recurrent side of eq. 13, [4B, H], from h Uc [B, 4F]."""
-    return tf.reshape(by_gate(reduced * topics) @ Ua, [-1, Ua.shape[-1]])
+    return tf.reshape(matmul(by_gate(reduced * topics), Ua), [-1, Ua.shape[-1]])
 
 
 def _d_weighted(parts: Sequence[tf.Tensor], Ua: tf.Tensor) -> tf.Tensor:
     """Return the gradient [B, 4F] of Ub t . Uc h, by gates' [B, H]."""
-    by_gates = tf.matmul(tf.stack(parts), Ua, transpose_b=True)
+    by_gates = matmul(tf.stack(parts), Ua, transpose_b=True)
     rows = tf.transpose(by_gates, [1, 0, 2])
     return tf.reshape(rows, [-1, GATES * Ua.shape[1]])
 
@@ -182,7 +184,7 @@ def _d_factors(reduced, d_gates, d_weighted, topics) -> list[tf.Tensor]:
     gates_first = tf.reshape(tf.transpose(by_step, [1, 0, 2, 3]), [GATES, -1, units])
     d_topics = tf.reduce_sum(d_weighted * reduced, axis=0)
     weighted = by_gate(_rows(reduced * topics))
-    return [d_topics, tf.matmul(weighted, gates_first, transpose_a=True)]
+    return [d_topics, matmul(weighted, gates_first, transpose_a=True)]
 
 
 def by_gate(factors: tf.Tensor) -> tf.Tensor:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tcnlm.layers.products import Dense, einsum
+
 DEVIATION = 0.02  # of the weights' start, N(0, .02^2); released code
 EPSILON = 1e-5  # of the layer norms
 
@@ -105,7 +107,7 @@ class TransformerXLLayer(tf.keras.layers.Layer):
 
     def _dense(self, name: str, rows: int, size: int, **options: Any) -> Any:
         options = {"use_bias": False, **options, "name": name, "dtype": self.dtype}
-        layer = tf.keras.layers.Dense(size, kernel_initializer=_start(), **options)
+        layer = Dense(size, kernel_initializer=_start(), **options)
         layer.build([None, rows])
         return layer
 
@@ -145,13 +147,13 @@ class TransformerXLLayer(tf.keras.layers.Layer):
             for values in (self.Wq(inputs), self.Wk(known), self.Wv(known))
         )
         r = tf.reshape(self.Wr(R), [-1, self.heads, self.head_size])
-        content = tf.einsum("blhn,bkhn->bhlk", q + self.u, k)
-        position = tf.einsum("blhn,khn->bhlk", q + self.v, r)
+        content = einsum("blhn,bkhn->bhlk", q + self.u, k)
+        position = einsum("blhn,khn->bhlk", q + self.v, r)
         scores = (content + shifted(position)) / self.head_size**0.5
         queries, keys = tf.shape(inputs)[1], tf.shape(known)[1]
         seen = visible(queries, filled, keys, self.reach)
         shares = tf.nn.softmax(tf.where(seen, scores, -np.inf))
-        means = tf.einsum("bhlk,bkhn->blhn", drop(shares, self.rates[1]), v)
+        means = einsum("bhlk,bkhn->blhn", drop(shares, self.rates[1]), v)
         rows = tf.shape(inputs)[0]
         return tf.reshape(means, [rows, queries, self.heads * self.head_size])
 

@@ -15,6 +15,7 @@ from typing import Any
 import tensorflow as tf
 
 from tcnlm.layers.lstm import ForgetBias, OverSequence, ZeroState
+from tcnlm.layers.products import matmul
 from tcnlm.layers.recurrence import (
     ACTIVATIONS,
     GATES,
@@ -124,14 +125,15 @@ class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
 
     def topic_factors(self, topics: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Return t Wb and t Ub, [B, 4F] each: all that steps need of t [B, K]."""
-        return topics @ self.Wb, topics @ self.Ub
+        return matmul(topics, self.Wb), matmul(topics, self.Ub)
 
     def input_gates(self, inputs: tf.Tensor, topic_factors: tf.Tensor) -> tf.Tensor:
         """Return the input side and bias of eq. 13, [4, N, H], for N rows of inputs.
 
         inputs [N, E]; t Wb [N, 4F], or [B, 4F] where N = T B and rows run time-major.
         """
-        gates = self._reduced(inputs @ self.Wc, topic_factors) @ self.Wa
+        rows = self._reduced(matmul(inputs, self.Wc), topic_factors)
+        gates = matmul(rows, self.Wa)
         if self.use_bias:
             gates += tf.reshape(self.bias, [GATES, 1, self.units])
         return gates

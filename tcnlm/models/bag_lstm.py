@@ -9,6 +9,7 @@ import tensorflow as tf
 from preprocessing.vocabulary import Vocabulary
 from tcnlm.common.settings import setting
 from tcnlm.layers.neural_topics import bag_of_words
+from tcnlm.layers.products import Dense
 from tcnlm.models import lstm
 
 
@@ -46,8 +47,8 @@ class BagLSTM(lstm.StartedLikeTCNLM):
         super().__init__(config, vocabulary, seed)
         self.encoder = tf.keras.Sequential(
             [
-                *(tf.keras.layers.Dense(n, "relu") for n in config.encoder_units),
-                tf.keras.layers.Dense(config.context_units),
+                *(Dense(n, "relu") for n in config.encoder_units),
+                Dense(config.context_units),
             ],
             name="encoder",
         )

@@ -12,6 +12,7 @@ from tcnlm.common.settings import setting
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import Sequences
 from tcnlm.layers.lstm import ForgetBias, OverSequence, ZeroState
+from tcnlm.layers.products import matmul
 from tcnlm.layers.recurrence import GATES, activate, remember
 from tcnlm.models import lstm
 
@@ -172,23 +173,23 @@ class LateFusionLSTMCell(ZeroState, tf.keras.layers.Layer):
 
         It does not depend on the recurrence: a sequence has it computed at once.
         """
-        return inputs @ self.kernel + self.bias
+        return matmul(inputs, self.kernel) + self.bias
 
     def read(self, sentences: Sentences) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """Return z Wa [B, n, A], z Wp [B, n, H] and real, the same at every step."""
         vectors, real = sentences
-        return vectors @ self.Wa, vectors @ self.Wp, real
+        return matmul(vectors, self.Wa), matmul(vectors, self.Wp), real
 
     def recur(
         self, gates: tf.Tensor, states: Any, keys: Any, values: Any, real: Any
     ) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """Make one step from the input side [B, 4H] and what `read` returned."""
         h, c = states
-        gates = tf.split(gates + h @ self.recurrent_kernel, GATES, axis=-1)
+        gates = tf.split(gates + matmul(h, self.recurrent_kernel), GATES, axis=-1)
         activated = activate(gates)
         c = remember(activated, c)
         attended = self._attend(h, keys, values, real)
-        r = tf.sigmoid(attended @ self.Wr + c @ self.Ur + self.br)
+        r = tf.sigmoid(matmul(attended, self.Wr) + matmul(c, self.Ur) + self.br)
         h = activated[2] * tf.tanh(c + r * attended)
         return h, [h, c]
 
@@ -196,7 +197,7 @@ class LateFusionLSTMCell(ZeroState, tf.keras.layers.Layer):
         self, h: tf.Tensor, keys: tf.Tensor, values: tf.Tensor, real: tf.Tensor
     ) -> tf.Tensor:
         """Return q [B, H]."""
-        scores = tf.linalg.matvec(tf.tanh(keys + (h @ self.Ua)[:, None]), self.v)
+        scores = tf.linalg.matvec(tf.tanh(keys + matmul(h, self.Ua)[:, None]), self.v)
         weights = tf.nn.softmax(tf.where(real, scores, scores.dtype.min))
         weights = tf.where(real, weights, 0.0)
         return tf.linalg.matvec(values, weights, transpose_a=True)

@@ -12,6 +12,7 @@ from tcnlm.common.settings import setting
 from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax
 from tcnlm.layers.lstm import ForgetBias, OverSequence, ZeroState
 from tcnlm.layers.next_word import NextWord
+from tcnlm.layers.products import einsum
 from tcnlm.layers.recurrence import GATES, activate, update
 from tcnlm.models.guided import JointConfig, NeuralTopicLanguageModel
 from tcnlm.models.lstm import LSTM
@@ -121,14 +122,14 @@ class ExpertLSTMCell(ZeroState, tf.keras.layers.Layer):
         # Rows first: the gradient of an einsum over "..." would broadcast the kernel to
         # every one of them.
         rows = tf.reshape(inputs, [-1, *self.row])
-        gates = tf.einsum(self.product, rows, self.kernel) + self.bias
+        gates = einsum(self.product, rows, self.kernel) + self.bias
         before = tf.shape(inputs)[: -len(self.row)]
         return tf.reshape(gates, tf.concat([before, self.bias.shape], axis=0))
 
     def recur(self, gates: tf.Tensor, states: Any) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """Make one step from the input side [B, K, 4H]."""
         h, c = states
-        gates += tf.einsum("bkh,khg->bkg", h, self.recurrent_kernel)
+        gates += einsum("bkh,khg->bkg", h, self.recurrent_kernel)
         return update(activate(tf.split(gates, GATES, axis=-1)), c)
 
     def sequence(self, inputs: tf.Tensor, state: Any) -> tuple:

@@ -15,6 +15,7 @@ from tcnlm.data.contexts import Contexts
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.documents import Documents
 from tcnlm.data.word_vectors import SMALLEST, check_source, starting_vectors
+from tcnlm.layers.products import Dense, matmul
 from tcnlm.models.base import Terms, TopicsAlone
 
 START = 2.0  # deviation of a topic's logits before training; docs/deviations.md
@@ -60,7 +61,7 @@ class WordTopics(tf.keras.layers.Layer):
 
     def call(self, words: tf.Tensor) -> tf.Tensor:
         """Return lt [N, K] of topic-word ids [N]."""
-        return tf.sigmoid(tf.gather(self.le, words) @ self.W2)
+        return tf.sigmoid(matmul(tf.gather(self.le, words), self.W2))
 
 
 class NTM(TopicsAlone):
@@ -93,9 +94,7 @@ class NTM(TopicsAlone):
         self.words = WordTopics(
             self.num_words, config.embedding_size, config.num_topics, name="words"
         )
-        self.documents = tf.keras.layers.Dense(
-            config.num_topics, "softmax", use_bias=False, name="W1"
-        )
+        self.documents = Dense(config.num_topics, "softmax", use_bias=False, name="W1")
 
     def check(self) -> None:
         """Refuse a file of vectors that is not there or does not fit."""
@@ -132,7 +131,7 @@ class NTM(TopicsAlone):
         The other documents are drawn in training, else each takes the next one.
         """
         bow = self.bag(batch["words"])
-        scores = tf.matmul(
+        scores = matmul(
             self.infer(bow), self.words(tf.range(self.num_words)), transpose_b=True
         )
         shift = self._draw_shift(tf.shape(bow)[0]) if training else 1

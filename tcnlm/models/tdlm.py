@@ -16,6 +16,7 @@ from tcnlm.data.contexts import NO_WORD
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import SequencesAndStretches
 from tcnlm.layers.optimization import GroupedAdam
+from tcnlm.layers.products import Conv1D, Dense
 from tcnlm.models import lstm
 from tcnlm.models.base import Terms, TopicModel, language_terms, without
 
@@ -100,10 +101,9 @@ class TDLM(TopicModel, lstm.LSTMLanguageModel):
             config.filter_width,
             config.center_documents,
         )
-        dense = tf.keras.layers.Dense
-        self.attention = dense(config.num_topics, "softmax", use_bias=False, name="A")
-        self.vectors = dense(config.topic_size, use_bias=False, name="B")
-        self.words = dense(len(vocabulary.words), name="W")
+        self.attention = Dense(config.num_topics, "softmax", use_bias=False, name="A")
+        self.vectors = Dense(config.topic_size, use_bias=False, name="B")
+        self.words = Dense(len(vocabulary.words), name="W")
         self.gate = TopicGate(config.units, name="gate")
 
     def fuse(self, hidden: tf.Tensor, context: Any) -> Any:
@@ -261,7 +261,7 @@ class DocumentEncoder(tf.keras.layers.Layer):
             embeddings_initializer=initializers.RandomUniform(-scale, scale),
             name="document_embedding",
         )
-        self.convolution = tf.keras.layers.Conv1D(
+        self.convolution = Conv1D(
             filters, width, kernel_initializer=initializers.TruncatedNormal(stddev=0.1)
         )
         self.width = width
@@ -314,9 +314,8 @@ class TopicGate(tf.keras.layers.Layer):
 
     def __init__(self, units: int, **kwargs: Any):
         super().__init__(**kwargs)
-        dense = tf.keras.layers.Dense
-        self.gates = dense(2 * units, "sigmoid", bias_initializer="ones", name="gates")
-        self.candidate = dense(units, "tanh", name="candidate")
+        self.gates = Dense(2 * units, "sigmoid", bias_initializer="ones", name="gates")
+        self.candidate = Dense(units, "tanh", name="candidate")
 
     def call(self, hidden: tf.Tensor, vector: tf.Tensor) -> tf.Tensor:
         """Return h'; see the class."""

@@ -16,6 +16,7 @@ from tcnlm.layers.adaptive_softmax import cross_entropy
 from tcnlm.layers.distributions import gaussian_kl
 from tcnlm.layers.neural_topics import TopicEncoder
 from tcnlm.layers.next_word import NextWord
+from tcnlm.layers.products import matmul
 from tcnlm.models.base import Terms, TopicModel, language_terms
 from tcnlm.models.lstm import CarryConfig, CarryingLanguageModel, WordConfig
 
@@ -239,7 +240,7 @@ class SwitchedSoftmax(tf.keras.layers.Layer):
         They are apart because the bound has the first alone, and half of the gradient.
         """
         hidden, theta, rows = outputs
-        plain, leaning = hidden @ self.words, self._leaning(theta)
+        plain, leaning = matmul(hidden, self.words), self._leaning(theta)
         none = tf.fill(tf.shape(rows), tf.shape(theta, rows.dtype)[0])
         switch, found = self._switch(hidden), []
         for is_stop in labels, 1 - labels:
@@ -263,7 +264,7 @@ class SwitchedSoftmax(tf.keras.layers.Layer):
 
     def _leaning(self, theta: tf.Tensor) -> tf.Tensor:
         """Return b_w . theta of all words [B, V], and below them a row of zeros."""
-        words = tf.transpose(theta @ self.topic_logits)
+        words = tf.transpose(matmul(theta, self.topic_logits))
         shape = self.vocabulary_size, tf.shape(theta)[0] + 1
         return tf.transpose(
             tf.scatter_nd(self.topic_words, tf.pad(words, [[0, 0], [0, 1]]), shape)
@@ -271,5 +272,5 @@ class SwitchedSoftmax(tf.keras.layers.Layer):
 
     def _switch(self, hidden: tf.Tensor) -> tf.Tensor:
         """Return log p(l | h) for l = 0 and 1, [N, 2]."""
-        score = hidden @ self.switch
+        score = matmul(hidden, self.switch)
         return tf.math.log_sigmoid(tf.concat([-score, score], axis=1))

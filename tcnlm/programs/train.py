@@ -67,6 +67,7 @@ def main(options: argparse.Namespace, command: str) -> None:
         model.check()
     workers.check(model, same_for_all(config))
     check_accumulation(model, loop.accumulate)
+    _check_precision(config["model"], model, loop.precision)
     with workers.place(run) as place, owned(place, TRAINED):
         open_run(place, config, dataset.vocabulary)
         trainer = Trainer(model, dataset, place, loop, config["seed"], workers)
@@ -87,6 +88,12 @@ def _check_order(name: str, dataset: Dataset) -> None:
         f"{dataset.path}: holds bags of words, and {name} learns from words in their "
         f"order; train one of {', '.join(able)}"
     )
+
+
+def _check_precision(name: str, model: Method, precision: str) -> None:
+    """Refuse a precision where it would change nothing."""
+    if precision != "float32" and not model.trainable_variables:
+        raise InputError(f"precision={precision}: not with {name}: it takes no steps")
 
 
 def same_for_all(config: dict) -> dict:

@@ -18,6 +18,7 @@ from tcnlm.data.dataset import Dataset
 from tcnlm.layers.compiled import compiled_loops
 from tcnlm.layers.graphs import graph
 from tcnlm.layers.optimization import GroupedAdam, Training, decay
+from tcnlm.layers.products import products_in
 from tcnlm.models.base import Method
 from tcnlm.training.checkpoints import Checkpoints
 from tcnlm.training.divergence import check_steps
@@ -71,7 +72,7 @@ class Trainer:
         return self.workers.signature(batch, self.training.accumulate)
 
     def _step(self, batch: Any) -> dict[str, tf.Tensor]:
-        with compiled_loops():
+        with compiled_loops(), products_in(self.training.precision):
             return self.workers.step(self.model, batch, self.optimizer)
 
     @property
@@ -108,7 +109,8 @@ class Trainer:
     def _start(self) -> None:
         saved = self.checkpoints.restore()
         if saved is None:
-            self.model.prepare(self.dataset)
+            with products_in(self.training.precision):
+                self.model.prepare(self.dataset)
             self._save()
         else:
             self.state = saved

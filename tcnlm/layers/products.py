@@ -1,0 +1,76 @@
+"""Matrix products, in bfloat16 where training asks for it: mixed precision.
+
+Operands are rounded to bfloat16 and products are made float32 again; TensorFlow's own
+gradient then does the same on the way back. Weights, their gradients' sums, optimizers,
+softmax and losses stay float32, and so does all that `products_in` is not around:
+validation, evaluation, writing and what is exported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
+from typing import Any
+
+import tensorflow as tf
+
+PRECISIONS = ("float32", "bfloat16")
+_asked = ContextVar("_asked", default="float32")
+
+
+@contextmanager
+def products_in(precision: str) -> Iterator[None]:
+    """Make the products of what is traced within in one of `PRECISIONS`."""
+    before = _asked.set(precision)
+    try:
+        yield
+    finally:
+        _asked.reset(before)
+
+
+def operand(values: Any) -> Any:
+    """Return values as products take them; a loop's weights are so rounded once."""
+    return values if _asked.get() == "float32" else tf.cast(values, _asked.get())
+
+
+def product(multiply: Callable[..., tf.Tensor], a: Any, b: Any) -> tf.Tensor:
+    """Return `multiply(a, b)`."""
+    found = multiply(operand(a), operand(b))
+    return found if _asked.get() == "float32" else tf.cast(found, tf.float32)
+
+
+def matmul(a: Any, b: Any, **options: bool) -> tf.Tensor:
+    """Return `tf.matmul(a, b)`."""
+    return product(partial(tf.matmul, **options), a, b)
+
+
+def tensordot(a: Any, b: Any) -> tf.Tensor:
+    """Return `tf.tensordot(a, b, 1)`."""
+    return product(partial(tf.tensordot, axes=1), a, b)
+
+
+def einsum(equation: str, a: Any, b: Any) -> tf.Tensor:
+    """Return `tf.einsum(equation, a, b)`."""
+    return product(partial(tf.einsum, equation), a, b)
+
+
+class Dense(tf.keras.layers.Dense):
+    """Keras's layer by the same name, whose product is one of these."""
+
+    def call(self, inputs: tf.Tensor) -> tf.Tensor:
+        """Return the activation of inputs [..., E] by the kernel, and the bias."""
+        multiply = matmul if inputs.shape.rank == 2 else tensordot
+        outputs = multiply(inputs, self.kernel)
+        if self.use_bias:
+            outputs = tf.nn.bias_add(outputs, self.bias)
+        return self.activation(outputs)
+
+
+class Conv1D(tf.keras.layers.Conv1D):
+    """Keras's layer by the same name, whose product is one of these."""
+
+    def convolution_op(self, inputs: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
+        """Return the convolution, without the bias."""
+        return product(super().convolution_op, inputs, kernel)

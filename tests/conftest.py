@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -36,10 +37,26 @@ def _reproducible():
         tf.keras.utils.set_random_seed(SEED)
 
 
+@pytest.fixture(scope="module")
+def undrawn():
+    """Leave figures blank, for all of a module: drawing takes most of an evaluation."""
+    from tcnlm.drawing import figures  # imports matplotlib
+
+    blank = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
+    with mock.patch.object(figures, "_contents", return_value=blank):
+        yield
+
+
 @pytest.fixture(scope="session")
 def toy_data(tmp_path_factory):
     """A DATA folder of a toy corpus of three themes."""
     return toy.make_data(tmp_path_factory.mktemp("toy"))
+
+
+@pytest.fixture(scope="session")
+def few_data(tmp_path_factory):
+    """A smaller one, for what goes through a split word by word."""
+    return toy.make_data(tmp_path_factory.mktemp("few"), documents=20)
 
 
 @pytest.fixture(scope="session")

@@ -35,10 +35,11 @@ def stepped(name, data, pieces, rows, lazy, workers=None):
 @pytest.mark.parametrize(
     ("name", "pieces", "rows", "lazy"),
     [
-        ("tcnlm", 3, 10, True),
-        ("lstm", 4, 3, False),
+        ("neural_topics", 3, 10, False),
+        ("lstm", 4, 3, True),
+        pytest.param("tcnlm", 3, 10, True, marks=pytest.mark.slow),
         pytest.param("tcnlm", 3, 10, False, marks=pytest.mark.slow),
-        pytest.param("lstm", 4, 3, True, marks=pytest.mark.slow),
+        pytest.param("lstm", 4, 3, False, marks=pytest.mark.slow),
     ],
 )
 def test_a_step_of_pieces_is_that_of_the_whole_with_its_draws_and_clipping(

@@ -22,6 +22,8 @@ from tcnlm.models import MODELS
 from tcnlm.models.base import DocumentModel, LanguageModel, language_terms
 from tcnlm.programs import evaluate, export, generate, infer
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 @dataclass(frozen=True)
 class Config(Settings):

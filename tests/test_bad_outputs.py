@@ -18,9 +18,14 @@ from tcnlm.report import evaluate_run as evaluation
 from tcnlm.training.run_folder import RunFolder
 
 
+@pytest.fixture(scope="module")
+def made(toy_data, tmp_path_factory):
+    return tiny.make_run_on(toy_data, tmp_path_factory.mktemp("made") / "RUN")
+
+
 @pytest.fixture
-def run(toy_data, tmp_path):
-    return tiny.make_run_on(toy_data, tmp_path / "RUN")
+def run(made, tmp_path):
+    return shutil.copytree(made, tmp_path / "RUN")
 
 
 @pytest.fixture
@@ -90,9 +95,8 @@ OWN += [f"{INFER} --by-label", f"{INFER} --over-time"]
 
 
 @pytest.fixture
-def mine(toy_data, tmp_path):
+def mine(run, toy_data, tmp_path):
     """A RUN as trained and measured, and a DATA folder: their files by name."""
-    run = tiny.make_run_on(toy_data, tmp_path / "RUN")
     data = shutil.copytree(toy_data, tmp_path / "OTHER")
     for name in ("history.csv", "evaluation.json", "report.html", "evaluation.csv"):
         (run / name).write_text("mine")

@@ -19,6 +19,8 @@ from tcnlm.data.dataset import Dataset
 from tcnlm.data.word_vectors import train_vectors
 from tcnlm.models import MODELS, model_class
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 WORDS = [word for theme in toy.THEMES for word in theme]
 FROM_BAGS = ("docnade", "lda", "neural_topics", "ntm")
 
@@ -92,8 +94,8 @@ SETTINGS = {
 }
 
 
-DAILY = ("docnade", "neural_topics")
-EACH = [pytest.param(n, marks=[pytest.mark.slow] * (n not in DAILY)) for n in FROM_BAGS]
+SLOW = {name: [pytest.mark.slow] for name in FROM_BAGS if name != "neural_topics"}
+EACH = [pytest.param(name, marks=SLOW.get(name, [])) for name in FROM_BAGS]
 
 
 @pytest.fixture(scope="module", params=EACH)

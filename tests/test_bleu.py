@@ -11,6 +11,8 @@ from tcnlm.drawing.markup import filled
 from tcnlm.measures import bleu
 from tcnlm.programs import evaluate
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 WEIGHTS = {"2": (1 / 2,) * 2, "3": (1 / 3,) * 3, "4": (1 / 4,) * 4}
 
 

@@ -321,7 +321,9 @@ def test_cell_gradients_are_finite_differences(rng):
     assert_weight_gradients(step, cell.trainable_weights, rng)
 
 
-@pytest.mark.parametrize("candidate", ["tanh", "sigmoid"])
+@pytest.mark.parametrize(
+    "candidate", ["tanh", pytest.param("sigmoid", marks=pytest.mark.slow)]
+)
 def test_layer_gradients_are_finite_differences(rng, candidate):
     layer = make_layer(rng, candidate_activation=candidate)
     probe = draw(rng, B, M, H)

@@ -18,6 +18,8 @@ from tcnlm.models.topics import top_words
 from tcnlm.programs import evaluate
 from tcnlm.training.run_folder import RunFolder
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 def call(*arguments):
     line = list(map(str, arguments))
@@ -26,7 +28,7 @@ def call(*arguments):
 
 @pytest.fixture
 def run(toy_data, tmp_path):
-    return tiny.make_run_on(toy_data, tmp_path / "RUN", "tcnlm")
+    return tiny.make_run_on(toy_data, tmp_path / "RUN", "neural_topics")
 
 
 def test_they_stand_in_summary_page_and_tables_as_counted_on_the_corpus(

@@ -41,7 +41,10 @@ def test_steps_give_what_the_whole_sentence_gives(rng):
 
 def test_gradients_are_those_of_finite_differences(rng):
     layer, inputs, theta = make_layer(rng, "float64")
-    assert_input_gradients(lambda *parts: layer(parts), [inputs, theta])
+    probe = rng.normal(size=(3, 5, 4))
+    assert_input_gradients(
+        lambda *parts: tf.reduce_sum(probe * layer(parts)), [inputs, theta]
+    )
     weights = layer.trainable_variables
     assert len(weights) == 7
     assert_weight_gradients(

@@ -137,7 +137,7 @@ def test_a_temperature_flattens_the_distribution(model, contexts):
 
 
 @pytest.mark.parametrize("cutoffs", [(8, 14), (2, 9)], ids=["in head", "in tail"])
-@pytest.mark.parametrize("temperature", [1.0, 0.7, 1.3])
+@pytest.mark.parametrize("temperature", [1.0, 1.3])
 @pytest.mark.parametrize("allow_unknown", [True, False])
 def test_an_adaptive_softmax_s_words_have_the_law_of_all_its_log_probs(
     rng, cutoffs, temperature, allow_unknown
@@ -159,7 +159,7 @@ def test_an_adaptive_softmax_s_words_have_the_law_of_all_its_log_probs(
     assert chisquare(counts, expected).pvalue > 0.001
 
 
-@pytest.mark.parametrize("temperature", [1.0, 0.7, 1.3])
+@pytest.mark.parametrize("temperature", [1.0, 1.3])
 def test_a_saved_model_s_decoder_draws_the_same_words(temperature):
     """There the temperature is a tensor, and both ways are in the graph."""
     model, seeds = tiny.make_model("lstm"), tf.constant([5, 0], tf.int64)

@@ -11,6 +11,8 @@ from tcnlm.programs import train
 from tcnlm.report.evaluate_run import evaluate_run, summary
 from tcnlm.training.run_folder import RunFolder
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 SENTENCES = "the ship of the sea .\tthe captain of the wave .\tthe harbour ."
 NO_TOPIC = "the of the .\tof the of ."
 

@@ -20,6 +20,8 @@ from tcnlm.measures.features import document_vectors
 from tcnlm.measures.retrieval import retrieval
 from tcnlm.models import MODELS
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 @pytest.fixture(scope="module")
 def labelled(tmp_path_factory):

@@ -7,6 +7,7 @@ import math
 import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
@@ -21,6 +22,7 @@ from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.measures import bleu
 from tcnlm.measures.evaluate import evaluate
+from tcnlm.measures.parameters import parameters
 from tcnlm.measures.subject import Subject
 from tcnlm.programs import evaluate as evaluate_command
 from tcnlm.report import page as report
@@ -125,11 +127,11 @@ def test_figures_of_a_plain_lstm_that_do_not_apply_are_null(finished):
 
 
 def test_parameters_are_those_of_the_weights(finished, data):
-    result = evaluate_run(RunFolder(finished["lstm"])).evaluation
+    found = parameters(SimpleNamespace(model=RunFolder(finished["lstm"]).load()))
     words, units, size, head = len(Dataset(data).vocabulary.words), 6, 5, 12 + 1
     recurrent = 4 * units * (size + units + 1) + 4 * units * (2 * units + 1)
     tail = units * (units // 4) + (units // 4) * (words - 12)
-    assert result["parameters"] == words * size + recurrent + units * head + tail
+    assert found == words * size + recurrent + units * head + tail
 
 
 def test_reference_files_of_every_kind_are_read_and_tokenized(tmp_path):

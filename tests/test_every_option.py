@@ -160,7 +160,7 @@ def started(place, monkeypatch):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_value_is_refused_in_a_line_or_work_begins(name, data, started, place):
     action = data.draw(st.sampled_from(options_of(name)), "option")

@@ -74,27 +74,33 @@ sys.meta_path.insert(0, Blocked())
 import numpy as np
 import tensorflow as tf
 
-calls = json.load(sys.stdin)
-model = tf.saved_model.load(calls.pop("folder"))
-answers = {"signatures": sorted(model.signatures)}
-for name, inputs in calls.items():
-    specs = model.signatures[name].structured_input_signature[1]
-    inputs = {key: tf.constant(inputs[key], specs[key].dtype) for key in inputs}
-    outputs = model.signatures[name](**inputs)
-    answers[name] = {
-        key: [v.decode() for v in value.numpy().ravel()]
-        if value.dtype == tf.string else value.numpy().tolist()
-        for key, value in outputs.items()
-    }
-json.dump(answers, sys.stdout)
+
+def answered(folder, calls):
+    model = tf.saved_model.load(folder)
+    answers = {"signatures": sorted(model.signatures)}
+    for name, inputs in calls.items():
+        specs = model.signatures[name].structured_input_signature[1]
+        inputs = {key: tf.constant(inputs[key], specs[key].dtype) for key in inputs}
+        outputs = model.signatures[name](**inputs)
+        answers[name] = {
+            key: [v.decode() for v in value.numpy().ravel()]
+            if value.dtype == tf.string else value.numpy().tolist()
+            for key, value in outputs.items()
+        }
+    return answers
+
+json.dump([answered(*each) for each in json.load(sys.stdin)], sys.stdout)
 """
 
 
-def ask(folder, **calls):
-    """Call signatures of a SavedModel in a process that cannot import our packages."""
+def ask(*calls):
+    """Call signatures of SavedModels in a process that cannot import our packages.
+
+    calls: a folder and the inputs of its signatures by name, each.
+    """
     result = subprocess.run(
         [sys.executable, "-I", "-c", CLIENT],
-        input=json.dumps({"folder": str(folder), **calls}),
+        input=json.dumps(calls),
         capture_output=True,
         text=True,
         cwd="/",
@@ -114,45 +120,62 @@ def lstm():
 
 
 @pytest.fixture(scope="module")
-def answers(model, tmp_path_factory):
-    """Everything the SavedModel of a TCNLM has to say, from a fresh process."""
-    folder = tmp_path_factory.mktemp("export") / "saved_model"
-    export(model, folder)
-    return ask(
-        folder,
-        infer_topics={"documents": CONTEXTS},
-        topic_words={"number": 3},
-        score={"sentences": SENTENCES, "contexts": CONTEXTS},
-        generate={"topics": TOPICS.tolist(), "seed": 2**40 + 7, "temperature": 1.5},
-        generate_known={"topics": TOPICS.tolist(), "seed": 7, "temperature": 1.5},
-        beam_search={"topics": TOPICS.tolist(), "width": 4},
-    )
+def topics():
+    """A model that is exported in little time."""
+    return tiny.make_model("neural_topics")
 
 
 @pytest.fixture(scope="module")
-def loaded(model, tmp_path_factory):
-    """Signatures as a user loads them, who can give a tensor of any shape."""
-    folder = tmp_path_factory.mktemp("loaded") / "saved_model"
+def saved(model, tmp_path_factory):
+    """The SavedModel of a TCNLM."""
+    folder = tmp_path_factory.mktemp("export") / "saved_model"
     export(model, folder)
-    return tf.saved_model.load(str(folder)).signatures
+    return folder
+
+
+@pytest.fixture(scope="module")
+def said(saved, lstm, tmp_path_factory):
+    """Everything that SavedModels of a TCNLM and an LSTM say, from a fresh process."""
+    plain = tmp_path_factory.mktemp("export") / "saved_model"
+    export(lstm, plain)
+    topics, texts = {"topics": TOPICS.tolist()}, {"sentences": SENTENCES}
+    texts["contexts"] = CONTEXTS
+    of_topics = {
+        "infer_topics": {"documents": CONTEXTS},
+        "topic_words": {"number": 3},
+        "score": texts,
+        "generate": {**topics, "seed": 2**40 + 7, "temperature": 1.5},
+        "generate_known": {**topics, "seed": 7, "temperature": 1.5},
+        "beam_search": {**topics, "width": 4},
+    }
+    of_none = {
+        "score": texts,
+        "generate": {"number": 5, "seed": 7, "temperature": 1.0},
+        "beam_search": {"width": 3},
+    }
+    return ask([str(saved), of_topics], [str(plain), of_none])
+
+
+@pytest.fixture(scope="module")
+def answers(said):
+    return said[0]
+
+
+@pytest.fixture(scope="module")
+def lstm_answers(said):
+    return said[1]
+
+
+@pytest.fixture(scope="module")
+def loaded(saved):
+    """Signatures as a user loads them, who can give a tensor of any shape."""
+    return tf.saved_model.load(str(saved)).signatures
 
 
 @pytest.fixture(scope="module")
 def offered(model):
     """Signatures as functions of this process."""
     return Program(model, 30, 300).signatures()
-
-
-@pytest.fixture(scope="module")
-def lstm_answers(lstm, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("export") / "saved_model"
-    export(lstm, folder)
-    return ask(
-        folder,
-        score={"sentences": SENTENCES, "contexts": CONTEXTS},
-        generate={"number": 5, "seed": 7, "temperature": 1.0},
-        beam_search={"width": 3},
-    )
 
 
 def content(text):
@@ -278,10 +301,11 @@ def test_the_beams_of_many_topics_are_those_of_few(model, offered, monkeypatch):
     np.testing.assert_array_equal(together["sentences"], expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[pytest.mark.slow] * (name != "tcnlm"))
+        name
         for name in sorted(MODELS)
         if issubclass(model_class(name), LanguageModel)
         and issubclass(model_class(name), TopicModel)
@@ -312,7 +336,7 @@ def graph_tokens(texts, graph=None):
     return [[token.decode() for token in row] for row in rows]
 
 
-GRAPH = Texts(tiny.make_model("lstm").vocabulary, context_words=300)
+GRAPH = Texts(tiny.VOCABULARY, context_words=300)
 
 
 def test_awkward_text_has_the_same_tokens_as_in_preprocessing():
@@ -332,8 +356,8 @@ OTHER_LANGUAGES = [
 
 @pytest.mark.parametrize("language", languages())
 def test_every_language_has_the_same_tokens_as_in_preprocessing(language):
-    vocabulary = tiny.make_model("lstm").vocabulary
-    words = vocabulary.words, vocabulary.counts, vocabulary.topic_words
+    known = tiny.VOCABULARY
+    words = known.words, known.counts, known.topic_words
     graph = Texts(Vocabulary(*words, language), context_words=300)
     expected = [tokenize(text, language) for text in OTHER_LANGUAGES]
     assert graph_tokens(OTHER_LANGUAGES, graph) == expected
@@ -364,10 +388,10 @@ def test_ids_are_the_vocabularys(model):
     assert found == [model.vocabulary.ids(tokenize(text)) for text in AWKWARD]
 
 
-def test_a_saved_model_is_replaced_whole(model, lstm, tmp_path):
+def test_a_saved_model_is_replaced_whole(topics, tmp_path):
     folder = tmp_path / "saved_model"
-    export(lstm, folder)
-    export(model, folder)
+    export(tiny.make_model("docnade"), folder)
+    export(topics, folder)
     assert "infer_topics" in tf.saved_model.load(str(folder)).signatures
     assert [path.name for path in tmp_path.iterdir()] == ["saved_model"]
 
@@ -383,18 +407,18 @@ def test_a_failed_export_leaves_what_was_there(model, tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["saved_model"]
 
 
-def test_what_an_interrupted_removal_left_is_replaced(lstm, tmp_path):
+def test_what_an_interrupted_removal_left_is_replaced(topics, tmp_path):
     folder = tmp_path / "saved_model"
-    export(lstm, folder)
+    export(topics, folder)
     (folder / "saved_model.pb").unlink()
-    export(lstm, folder)
-    assert "score" in tf.saved_model.load(str(folder)).signatures
+    export(topics, folder)
+    assert "infer_topics" in tf.saved_model.load(str(folder)).signatures
 
 
-def test_a_saved_model_knows_what_it_was_made_of(lstm, tmp_path):
+def test_a_saved_model_knows_what_it_was_made_of(topics, tmp_path):
     folder = tmp_path / "saved_model"
     assert not is_export_of(folder, "ab12")
-    export(lstm, folder, source="ab12")
+    export(topics, folder, source="ab12")
     assert is_export_of(folder, "ab12")
     assert not is_export_of(folder, "ab13")
     (folder / "saved_model.pb").unlink()
@@ -504,7 +528,7 @@ def test_no_topic_words_or_sentences_are_refused_by_name(number, offered, lstm):
 
 
 def test_the_command_exports_a_run(tmp_path, monkeypatch, capsys):
-    model = tiny.make_run(tmp_path / "RUN")
+    model = tiny.make_run(tmp_path / "RUN", "neural_topics")
     monkeypatch.setattr("sys.argv", ["export", str(tmp_path / "RUN")])
     main()
     loaded = tf.saved_model.load(str(tmp_path / "RUN" / "saved_model"))

@@ -9,6 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 from measured import fake_run, on_imdb, shown
 
+from tcnlm.drawing.figures import svg
 from tcnlm.measures.topics import Topics
 from tcnlm.models import MODELS
 from tcnlm.report import exported
@@ -43,7 +44,9 @@ def figure():
 @pytest.fixture
 def folder(tmp_path):
     """What is exported of a TCNLM run and an LSTM run, both called RUN."""
-    ours = dataclasses.replace(on_imdb(vocabulary_size=9), drawn={"use": figure()})
+    use = figure()
+    drawn = {"figures": {"use": svg(use)}, "drawn": {"use": use}}
+    ours = dataclasses.replace(on_imdb(vocabulary_size=9), **drawn)
     runs = [ours, fake_run([], model="lstm", perplexity=20.5, **LSTM)]
     exported.export(runs, tmp_path / "paper" / "tables")
     return tmp_path / "paper" / "tables"

@@ -134,7 +134,9 @@ def test_unk_is_written_only_where_it_is_asked_for():
     assert UNK not in with_unknown.forbidden
 
 
-@pytest.mark.parametrize("name", ["tcnlm", "lstm", "naive_moe"])
+@pytest.mark.parametrize(
+    "name", ["tcnlm", "lstm", pytest.param("naive_moe", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("method", ["greedy", "sample", "beam"])
 def test_a_real_models_sentences_have_its_log_probabilities(name, method):
     """What `step` adds up word by word is what `log_probs` says of the whole."""

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 import tensorflow as tf
 import tiny
 import toy
+import trained
 
 import tcnlm
 from preprocessing.documents import Document
@@ -42,6 +44,19 @@ def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("infer") / "RUN"
     tiny.make_run(folder)
     return folder
+
+
+@pytest.fixture(scope="module")
+def topics(tmp_path_factory):
+    """A RUN that reads texts in little time: no word is predicted from others."""
+    folder = tmp_path_factory.mktemp("topics") / "RUN"
+    tiny.make_run(folder, "neural_topics")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def opened(run):
+    return tcnlm.open(run)
 
 
 @pytest.fixture(scope="module")
@@ -150,18 +165,37 @@ def test_many_batches_make_the_rows_of_one(run, corpus, tmp_path, monkeypatch):
             assert same or float(value) == pytest.approx(float(other[name]), rel=1e-4)
 
 
-def test_the_command_reads_standard_input_and_refuses_in_a_line(run, tmp_path):
+def test_the_command_reads_standard_input(run, tmp_path):
     command = [sys.executable, "-m", "tcnlm.infer", str(run), "--input", "-"]
+    command += ["--out", str(tmp_path / "a.csv")]
     options = {"capture_output": True, "text": True, "cwd": toy.ROOT}
-    good = [*command, "--out", str(tmp_path / "a.csv")]
-    result = subprocess.run(good, input="The sea.\nA judge.\n", **options)
+    result = subprocess.run(command, input="The sea.\nA judge.\n", **options)
     assert result.returncode == 0, result.stderr
     assert len(read_csv(tmp_path / "a.csv")) == 2
-    bad = [*command, "--out", str(tmp_path / "b.csv"), "--format", "jsonl"]
-    result = subprocess.run(bad, input='{"text": "sea"}\n{"sea": 1}\n', **options)
+
+
+def test_the_command_refuses_a_bad_line_of_standard_input_in_one(topics, tmp_path):
+    line = [topics, "--input", "-", "--out", tmp_path / "b.csv", "--format", "jsonl"]
+    with standard_input(b'{"text": "sea"}\n{"sea": 1}\n'):
+        result = trained.call("infer", *line)
     assert result.returncode == 2
     assert result.stderr.startswith("error: /dev/stdin:2: no field 'text'")
-    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+    assert not list(tmp_path.iterdir())
+
+
+@contextmanager
+def standard_input(content):
+    """Have a pipe of this content in place of this process's standard input."""
+    kept, (reading, writing) = os.dup(0), os.pipe()
+    os.write(writing, content)
+    os.close(writing)
+    os.dup2(reading, 0)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 0)
+        os.close(kept)
+        os.close(reading)
 
 
 @pytest.mark.parametrize(
@@ -213,7 +247,7 @@ def test_a_table_is_refused_as_preprocessing_refuses_it(
 
 
 @pytest.mark.parametrize("options", ["", "--format table"])
-def test_a_table_has_the_rows_of_its_json_lines(run, corpus, tmp_path, options):
+def test_a_table_has_the_rows_of_its_json_lines(topics, corpus, tmp_path, options):
     table = tmp_path / "texts.csv"
     rows = [json.loads(line) for line in corpus.read_text().splitlines()]
     with table.open("w", newline="") as file:
@@ -223,30 +257,32 @@ def test_a_table_has_the_rows_of_its_json_lines(run, corpus, tmp_path, options):
     lines = tmp_path / "texts.jsonl"
     lines.write_text("".join(json.dumps(row) + "\n" for row in rows if row["text"]))
     marks = ["--id", "name", "--label", "kind"]
-    call(run, "--input", lines, *marks, "--out", tmp_path / "lines.csv")
+    call(topics, "--input", lines, *marks, "--out", tmp_path / "lines.csv")
     out = tmp_path / "table.csv"
-    call(run, "--input", table, *marks, "--out", out, *options.split())
+    call(topics, "--input", table, *marks, "--out", out, *options.split())
     assert read_csv(out) == read_csv(tmp_path / "lines.csv")
 
 
-def test_a_table_may_come_from_a_pipe(run, tmp_path):
+def test_a_table_may_come_from_a_pipe(topics, tmp_path):
     reading, writing = os.pipe()
     os.write(writing, b"id,text\n7,The sea.\n")
     os.close(writing)
     place = Path(f"/dev/fd/{reading}")
     out = tmp_path / "theta.csv"
-    call(run, "--input", place, "--format", "table", "--id", "id", "--out", out)
+    call(topics, "--input", place, "--format", "table", "--id", "id", "--out", out)
     os.close(reading)
     assert [row["id"] for row in read_csv(out)] == ["7"]
 
 
-def test_texts_that_are_empty_are_left_out_if_asked_and_counted(run, tmp_path, capsys):
+def test_texts_that_are_empty_are_left_out_if_asked_and_counted(
+    topics, tmp_path, capsys
+):
     texts, out = tmp_path / "texts.csv", tmp_path / "theta.csv"
     texts.write_text("id,answer\n1,The sea.\n2,\n3,  \n4,A judge.\n")
     options = ["--input", texts, "--field", "answer", "--id", "id", "--out", out]
     with pytest.raises(InputError, match="texts.csv:3: .*null.* --skip-empty"):
-        call(run, *options)
-    call(run, *options, "--skip-empty")
+        call(topics, *options)
+    call(topics, *options, "--skip-empty")
     assert [row["id"] for row in read_csv(out)] == ["1", "4"]
     assert "left out by --skip-empty, without a text: 2" in capsys.readouterr().out
 
@@ -259,12 +295,12 @@ def test_where_all_texts_are_empty_the_field_is_in_question(run, tmp_path):
     assert not out.exists()
 
 
-def test_an_empty_id_leaves_its_cell_empty(run, tmp_path):
+def test_an_empty_id_leaves_its_cell_empty(topics, tmp_path):
     texts, out = tmp_path / "texts.jsonl", tmp_path / "theta.csv"
     names = ["a", "", None]
     rows = (json.dumps({"text": "The sea.", "docid": name}) for name in names)
     texts.write_text("\n".join(rows))
-    call(run, "--input", texts, "--id", "docid", "--out", out)
+    call(topics, "--input", texts, "--id", "docid", "--out", out)
     assert [row["id"] for row in read_csv(out)] == ["a", "", ""]
 
 
@@ -412,13 +448,13 @@ HARMLESS = ["-1", "+2.5", "-1e-3", ".5", "a=1", "x-y", "1-2"]
 
 @pytest.mark.parametrize("asked", [[], ["--unquoted"]])
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
-def test_no_spreadsheet_runs_what_others_wrote(suffix, asked, run, tmp_path):
+def test_no_spreadsheet_runs_what_others_wrote(suffix, asked, topics, tmp_path):
     texts, tables = tmp_path / "texts.jsonl", [f"out{suffix}", f"by{suffix}"]
     rows = [{"text": "the sea", "n": name} for name in HOSTILE + HARMLESS]
     texts.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     out, by = (tmp_path / name for name in tables)
     call(
-        run,
+        topics,
         "--input",
         texts,
         "--id=n",
@@ -485,7 +521,7 @@ WRONG = {  # what is asked of a RUN in Python: a call, and what is said
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_python_is_told_what_is_wanted(name, run):
+def test_python_is_told_what_is_wanted(name, opened):
     call, said = WRONG[name]
     with pytest.raises(InputError, match=said):
-        call(tcnlm.open(run))
+        call(opened)

@@ -34,7 +34,9 @@ def working(tmp_path):
         yield process
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_an_interrupted_command_leaves_nothing(working, tmp_path, number):
     working.send_signal(number)
     _, error = working.communicate(timeout=200)

@@ -15,6 +15,8 @@ from tcnlm.models.topics import top_words
 from tcnlm.programs import evaluate
 from tcnlm.training.run_folder import RunFolder
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 APART = [[f"t{k}w{i}" for i in range(60)] for k in range(8)]
 
 
@@ -70,7 +72,7 @@ def test_questions_have_the_intruder_once_and_the_answers_are_apart(tmp_path):
 @pytest.fixture(scope="module")
 def exported(toy_data, tmp_path_factory):
     place = tmp_path_factory.mktemp("judges")
-    names = ("tcnlm", "lstm")
+    names = ("neural_topics", "lstm")
     runs = [tiny.make_run_on(toy_data, place / name, name) for name in names]
     line = [*map(str, runs), "--export", str(place / "out")]
     evaluate.main(evaluate.parser().parse_args(line), "evaluate.py")
@@ -78,7 +80,7 @@ def exported(toy_data, tmp_path_factory):
 
 
 def test_proxann_s_input_is_as_its_loader_reads_it(exported, toy_data):
-    folder = exported / "out" / "tcnlm" / "proxann"
+    folder = exported / "out" / "neural_topics" / "proxann"
     config = configparser.ConfigParser()
     config.read(folder / "config.conf")
     section = config["topics"]
@@ -87,7 +89,10 @@ def test_proxann_s_input_is_as_its_loader_reads_it(exported, toy_data):
     vocabulary = json.loads((folder / section["vocab_path"]).read_text())
     lines = (folder / section["corpus_path"]).read_text().splitlines()
     corpus = [json.loads(line) for line in lines]
-    model, split = RunFolder(exported / "tcnlm").load(), Dataset(toy_data).split("test")
+    model, split = (
+        RunFolder(exported / "neural_topics").load(),
+        Dataset(toy_data).split("test"),
+    )
     assert section["trained_with_thetas_eval"] == "false"
     expected = infer_documents(model, split).proportions
     np.testing.assert_allclose(thetas, expected, rtol=1e-5)
@@ -106,6 +111,8 @@ def test_proxann_s_input_is_as_its_loader_reads_it(exported, toy_data):
 
 
 def test_a_model_without_topics_has_nothing_for_judges(exported):
-    assert (exported / "out" / "tcnlm" / "word_intrusion" / "questions.csv").exists()
+    assert (
+        exported / "out" / "neural_topics" / "word_intrusion" / "questions.csv"
+    ).exists()
     assert not (exported / "out" / "lstm" / "proxann").exists()
     assert not (exported / "out" / "lstm" / "word_intrusion").exists()

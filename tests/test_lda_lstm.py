@@ -3,6 +3,7 @@
 import loops
 import numpy as np
 import oracle
+import pytest
 import tensorflow as tf
 from helpers import assert_close
 from loops import SIZES, B, D, K, array, beside_topics, draw_batch
@@ -69,6 +70,7 @@ def test_the_papers_lstm_is_the_default():
     assert 4 * Config.units * (Config.units + Config.embedding_size) == 2_160_000
 
 
+@pytest.mark.slow
 def test_a_saved_model_scores_as_the_model(rng, tmp_path):
     model = make_model(rng)
     export(model, tmp_path / "saved_model")

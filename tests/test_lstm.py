@@ -36,8 +36,8 @@ def make_model(data, name="lstm", **settings):
 
 
 @pytest.fixture
-def data(toy_data):
-    return Dataset(toy_data)
+def data(few_data):
+    return Dataset(few_data)
 
 
 def test_a_product_multiplied_out_is_the_same_lstm():
@@ -127,7 +127,7 @@ def test_windows_of_any_length_give_the_probabilities_of_one_long_pass(
 def test_on_documents_of_one_sentence_nothing_is_carried(name, tmp_path, rng):
     corpus = tmp_path / "corpus.txt"
     words = "ship sea bread oven".split()
-    lines = [" ".join(rng.choice(words, rng.integers(1, 9))) for _ in range(30)]
+    lines = [" ".join(rng.choice(words, rng.integers(1, 9))) for _ in range(15)]
     corpus.write_text("\n".join(lines) + "\n")
     made = f"--format tdlm --input {corpus} --out {tmp_path}/DATA --min-count 1"
     made += " --topic-min-count 1 --topic-top-fraction 0"
@@ -204,7 +204,7 @@ def test_training_goes_on_in_the_middle_of_a_document_bit_for_bit(
     assert ours.drop(columns="seconds").equals(theirs.drop(columns="seconds"))
 
 
-@CARRYING
+@pytest.mark.parametrize("name", ["lstm", pytest.param("transformer_xl", marks=SLOW)])
 def test_a_run_that_carries_is_loaded_exported_and_written_from(
     data, name, rng, tmp_path
 ):

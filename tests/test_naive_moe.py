@@ -151,6 +151,7 @@ def test_the_papers_sizes_are_the_defaults():
     assert (Config.units, Config.num_topics, Config.layers) == (100, 30, 1)
 
 
+@pytest.mark.slow
 def test_a_saved_model_infers_and_scores_as_the_model(rng, tmp_path):
     model = make_model(rng)
     export(model, tmp_path / "saved_model")

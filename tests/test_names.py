@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import shutil
 from xml.etree import ElementTree
 
 import numpy as np
@@ -19,14 +20,21 @@ from tcnlm.report import page
 from tcnlm.report.evaluate_run import evaluate_run
 from tcnlm.training.run_folder import RunFolder
 
+pytestmark = pytest.mark.usefixtures("undrawn")
 AUTOMATIC = ["a, b, c", "d, e, f", "g, h, i", "j, k, l"]
 TITLES = ",".join(names.COLUMNS)
 
 
+@pytest.fixture(scope="module")
+def unnamed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("unnamed") / "RUN"
+    tiny.make_run(folder)
+    return folder
+
+
 @pytest.fixture
-def run(tmp_path):
-    tiny.make_run(tmp_path / "RUN")
-    return tmp_path / "RUN"
+def run(unnamed, tmp_path):
+    return shutil.copytree(unnamed, tmp_path / "RUN")
 
 
 def written(folder, *lines, start=TITLES, encoding="utf-8"):

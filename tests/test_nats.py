@@ -7,6 +7,8 @@ import tiny
 from tcnlm.report.evaluate_run import evaluate_run, nats_file
 from tcnlm.training.run_folder import RunFolder
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 @pytest.mark.parametrize("name", ["lstm", "tcnlm"])
 def test_documents_nats_are_kept_and_sum_to_the_perplexity(name, toy_data, tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import random
+from functools import cache
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from preprocessing.vocabulary import Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.generation.saved_model import Texts
+from tcnlm.programs import export
 
 WORDS = "new york bank of the england los angeles sea ship".split()
 SCORES = {"new york": 20.5, "bank of england": 11.0, "york bank": 10.5}
@@ -51,11 +53,9 @@ def data(corpus, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(data, tmp_path_factory):
-    from trained import train_toy
-
-    run = tmp_path_factory.mktemp("run") / "RUN"
-    done = train_toy(data, run)
-    assert done.returncode == 0, done.stderr
+    folder = tmp_path_factory.mktemp("run") / "RUN"
+    run = tiny.make_run_on(data, folder, "neural_topics")
+    export.main([str(run)])
     return run
 
 
@@ -85,13 +85,16 @@ def test_the_first_phrase_takes_its_words_and_a_sentence_ends_it():
     assert join([]) == []
 
 
+@cache
+def graph():
+    known = tiny.VOCABULARY
+    words = known.words, known.counts, known.topic_words
+    return Texts(Vocabulary(*words, "en", Phrases(SCORES)), 300)
+
+
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=9), max_size=5))
 def test_the_graph_joins_the_same(texts):
-    vocabulary = tiny.make_model("lstm").vocabulary
-    words = vocabulary.words, vocabulary.counts, vocabulary.topic_words
-    joined = Texts(Vocabulary(*words, "en", Phrases(SCORES)), 300).tokens(
-        [" ".join(words) for words in texts]
-    )
+    joined = graph().tokens([" ".join(words) for words in texts])
     found = [[w.decode() for w in row] for row in joined.to_list()]
     assert found == [Phrases(SCORES).join(words) for words in texts]
 

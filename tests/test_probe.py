@@ -13,6 +13,8 @@ from tcnlm.data.dataset import Dataset
 from tcnlm.measures import probe
 from tcnlm.training.run_folder import write_config
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 def moments_of(x, y):
     halves = np.array_split(np.arange(len(x)), 3)
@@ -90,10 +92,10 @@ def stepped(model, words):
 
 
 def test_a_carried_state_is_the_one_after_all_words_before_the_last_target(
-    toy_data, rng
+    few_data, rng
 ):
     """Nothing of a row's last target, or of later words, is in state or target."""
-    data = Dataset(toy_data)
+    data = Dataset(few_data)
     model = tiny.untrained("lstm", data.vocabulary, carry=True, window=4)
     randomise(model, rng, 0.5)
     rows = model.batching.rows(data.split("valid"))

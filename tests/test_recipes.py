@@ -49,7 +49,7 @@ def tiny_recipe(tmp_path):
 
 
 @pytest.fixture
-def way(tiny_recipe, tmp_path):
+def way(tiny_recipe, tmp_path, undrawn):
     """What goes the whole way with the tiny recipe, on the toy corpus."""
     corpus = toy.write_corpus(tmp_path / "toy.txt", documents=30)
 

@@ -63,7 +63,7 @@ def test_it_is_known_of_every_model_whether_it_takes_parts():
     assert takes == set(TAKE_PARTS)
 
 
-@pytest.mark.parametrize("rows", [16, 5, 1])
+@pytest.mark.parametrize("rows", [pytest.param(16, marks=pytest.mark.slow), 5, 1])
 @pytest.mark.parametrize("name", [*TAKE_PARTS, "tdlm"])  # the latter's sentences
 def test_parts_of_a_batch_sum_to_the_whole_with_all_its_random_draws(
     name, rows, toy_data

@@ -15,6 +15,8 @@ from tcnlm.programs import evaluate
 from tcnlm.report import page
 from tcnlm.training.run_folder import RunFolder, write_config
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 def topics(rng, number=5, words=30, peak=0.05):
     return rng.dirichlet(np.full(words, peak), number).astype(np.float32)

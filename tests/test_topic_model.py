@@ -92,6 +92,7 @@ def test_the_same_seed_gives_the_same_whatever_was_drawn_before(fitted, texts):
     assert not folder.exists()
 
 
+@pytest.mark.slow
 def test_a_saved_model_answers_the_same_in_another_process(fitted, texts, tmp_path):
     (tmp_path / "text").write_text(texts[0])
     program = "import sys, tcnlm; run, text = sys.argv[1:]; "

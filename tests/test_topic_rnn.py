@@ -270,9 +270,9 @@ def test_a_draw_of_theta_varies_around_the_posterior_s_mean(rng):
 
 
 @pytest.mark.parametrize("cell", sorted(CELLS))
-def test_its_state_goes_through_windows_as_through_one_long_pass(toy_data, rng, cell):
+def test_its_state_goes_through_windows_as_through_one_long_pass(few_data, rng, cell):
     """With one theta throughout, log p of a document is that of all its windows."""
-    data = Dataset(toy_data)
+    data = Dataset(few_data)
     sizes = {"units": 5, "embedding_size": 4, "num_topics": 3, "encoder_units": (6,)}
     config = Config(cell=cell, carry=True, window=4, dropout=0.0, **sizes)
     model = TopicRNN(config, data.vocabulary)

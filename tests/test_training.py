@@ -114,7 +114,7 @@ def test_a_run_with_other_settings_is_refused(toy_data, whole_run):
 
 
 def test_a_loss_that_is_not_finite_stops_with_step_and_term(toy_data, tmp_path):
-    trainer = make_trainer(toy_data, tmp_path / "RUN", epochs=1)
+    trainer = make_trainer(toy_data, tmp_path / "RUN", "neural_topics", epochs=1)
     objective = trainer.model.objective
 
     def broken(batch, training):
@@ -205,7 +205,7 @@ def test_collapse_is_not_said_before_topics_had_time(toy_data, tmp_path, capsys,
 
 
 def test_evaluations_share_one_graph(toy_data, tmp_path, monkeypatch):
-    trainer, traced = make_trainer(toy_data, tmp_path / "RUN", "tcnlm"), []
+    trainer, traced = make_trainer(toy_data, tmp_path / "RUN", "lstm"), []
     objective = type(trainer.model).objective
 
     def watched(self, batch, training):

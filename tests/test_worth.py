@@ -16,10 +16,14 @@ from tcnlm.measures import topic_worth as ablation
 from tcnlm.measures.scores import score
 from tcnlm.measures.subject import Subject
 
+SLOW = pytest.mark.slow
+OTHERS = ("lda_lstm", "naive_moe", "topic_rnn")
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 @pytest.fixture
-def data(toy_data):
-    return Dataset(toy_data)
+def data(few_data):
+    return Dataset(few_data)
 
 
 def make_model(data, rng):
@@ -60,10 +64,8 @@ def test_the_three_perplexities_are_of_own_other_and_mean_topics(data, rng):
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
-        ("lda_lstm", {}),
-        ("naive_moe", {}),
+        *(pytest.param(name, {}, marks=SLOW) for name in OTHERS),
         ("tdlm", {}),
-        ("topic_rnn", {}),
         ("topic_rnn", {"carry": True, "window": 4}),
     ],
 )

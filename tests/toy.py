@@ -34,9 +34,9 @@ def write_corpus(path, documents=60, sentences=5, seed=0):
     return path
 
 
-def make_data(folder):
+def make_data(folder, documents=60):
     """Preprocess the toy corpus; return its DATA folder."""
-    corpus, data = write_corpus(folder / "toy.txt"), folder / "DATA"
+    corpus, data = write_corpus(folder / "toy.txt", documents), folder / "DATA"
     arguments = f"--format tdlm --input {corpus} --split 0.6 0.2 0.2 --min-count 1"
     arguments += f" --topic-min-count 1 --topic-top-fraction 0 --seed 1 --out {data}"
     assert preprocess(arguments.split()) in (0, None)

@@ -12,6 +12,7 @@ import difflib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from numbers import Integral, Real
 from typing import Any, TypeVar, get_args, get_type_hints
 
@@ -81,7 +82,7 @@ class Settings:
     """The base of all settings: no value can be out of its bounds."""
 
     def __post_init__(self):
-        kinds = get_type_hints(type(self))
+        kinds = _types(type(self))
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             complaint = _complaint(value, kinds[field.name], field)
@@ -110,6 +111,11 @@ def _kind_complaint(value: Any, kind: Any) -> str:
         str: isinstance(value, str),
     }[kind]
     return "" if good else _WANTED.get(kind, "a text")
+
+
+@cache  # resolving them compiles every annotation of the class
+def _types(kind: type[Settings]) -> dict[str, Any]:
+    return get_type_hints(kind)
 
 
 def override(
@@ -155,7 +161,7 @@ def parse(name: str, text: str, config: Settings | type[Settings]) -> Any:
     """Return the text as a value of this setting's type, within its bounds."""
     kind = config if isinstance(config, type) else type(config)
     [field] = [field for field in dataclasses.fields(kind) if field.name == name]
-    wanted = get_type_hints(kind)[name]
+    wanted = _types(kind)[name]
     try:
         value = _value(text, wanted)
     except (ValueError, KeyError):

@@ -65,8 +65,8 @@ def export(runs: Sequence[Measured], folder: Path) -> None:
             found = run.unsaved.get(measure.key)
             measure.write(folder / name, run.evaluation, found)
         for title, drawn in run.drawn.items():
-            for ending in ("svg", "pdf"):
-                save(drawn, folder / name / f"{title}.{ending}")
+            write_file(folder / name / f"{title}.svg", run.figures[title])
+            save(drawn, folder / name / f"{title}.pdf")
 
 
 def _write_seeds(stem: Path, groups: Sequence[Group]) -> None:

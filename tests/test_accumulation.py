@@ -72,7 +72,9 @@ def test_the_pieces_of_all_workers_are_the_rows_of_a_batch_once(rows, toy_data):
     assert words == model.count_words(batch)
 
 
-@pytest.mark.parametrize("name", ["tcnlm", "lstm"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("tcnlm", marks=pytest.mark.slow), "lstm"]
+)
 def test_the_pieces_of_two_workers_sum_to_the_whole(name, toy_data):
     data = Dataset(toy_data)
     model = tiny.untrained(name, data.vocabulary, dropout=0.4)

@@ -147,6 +147,7 @@ def test_bad_labels_are_named(labels, message):
         classify(vectors, np.array(labels), vectors, np.zeros(6, int))
 
 
+@pytest.mark.slow
 def test_the_sigmoid_network_tells_what_a_plane_parts_and_repeats_itself(rng):
     train, test = clouds(rng, 300), clouds(rng, 90)
     first, second = (classify_by_network(*train, *test, seed=3) for _ in range(2))

@@ -270,6 +270,7 @@ def test_both_tables_of_embeddings_start_alike(rng):
 # --- Through the programs -------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_document_of_the_dataset_scores_as_its_sentences_do(few_data, rng):
     """score() over batches is the sum over sentences, each after those before it."""
     dataset = Dataset(few_data)

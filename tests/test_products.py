@@ -105,6 +105,7 @@ def trained(data, run, precision, epochs=2):
     return trainer
 
 
+@pytest.mark.slow
 def test_training_in_bfloat16_comes_as_far_and_goes_on_as_if_it_had_not_ended(
     toy_data, tmp_path
 ):

@@ -202,6 +202,7 @@ def test_train_takes_model_and_settings_of_a_recipe_and_set_overrides_them():
     assert (model, config.units, config.dropout) == ("lstm", 100, 0.4)
 
 
+@pytest.mark.slow
 def test_a_recipe_goes_the_whole_way_and_goes_on_where_it_was(way, tmp_path):
     for seed in ("1", "2"):
         done = way("--seed", seed)

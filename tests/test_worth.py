@@ -66,7 +66,7 @@ def test_the_three_perplexities_are_of_own_other_and_mean_topics(data, rng):
     [
         *(pytest.param(name, {}, marks=SLOW) for name in OTHERS),
         ("tdlm", {}),
-        ("topic_rnn", {"carry": True, "window": 4}),
+        pytest.param("topic_rnn", {"carry": True, "window": 4}, marks=SLOW),
     ],
 )
 def test_every_system_with_topics_and_sentences_has_a_worth(name, settings, data):

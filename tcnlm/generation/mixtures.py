@@ -47,7 +47,7 @@ def by_number(model: Any, chosen: Sequence[str], names: Names) -> list[str]:
         label, _, weight = value.partition(":")
         members = names.labelled(label)
         if not members and any(map(str.isalpha, label)):
-            raise InputError(f"--topic {value}: {names.without(label)}")
+            raise InputError(f"--topic {value}: {names.unknown(label)}")
         if not members:
             found.append(value)
             continue

@@ -94,7 +94,7 @@ class Names:
         known = (k for k, row in enumerate(self.rows) if row.label.casefold() == wanted)
         return [member for k in known for member in self.members(k)]
 
-    def without(self, label: str) -> str:
+    def unknown(self, label: str) -> str:
         """Say that no topic has a label, and which labels there are."""
         known = [row.label for row in self.rows]
         listed = ", ".join(map(repr, known[:LISTED]))

@@ -324,7 +324,8 @@ class Table:
             row["topic"] = (
                 self._key(vector.argmax()) if reading.topic_words[i] else None
             )
-        hidden = {"hidden": _number(1 - vector.sum())} if self.hides else {}
+        rest = np.clip(1 - vector.sum(), 0, 1)  # lest rounding makes it -1e-8
+        hidden = {"hidden": _number(rest)} if self.hides else {}
         return {**row, **self._named(vector), **hidden}
 
     def _named(self, vector: np.ndarray, end: str = "") -> Row:

@@ -29,10 +29,10 @@ from gensim.topic_coherence.probability_estimation import p_boolean_sliding_wind
 from gensim.topic_coherence.segmentation import s_one_one
 
 from benchmarks.usage import megabytes
-from preprocessing.languages import STOP_WORDS, read_stop_words
-from preprocessing.reference_text import read_reference
-from preprocessing.vocabulary import is_content
 from tcnlm.coherence import WINDOW, count_windows
+from tcnlm.preprocessing.languages import STOP_WORDS, read_stop_words
+from tcnlm.preprocessing.reference_text import read_reference
+from tcnlm.preprocessing.vocabulary import is_content
 
 TOPICS, WORDS = 100, 20
 SKIPPED = 200  # the most frequent content words

@@ -27,7 +27,9 @@ ROOT = Path(__file__).parents[1]
 PROGRAMS = ("preprocessing", "training", "evaluation", "inference")
 SENTENCES, LENGTH = 2, 15  # of a document; words of each
 SYLLABLES = [c + v for c in "bcdfghjklmnprstvwxyz" for v in "aeiou"]
-SETTINGS = "units=100 embedding_size=100 epochs=1 head_start=0 embeddings=random"
+SETTINGS = (
+    "units=100 embedding_size=100 epochs=1 topic_pretrain_steps=0 embeddings=random"
+)
 SETTINGS += " topic_start=frequencies"
 ONE_CORE = {"TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1"}
 ONE_CORE |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -95,7 +97,7 @@ def commands(size: Size, folder: Path, text: Path, words: Path) -> list[list[str
     made += f" --topic-min-count 5 --processes 1 --out {data}"
     trained = f"train.py {data} --recipe paper-small --threads 1 --out {run} --set"
     trained += f" {SETTINGS} num_topics={size.topics}"
-    inferred = f"-m tcnlm.infer {run} --input {text} --out {out}"
+    inferred = f"-m tcnlm infer {run} --input {text} --out {out}"
     lines = made, trained, f"evaluate.py {run}", inferred
     return [[sys.executable, *line.split()] for line in lines]
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Union
 
 import numpy as np
 
-from preprocessing.vocabulary import PAD, Vocabulary
 from tcnlm.layers.recurrence import GATES
+from tcnlm.preprocessing.vocabulary import PAD, Vocabulary
 
 FLOAT = 4  # bytes
 SWEEP_OPERATIONS = 15  # a weight: 2 of its norm, 1 of the clipping, 12 of Adam

@@ -27,7 +27,7 @@ from benchmarks.systems import make_model
 from benchmarks.usage import busy, check_gpu
 from tcnlm.common.process import keep_memory, make_reproducible
 from tcnlm.data.dataset import Dataset
-from tcnlm.layers import compiled
+from tcnlm.layers import xla
 from tcnlm.layers.optimization import Training
 from tcnlm.training.trainer import Trainer
 
@@ -113,14 +113,14 @@ def kernels(deterministic: bool) -> None:
 @contextmanager
 def taken(way: Way) -> Iterator[None]:
     """Take steps this way within."""
-    real = compiled.on_gpu
-    compiled.on_gpu = lambda: way.compiled
+    real = xla.on_gpu
+    xla.on_gpu = lambda: way.compiled
     kernels(way.deterministic)
     tf.config.experimental.enable_tensor_float_32_execution(way.tf32)
     try:
         yield
     finally:
-        compiled.on_gpu = real
+        xla.on_gpu = real
         kernels(True)
         tf.config.experimental.enable_tensor_float_32_execution(True)
 

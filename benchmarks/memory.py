@@ -15,7 +15,7 @@ from benchmarks.usage import megabytes
 from tcnlm.common.process import keep_memory, make_reproducible
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
-from tcnlm.measures.scores import score
+from tcnlm.metrics.scores import score
 from tcnlm.training.trainer import Trainer
 
 

@@ -1,7 +1,7 @@
 """Serving, beside the Python model: python -m benchmarks.serving RUN.
 
 Every signature is asked for 1 and for 64 rows three ways, by turns: the RUN from
-Python (tcnlm.open), its SavedModel in this process, and `python -m tcnlm.serve` in
+Python (tcnlm.load_run), its SavedModel in this process, and `python -m tcnlm serve` in
 another, over HTTP. Then the server gets garbage, and its memory is watched over many
 requests of texts of all lengths.
 """
@@ -212,7 +212,7 @@ def watch(
 @contextmanager
 def serving(run: Path) -> Iterator[tuple[int, str]]:
     """Start the server; give its process and address."""
-    command = [sys.executable, "-m", "tcnlm.serve", str(run), "--port", "0"]
+    command = [sys.executable, "-m", "tcnlm", "serve", str(run), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield process.pid, re.search(r"http://\S+", process.stdout.readline())[0]

@@ -24,8 +24,8 @@ from tcnlm.common.process import keep_memory, make_reproducible
 from tcnlm.data.dataset import Dataset
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.generation.requests import write_sentences
-from tcnlm.layers.graphs import graph
 from tcnlm.layers.optimization import GroupedAdam
+from tcnlm.layers.tf_function import graph
 from tcnlm.models import model_class
 
 SMALL = {"units": 100, "embedding_size": 100, "dropout": 0.0}

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from preprocessing.collect import Arrays
-from preprocessing.encode import counts_of, fingerprint, save_arrays, write_meta
-from preprocessing.vocabulary import EOS, SPECIALS, Vocabulary
+from tcnlm.preprocessing.collect import Arrays
+from tcnlm.preprocessing.encode import counts_of, fingerprint, save_arrays, write_meta
+from tcnlm.preprocessing.vocabulary import EOS, SPECIALS, Vocabulary
 
 # Mean and deviation of the logarithms.
 SENTENCE = (2.832, 0.734)  # words

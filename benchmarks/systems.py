@@ -17,13 +17,13 @@ import tensorflow as tf
 from tensorflow.python.framework.config import disable_op_determinism
 
 from benchmarks.floor import Product
-from preprocessing.vocabulary import Vocabulary
 from tcnlm.data.batching import Batch
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
-from tcnlm.layers.graphs import graph
+from tcnlm.layers.mixed_precision import products_in
 from tcnlm.layers.optimization import GroupedAdam, Training
-from tcnlm.layers.products import products_in
+from tcnlm.layers.tf_function import graph
 from tcnlm.models import model_class
+from tcnlm.preprocessing.vocabulary import Vocabulary
 from tcnlm.training.trainer import Trainer
 
 TRIES = 3  # of a product, the fastest counts: a ceiling is what the machine can do

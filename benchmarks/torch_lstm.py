@@ -10,8 +10,8 @@ from typing import Any
 import tensorflow as tf
 
 from benchmarks.systems import count_targets
-from preprocessing.vocabulary import PAD
 from tcnlm.data.batching import Batch
+from tcnlm.preprocessing.vocabulary import PAD
 
 INSTALLED = importlib.util.find_spec("torch") is not None
 

@@ -31,12 +31,12 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 def load(run: str) -> Any:
     """Return the trained model of a RUN folder; see `RunFolder.load`."""
-    from tcnlm.training.run_folder import RunFolder
+    from tcnlm.runs.run_folder import RunFolder
 
     return RunFolder(run).load()
 
 
-def open(run: str) -> Any:
+def load_run(run: str) -> Any:
     """Return a RUN folder to be asked about texts; see `tcnlm.run.Run`."""
     from tcnlm.run import Run
 
@@ -50,7 +50,7 @@ def label(
     hide: Collection[int] | None = None,
 ) -> Any:
     """Name, merge and hide a RUN's topics; see `tcnlm.run.Run.label`."""
-    return open(run).label(labels, merge, hide)
+    return load_run(run).label(labels, merge, hide)
 
 
 def __getattr__(name: str) -> Any:

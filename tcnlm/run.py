@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
-from preprocessing.dates import iso_date
 from tcnlm.common.errors import InputError
 from tcnlm.common.parallel import chunks
 from tcnlm.common.rows import Row
@@ -29,12 +28,13 @@ from tcnlm.generation import requests
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.generation.mixtures import as_request, by_number
 from tcnlm.generation.saved_model import Program
-from tcnlm.measures.over_time import PERIODS, WORDS, by_day, by_period, group_rows
-from tcnlm.measures.reading import Reader, Reading
+from tcnlm.metrics.over_time import PERIODS, WORDS, by_day, by_period, group_rows
+from tcnlm.metrics.reading import Reader, Reading
 from tcnlm.models.base import LanguageModel, TopicModel
 from tcnlm.models.names import FILE, automatic_labels, shown_words
-from tcnlm.training.ownership import owned_file
-from tcnlm.training.run_folder import RunFolder
+from tcnlm.preprocessing.dates import iso_date
+from tcnlm.runs.ownership import owned_file
+from tcnlm.runs.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -78,7 +78,7 @@ class Run:
     def over_time(
         self, texts: Iterable[str], dates: Iterable[Any], every: str | None = None
     ) -> list[Row]:
-        """Return a row for every period and topic, as `tcnlm.infer --over-time` writes.
+        """Return a row for every period and topic, as `tcnlm infer --over-time` writes.
 
         dates: of each text one, as `preprocessing.dates.iso_date` reads it; every:
         "day", "month", "year" or "decade", by default the shortest that suits them.

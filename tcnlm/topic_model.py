@@ -20,7 +20,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from preprocessing.encode import read_meta
 from tcnlm.common.errors import InputError
 from tcnlm.common.replacing import replacing
 from tcnlm.common.settings import as_text, names
@@ -28,6 +27,7 @@ from tcnlm.layers.optimization import Training
 from tcnlm.models import MODELS, model_class
 from tcnlm.models import base as models
 from tcnlm.models.topics import top_words
+from tcnlm.preprocessing.encode import read_meta
 from tcnlm.programs.recipes import BY_SIZE, read_recipe, words_of
 from tcnlm.programs.train import SEED
 from tcnlm.run import Run, checked
@@ -129,7 +129,7 @@ class TopicModel(BaseEstimator, TransformerMixin):
         return self.run_.proportions(texts)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return names for the columns of `transform`, those of `tcnlm.infer`."""
+        """Return names for the columns of `transform`, those of `tcnlm infer`."""
         check_is_fitted(self, "run_")
         return np.array([f"topic_{k}" for k in range(len(self.topics_))], object)
 
@@ -137,7 +137,7 @@ class TopicModel(BaseEstimator, TransformerMixin):
         if hasattr(self, "run_"):
             raise InputError(
                 "a fitted TopicModel is saved as its RUN, no pickle: give run=FOLDER, "
-                "then tcnlm.open(FOLDER) opens it"
+                "then tcnlm.load_run(FOLDER) opens it"
             )
         return super().__getstate__()
 

@@ -1,6 +1,7 @@
 """Every test starts from the same seed, with deterministic kernels and quiet logs."""
 
 import os
+import shutil
 import subprocess
 import sys
 from unittest import mock
@@ -45,6 +46,16 @@ def undrawn():
     blank = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
     with mock.patch.object(figures, "_contents", return_value=blank):
         yield
+
+
+@pytest.fixture(scope="session")
+def golden_run(tmp_path_factory):
+    """A RUN of an earlier version, with its settings' names of today."""
+    run = tmp_path_factory.mktemp("golden") / "RUN"
+    shutil.copytree(toy.GOLDEN_RUN, run)
+    convert = [sys.executable, toy.ROOT / "tools" / "convert_run.py", run]
+    subprocess.run(convert, check=True, cwd=toy.ROOT)
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,8 @@ import numpy as np
 import oracle
 from helpers import randomise
 
-from preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.common.settings import names
+from tcnlm.preprocessing.vocabulary import SPECIALS, Vocabulary
 
 B, M, C, V, D, K = 3, 5, 8, 13, 6, 4
 LENGTHS = (5, 2, 4)  # targets of each sequence; the rest is padding

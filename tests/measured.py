@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from tcnlm.measures.scores import DocumentNats
+from tcnlm.metrics.scores import DocumentNats
 from tcnlm.report.measured import Measured
 
 HISTORY = {

@@ -6,8 +6,8 @@ import numpy as np
 import tensorflow as tf
 from scipy.special import log_softmax
 
-from preprocessing.vocabulary import EOS, GO, Vocabulary
 from tcnlm.models.base import LanguageModel
+from tcnlm.preprocessing.vocabulary import EOS, GO, Vocabulary
 
 WORDS = ["<pad>", "<go>", "<eos>", "<unk>", "a", "b", "c"]
 SIZE = len(WORDS)

@@ -3,9 +3,9 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from preprocessing.collect import Arrays
-from preprocessing.vocabulary import Vocabulary
 from tcnlm.data.dataset import Split
+from tcnlm.preprocessing.collect import Arrays
+from tcnlm.preprocessing.vocabulary import Vocabulary
 
 WORDS = ["<pad>", "<go>", "<eos>", "<unk>", "a", "b", "c", "the", "of"]
 TOPIC_WORDS = ["a", "b", "c"]

@@ -14,12 +14,12 @@ import toy
 from trained import call
 
 import tcnlm
-from preprocessing.vocabulary import PAD
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.contexts import NO_WORD
-from tcnlm.measures.table import asked
+from tcnlm.metrics.registry import asked
 from tcnlm.models import MODELS
 from tcnlm.models.base import DocumentModel, LanguageModel, language_terms
+from tcnlm.preprocessing.vocabulary import PAD
 from tcnlm.programs import evaluate, export, generate, infer
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -153,7 +153,7 @@ def test_all_programs_take_a_model_of_the_bare_contract(
     export.main([str(run), "--out", str(tmp_path / "saved")])
     loaded = tf.saved_model.load(str(tmp_path / "saved"))
     assert loaded.signatures
-    assert np.isfinite(tcnlm.open(run).perplexity(["the ship ."])).all()
+    assert np.isfinite(tcnlm.load_run(run).perplexity(["the ship ."])).all()
 
 
 def test_a_bare_language_model_writes_sentences(data, tmp_path, capsys):

@@ -15,7 +15,7 @@ from tcnlm.common.files import write_json
 from tcnlm.drawing import figures
 from tcnlm.programs import coherence, embeddings, evaluate, export, gains, infer
 from tcnlm.report import evaluate_run as evaluation
-from tcnlm.training.run_folder import RunFolder
+from tcnlm.runs.run_folder import RunFolder
 
 
 @pytest.fixture(scope="module")

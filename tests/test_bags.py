@@ -11,13 +11,13 @@ import tiny
 import toy
 from trained import call
 
-from preprocessing.__main__ import main as preprocess
-from preprocessing.splits import SPLITS
 from tcnlm.coherence.reference import Reference
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.word_vectors import train_vectors
 from tcnlm.models import MODELS, model_class
+from tcnlm.preprocessing.splits import SPLITS
+from tcnlm.programs.preprocess import main as preprocess
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from splits import DOCUMENTS, VOCABULARY, documents_of_words, make_split
 
-from preprocessing.vocabulary import EOS, GO, PAD
 from tcnlm.data.documents import Documents
 from tcnlm.data.groups import Groups
 from tcnlm.data.sequences import Sequences
 from tcnlm.data.windows import Windows
+from tcnlm.preprocessing.vocabulary import EOS, GO, PAD
 
 EVERY = [Sequences(), Sequences(2), Windows(3), Windows(3, "never"), Groups(2)]
 EVERY += [Documents(), Sequences(siblings=True), Windows(3, siblings=True)]

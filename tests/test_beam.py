@@ -12,11 +12,11 @@ import pytest
 import tiny
 import toy
 
-from preprocessing import __main__ as preprocessing
-from preprocessing import collect
 from tcnlm.common.errors import InputError
 from tcnlm.common.runners import PACKAGE, on_runner
+from tcnlm.preprocessing import collect
 from tcnlm.programs import coherence, infer
+from tcnlm.programs import preprocess as preprocessing
 
 pytestmark = pytest.mark.slow
 
@@ -176,7 +176,7 @@ def test_what_no_worker_counts_is_refused(tmp_path, option):
 
 def test_without_beam_one_line_says_what_to_install_and_all_else_works(tmp_path):
     program = "import sys; sys.modules['apache_beam'] = None\n"
-    program += "from preprocessing.__main__ import run; run()"
+    program += "from tcnlm.programs.preprocess import run; run()"
     line = "--format lee --processes 1 --min-count 5 --topic-min-count 5 --out"
     start = partial(
         subprocess.run, cwd=toy.ROOT, capture_output=True, text=True, check=False

@@ -13,11 +13,11 @@ from benchmarks import bench, cost, floor, gpu, serving, train_step, usage
 from benchmarks.memory import Peak
 from benchmarks.synthetic import Corpus, write_data
 from benchmarks.systems import Products, fastest
-from preprocessing.vocabulary import PAD
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import Sequences
 from tcnlm.generation.saved_model import Program
 from tcnlm.layers.optimization import GroupedAdam
+from tcnlm.preprocessing.vocabulary import PAD
 from tcnlm.run import Run
 from tcnlm.serving.tensors import json_of, tensors_of
 

@@ -8,7 +8,7 @@ from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.drawing.markup import filled
-from tcnlm.measures import bleu
+from tcnlm.metrics import bleu
 from tcnlm.programs import evaluate
 
 pytestmark = pytest.mark.usefixtures("undrawn")

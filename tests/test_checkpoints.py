@@ -12,8 +12,8 @@ from trained import last_checkpoint, make_trainer, weights_of
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.files import plain_path
-from tcnlm.training.checkpoints import saved
-from tcnlm.training.weights import DIGEST, WEIGHTS
+from tcnlm.runs.checkpoints import saved
+from tcnlm.runs.weights import DIGEST, WEIGHTS
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +190,7 @@ def test_a_kill_between_weights_and_hash_leaves_no_false_hash(
     toy_data, run, again, monkeypatch
 ):
     again.checkpoints.restore()
-    monkeypatch.setattr("tcnlm.training.weights._write_digest", lambda run: 1 / 0)
+    monkeypatch.setattr("tcnlm.runs.weights._write_digest", lambda run: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         again._turn({"valid_perplexity": 1.0, "epoch": 1, "step": 1, "seconds": 0.0})
     assert not (run / DIGEST).exists()

@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 from tcnlm.common.errors import InputError
-from tcnlm.measures import classifiers
-from tcnlm.measures.classifiers import Classification, classify, classify_by_network
+from tcnlm.metrics import classifiers
+from tcnlm.metrics.classifiers import Classification, classify, classify_by_network
 
 CENTRES = np.array([[0, 4, 0], [4, 0, 0], [0, 0, 4]])
 

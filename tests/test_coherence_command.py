@@ -1,4 +1,4 @@
-"""python -m tcnlm.coherence on tiny texts: what it reads, prints, keeps and refuses."""
+"""python -m tcnlm coherence on tiny texts: what it reads, prints, keeps and refuses."""
 
 import gzip
 import itertools
@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import toy
 
-from preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.coherence import (
     count_windows,
     load_counts,
@@ -26,13 +25,14 @@ from tcnlm.coherence.topic_lists import read_topics
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
-from tcnlm.measures import evaluate as evaluation
-from tcnlm.measures.proportions import infer_documents
+from tcnlm.metrics import evaluate as evaluation
+from tcnlm.metrics.proportions import infer_documents
 from tcnlm.models import model_class
 from tcnlm.models.topics import top_words
+from tcnlm.preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.programs import coherence as command
-from tcnlm.training import runs
-from tcnlm.training.run_folder import RunFolder, make_model, write_config
+from tcnlm.runs import new_run as runs
+from tcnlm.runs.run_folder import RunFolder, make_model, write_config
 
 DOCUMENTS = ["the ship and the sea", "bread in the oven", "sea and ship", "oven ship"]
 TOKENS = [document.split() for document in DOCUMENTS]
@@ -66,7 +66,7 @@ def npmi(figures):
 
 
 def test_the_command_scores_prints_and_states_its_protocol(place):
-    line = [sys.executable, "-m", "tcnlm.coherence", place / "topics.txt"]
+    line = [sys.executable, "-m", "tcnlm", "coherence", place / "topics.txt"]
     line += ["--reference", place / "reference.txt", "--json", place / "out.json"]
     done = subprocess.run(line, capture_output=True, text=True, cwd=toy.ROOT)
     assert done.returncode == 0, done.stderr
@@ -358,7 +358,15 @@ def test_a_flipped_byte_of_a_counts_file_is_refused_or_changes_nothing(place):
 
 
 def test_the_command_refuses_in_one_line(tmp_path):
-    line = [sys.executable, "-m", "tcnlm.coherence", tmp_path / "t", "--counts", "no"]
+    line = [
+        sys.executable,
+        "-m",
+        "tcnlm",
+        "coherence",
+        tmp_path / "t",
+        "--counts",
+        "no",
+    ]
     done = subprocess.run(line, capture_output=True, text=True, cwd=toy.ROOT)
     assert done.returncode == 2
     assert done.stderr == "error: no: no such reference file\n"

@@ -16,7 +16,7 @@ from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.models.topics import top_words
 from tcnlm.programs import evaluate
-from tcnlm.training.run_folder import RunFolder
+from tcnlm.runs.run_folder import RunFolder
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

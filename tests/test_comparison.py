@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from measured import made
 
-from tcnlm.measures.table import figure
+from tcnlm.metrics.registry import figure
 from tcnlm.report import groups
 from tcnlm.report.groups import Group, best, groups_of, ratios
 

@@ -11,16 +11,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
-from preprocessing import files, known_corpora
-from preprocessing.__main__ import main
-from preprocessing.fetching import CACHE, MIRROR, PIECE, Remote, fetched
-from preprocessing.known_corpora import (
+from tcnlm.common.errors import InputError
+from tcnlm.preprocessing import files, known_corpora
+from tcnlm.preprocessing.fetching import CACHE, MIRROR, PIECE, Remote, fetched
+from tcnlm.preprocessing.known_corpora import (
     KNOWN,
     read_20news,
     read_oanc,
     read_wikitext,
 )
-from tcnlm.common.errors import InputError
+from tcnlm.programs.preprocess import main
 
 SMALL = "--min-count 1 --topic-min-count 1 --topic-top-fraction 0 --processes 1".split()
 CONTENT = bytes(range(256)) * 1000

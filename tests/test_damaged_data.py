@@ -12,11 +12,11 @@ import toy
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from preprocessing.__main__ import main
-from preprocessing.splits import SPLITS
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
+from tcnlm.preprocessing.splits import SPLITS
 from tcnlm.programs import train
+from tcnlm.programs.preprocess import main
 
 AGAIN = r"; make \S+ again with python -m preprocessing"
 VOCABULARIES = ["vocabulary.txt", "topic_vocabulary.txt"]

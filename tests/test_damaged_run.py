@@ -10,12 +10,12 @@ from damage import DAMAGES, damage, flip
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from preprocessing.vocabulary import Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.common.files import digest_of
+from tcnlm.preprocessing.vocabulary import Vocabulary
 from tcnlm.programs import evaluate, generate
-from tcnlm.training.run_folder import RunFolder, write_config
-from tcnlm.training.weights import DIGEST, WEIGHTS
+from tcnlm.runs.run_folder import RunFolder, write_config
+from tcnlm.runs.weights import DIGEST, WEIGHTS
 
 VOCABULARIES = ["vocabulary.txt", "topic_vocabulary.txt"]
 TEXTS = ["config.json", "config.sha256", *VOCABULARIES, DIGEST]

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from splits import DOCUMENTS, VOCABULARY, documents_of_words, make_split
 
-from preprocessing.vocabulary import EOS, GO, PAD
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import Sequences
+from tcnlm.preprocessing.vocabulary import EOS, GO, PAD
 
 
 def make_sequences(*arguments, preceding=0, **options):

@@ -11,9 +11,9 @@ from scipy.special import log_softmax
 from scipy.stats import chisquare
 from second_order import SIZE, WORDS, SecondOrderModel
 
-from preprocessing.vocabulary import EOS, GO, PAD, UNK
 from tcnlm.generation.decoder import decode, draw, sampled
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
+from tcnlm.preprocessing.vocabulary import EOS, GO, PAD, UNK
 
 
 @pytest.fixture

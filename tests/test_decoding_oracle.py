@@ -6,9 +6,9 @@ import tensorflow as tf
 import tiny
 from second_order import SIZE, SecondOrderModel
 
-from preprocessing.vocabulary import EOS, GO, PAD
 from tcnlm.generation.decoder import draw
 from tcnlm.generation.decoding import Decoding, Sentence, SentenceDecoder
+from tcnlm.preprocessing.vocabulary import EOS, GO, PAD
 
 tfa = pytest.importorskip("tensorflow_addons")
 

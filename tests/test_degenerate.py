@@ -5,11 +5,11 @@ import json
 import pytest
 import tiny
 
-from preprocessing.__main__ import main as preprocess
 from tcnlm.common.errors import InputError
 from tcnlm.programs import train
+from tcnlm.programs.preprocess import main as preprocess
 from tcnlm.report.evaluate_run import evaluate_run, summary
-from tcnlm.training.run_folder import RunFolder
+from tcnlm.runs.run_folder import RunFolder
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

@@ -14,14 +14,14 @@ from helpers import (
 )
 from loops import vocabulary_of
 
-from preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.common.settings import SettingError, override
 from tcnlm.generation.saved_model import export
 from tcnlm.layers import full_softmax
 from tcnlm.layers.bags import in_order, log_counts
-from tcnlm.measures.units import nearest_words, unit_words
+from tcnlm.metrics.units import nearest_words, unit_words
 from tcnlm.models.docnade import Config, DocNADE, DocumentNade
+from tcnlm.preprocessing.vocabulary import SPECIALS, Vocabulary
 
 D, H = 5, 3
 WORDS = [f"w{i}" for i in range(D)]

@@ -9,16 +9,16 @@ import tiny
 import toy
 from trained import call
 
-from preprocessing.__main__ import main as preprocess
-from preprocessing.vocabulary import GO
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.texts import split_of
-from tcnlm.measures import classification
-from tcnlm.measures.classifiers import Classification
-from tcnlm.measures.features import document_vectors
-from tcnlm.measures.retrieval import retrieval
+from tcnlm.metrics import classification
+from tcnlm.metrics.classifiers import Classification
+from tcnlm.metrics.features import document_vectors
+from tcnlm.metrics.retrieval import retrieval
 from tcnlm.models import MODELS
+from tcnlm.preprocessing.vocabulary import GO
+from tcnlm.programs.preprocess import main as preprocess
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

@@ -8,8 +8,8 @@ import pytest
 from scipy import sparse
 
 from tcnlm.common.errors import InputError
-from tcnlm.measures.documents import Unigram, perplexity, summarise
-from tcnlm.measures.features import count_vectors, log_count_vectors
+from tcnlm.metrics.documents import Unigram, perplexity, summarise
+from tcnlm.metrics.features import count_vectors, log_count_vectors
 
 LN2 = math.log(2)
 

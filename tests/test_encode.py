@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from preprocessing import text
-from preprocessing.collect import Arrays, select, tokenize_all
-from preprocessing.corpora import Corpus
-from preprocessing.documents import Document
-from preprocessing.encode import counts_of, read_meta
-from preprocessing.pipeline import Preprocessing, preprocess
-from preprocessing.sources import split_tdlm
-from preprocessing.splits import SPLITS
-from preprocessing.vocabulary import SPECIALS, UNK, Rules, Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.common.parallel import chunks, ordered_map
+from tcnlm.preprocessing import text
+from tcnlm.preprocessing.collect import Arrays, select, tokenize_all
+from tcnlm.preprocessing.corpora import Corpus
+from tcnlm.preprocessing.documents import Document
+from tcnlm.preprocessing.encode import counts_of, read_meta
+from tcnlm.preprocessing.pipeline import Preprocessing, preprocess
+from tcnlm.preprocessing.sources import split_tdlm
+from tcnlm.preprocessing.splits import SPLITS
+from tcnlm.preprocessing.vocabulary import SPECIALS, UNK, Rules, Vocabulary
 
 few_examples = settings(max_examples=25, deadline=None)
 EVERY_WORD = Rules(min_count=1, topic_min_count=1, top_fraction=0.0)

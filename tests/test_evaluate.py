@@ -20,15 +20,15 @@ from tcnlm.coherence import count_windows, topic_coherence
 from tcnlm.coherence.reference import Reference
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
-from tcnlm.measures import bleu
-from tcnlm.measures.evaluate import evaluate
-from tcnlm.measures.parameters import parameters
-from tcnlm.measures.subject import Subject
+from tcnlm.metrics import bleu
+from tcnlm.metrics.evaluate import evaluate
+from tcnlm.metrics.evaluation_context import EvaluationContext
+from tcnlm.metrics.parameters import parameters
 from tcnlm.programs import evaluate as evaluate_command
 from tcnlm.report import page as report
 from tcnlm.report.evaluate_run import evaluate_run
 from tcnlm.report.records import read_records
-from tcnlm.training.run_folder import RunFolder, write_config
+from tcnlm.runs.run_folder import RunFolder, write_config
 
 ROOT = Path(__file__).parents[1]
 KEYS = {
@@ -236,7 +236,9 @@ def test_what_the_data_cannot_tell_is_refused_before_any_work(
     finished, data, asked, said, monkeypatch
 ):
     monkeypatch.setattr(bleu, "LEAST", 10_000)
-    monkeypatch.setattr(Subject, "__init__", lambda *each: pytest.fail("measured"))
+    monkeypatch.setattr(
+        EvaluationContext, "__init__", lambda *each: pytest.fail("measured")
+    )
     dataset = Dataset(data)
     model = RunFolder(finished["tcnlm"]).load()
     with pytest.raises(InputError, match=said.replace("4", "10000")):

@@ -11,10 +11,10 @@ from damage import contents
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import preprocessing.__main__ as preprocess
-from preprocessing import arguments
+import tcnlm.programs.preprocess as preprocess
 from tcnlm import run
 from tcnlm.common.errors import errors_reported
+from tcnlm.preprocessing import arguments
 from tcnlm.programs import (
     coherence,
     embeddings,
@@ -28,8 +28,8 @@ from tcnlm.programs import (
     train,
 )
 from tcnlm.report import evaluate_run as evaluation
+from tcnlm.runs.run_folder import RunFolder
 from tcnlm.serving import server
-from tcnlm.training.run_folder import RunFolder
 
 HUGE = "9" * 60
 VALUES = ["", " ", "0", "-1", "nan", "inf", "-inf", "1e999", "1e300", "0.5", "x", HUGE]

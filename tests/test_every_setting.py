@@ -88,8 +88,8 @@ def test_settings_within_bounds_train_or_are_refused_by_name(name, toy_data, dat
 
 def test_a_head_start_that_diverges_is_refused_before_a_checkpoint(toy_data):
     dataset, kind = Dataset(toy_data), model_class("tcnlm")
-    wild = {"head_start_rates": (1e3, 1e3), "encoder_units": (256, 256)}
+    wild = {"topic_pretrain_rates": (1e3, 1e3), "encoder_units": (256, 256)}
     config = KINDS["tcnlm"](**{**kind.TINY, **wild})
     model = made("tcnlm", config, dataset.vocabulary)
-    with pytest.raises(InputError, match="head_start_rates=1000.0,1000.0: .* lower"):
+    with pytest.raises(InputError, match="pretrain_rates=1000.0,1000.0: .* lower"):
         model.prepare(dataset)

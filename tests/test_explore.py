@@ -16,12 +16,12 @@ from scipy.spatial.distance import jensenshannon
 
 from tcnlm.data.dataset import Dataset
 from tcnlm.drawing.markup import local
-from tcnlm.measures import exploration
-from tcnlm.measures.proportions import DocumentTopics
+from tcnlm.metrics import exploration
+from tcnlm.metrics.proportions import DocumentTopics
 from tcnlm.models.names import Names, Row
 from tcnlm.report import page
 from tcnlm.report.evaluate_run import evaluate_run
-from tcnlm.training.run_folder import RunFolder
+from tcnlm.runs.run_folder import RunFolder
 
 
 @pytest.fixture(scope="module")

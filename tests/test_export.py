@@ -11,18 +11,18 @@ import tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from preprocessing.languages import languages
-from preprocessing.text import tokenize
-from preprocessing.vocabulary import EOS, Vocabulary
 from tcnlm.common.errors import InputError
-from tcnlm.generation import decoding, pieces
+from tcnlm.generation import chunking, decoding
+from tcnlm.generation.chunking import in_pieces
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
-from tcnlm.generation.pieces import in_pieces
 from tcnlm.generation.saved_model import Program, Texts, export, is_export_of
 from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.models import MODELS, model_class
 from tcnlm.models.base import LanguageModel, TopicModel
 from tcnlm.models.topics import top_words
+from tcnlm.preprocessing.languages import languages
+from tcnlm.preprocessing.text import tokenize
+from tcnlm.preprocessing.vocabulary import EOS, Vocabulary
 from tcnlm.programs.export import main
 
 AWKWARD = [
@@ -66,7 +66,7 @@ import json, sys
 
 class Blocked:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {"tcnlm", "preprocessing", "tensorflow_addons",
+        if name.split(".")[0] in {"tcnlm", "tensorflow_addons",
                                   "gensim", "nltk"}:
             raise ImportError(f"{name} is blocked")
 
@@ -294,7 +294,7 @@ def test_the_beams_without_topics_are_the_decoders(lstm_answers, lstm):
 
 def test_the_beams_of_many_topics_are_those_of_few(model, offered, monkeypatch):
     alone = offered["beam_search"](topics=tf.constant(TOPICS), width=tf.constant(3))
-    monkeypatch.setattr(pieces, "SENTENCES", 7)  # two topics at a time
+    monkeypatch.setattr(chunking, "SENTENCES", 7)  # two topics at a time
     many = tf.constant(np.repeat(TOPICS, 3, axis=0)), tf.constant(3)
     together = Program(model, 30, 300).beam_search_from_topics(*many)
     expected = np.repeat(alone["sentences"], 3, axis=0)
@@ -454,7 +454,7 @@ def test_pieces_are_joined_in_order(number):
 def test_many_texts_have_the_numbers_of_few(model):
     program = Program(model, 30, 300)
     few = tf.constant(SENTENCES), tf.constant(CONTEXTS)
-    times = pieces.ROWS // len(SENTENCES) + 1
+    times = chunking.ROWS // len(SENTENCES) + 1
     many = [tf.tile(texts, [times]) for texts in few]
     for name, value in program.score(*few).items():
         found = program.score(*many)[name]
@@ -465,7 +465,7 @@ def test_many_texts_have_the_numbers_of_few(model):
 
 
 def test_many_sentences_are_the_decoders_and_differ(model, monkeypatch):
-    monkeypatch.setattr(pieces, "SENTENCES", 4)
+    monkeypatch.setattr(chunking, "SENTENCES", 4)
     monkeypatch.setattr(decoding, "SENTENCES", 4)
     topics = np.repeat(TOPICS, 3, axis=0)  # the rows that differ lie 4 apart
     generate = Program(model, 30, 300).signatures()["generate"]

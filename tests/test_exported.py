@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from measured import fake_run, on_imdb, shown
 
 from tcnlm.drawing.figures import svg
-from tcnlm.measures.topics import Topics
+from tcnlm.metrics.topics import Topics
 from tcnlm.models import MODELS
 from tcnlm.report import exported
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tcnlm.drawing.figures import PANEL, learning_curves, svg
-from tcnlm.measures.retrieval import retrieval_curve
-from tcnlm.measures.sample_documents import topic_bars
-from tcnlm.measures.topics import Topics
+from tcnlm.metrics.retrieval import retrieval_curve
+from tcnlm.metrics.sample_documents import topic_bars
+from tcnlm.metrics.topics import Topics
 
 PRECISIONS = {
     "bag of words": {0.02: 0.25, 0.0001: 0.6, 0.2: 0.1},

@@ -8,10 +8,10 @@ import sys
 import pytest
 import toy
 
-from preprocessing.encode import CONTENTS
-from preprocessing.folders import new_folder
 from tcnlm.common.errors import InputError
 from tcnlm.common.locks import locked
+from tcnlm.preprocessing.encode import CONTENTS
+from tcnlm.preprocessing.folders import new_folder
 
 
 def make(path, content="x", force=False):

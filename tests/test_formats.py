@@ -5,13 +5,13 @@ import json
 
 import pytest
 
-from preprocessing.__main__ import main
-from preprocessing.counted import MOST_WORDS
-from preprocessing.documents import Document, Fields
-from preprocessing.sources import FORMATS, chosen_format, split_tokenized
-from preprocessing.vocabulary import read_ids
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
+from tcnlm.preprocessing.counted import MOST_WORDS
+from tcnlm.preprocessing.documents import Document, Fields
+from tcnlm.preprocessing.sources import FORMATS, chosen_format, split_tokenized
+from tcnlm.preprocessing.vocabulary import read_ids
+from tcnlm.programs.preprocess import main
 
 IDS = {0: "ship", 1: "sea", 2: "court"}
 

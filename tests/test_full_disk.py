@@ -7,7 +7,7 @@ from trained import make_trainer, train_toy
 
 from tcnlm.common.errors import InputError
 from tcnlm.generation.saved_model import export
-from tcnlm.training.weights import WEIGHTS, save_weights
+from tcnlm.runs.weights import WEIGHTS, save_weights
 
 pytestmark = pytest.mark.slow
 

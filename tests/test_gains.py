@@ -10,13 +10,13 @@ import tensorflow as tf
 import tiny
 from helpers import randomise
 
-from preprocessing.vocabulary import EOS, GO, UNK
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
-from tcnlm.measures.gains import _gain, gains, target_nats
-from tcnlm.measures.scores import score
+from tcnlm.metrics.gains import _gain, gains, target_nats
+from tcnlm.metrics.scores import score
+from tcnlm.preprocessing.vocabulary import EOS, GO, UNK
 from tcnlm.programs import gains as command
-from tcnlm.training.run_folder import RunFolder
+from tcnlm.runs.run_folder import RunFolder
 
 
 @pytest.fixture(scope="module")

@@ -14,12 +14,12 @@ import tiny
 import toy
 import trained
 
-from preprocessing.text import sentences
-from preprocessing.vocabulary import EOS, GO, UNK
 from tcnlm.common.errors import InputError
 from tcnlm.generation import requests as generation
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.layers.neural_topics import bag_of_words
+from tcnlm.preprocessing.text import sentences
+from tcnlm.preprocessing.vocabulary import EOS, GO, UNK
 from tcnlm.programs import generate
 
 

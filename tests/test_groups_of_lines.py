@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from preprocessing.__main__ import main
-from preprocessing.encode import read_meta
 from tcnlm.data.dataset import Dataset
+from tcnlm.preprocessing.encode import read_meta
+from tcnlm.programs.preprocess import main
 
 SMALL = "--min-count 1 --topic-min-count 1 --topic-top-fraction 0 --processes 1".split()
 # Lines as the Penn Treebank has them: white space at both ends, <unk>, N.

@@ -9,7 +9,7 @@ import tiny
 from tcnlm.data.dataset import Dataset
 from tcnlm.drawing.markup import filled
 from tcnlm.drawing.tree import chosen_topics, topic_tree
-from tcnlm.measures.hierarchy import (
+from tcnlm.metrics.hierarchy import (
     Hierarchy,
     hierarchy,
     sentence_topics,

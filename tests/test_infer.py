@@ -1,4 +1,4 @@
-"""python -m tcnlm.infer and tcnlm.open: what a model makes of texts, not of DATA."""
+"""tcnlm infer and tcnlm.load_run: what a model makes of texts, not of DATA."""
 
 import csv
 import json
@@ -18,15 +18,15 @@ import toy
 import trained
 
 import tcnlm
-from preprocessing.documents import Document
-from preprocessing.text import sentences
 from tcnlm.common.errors import InputError
 from tcnlm.common.rows import quoted
 from tcnlm.data.dataset import Dataset
 from tcnlm.generation.saved_model import Program
-from tcnlm.measures.proportions import infer_documents
-from tcnlm.measures.reading import Reading
-from tcnlm.measures.scores import score
+from tcnlm.metrics.proportions import infer_documents
+from tcnlm.metrics.reading import Reading
+from tcnlm.metrics.scores import score
+from tcnlm.preprocessing.documents import Document
+from tcnlm.preprocessing.text import sentences
 from tcnlm.programs import infer
 from tcnlm.programs.infer import Table
 
@@ -56,7 +56,7 @@ def topics(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def opened(run):
-    return tcnlm.open(run)
+    return tcnlm.load_run(run)
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +166,7 @@ def test_many_batches_make_the_rows_of_one(run, corpus, tmp_path, monkeypatch):
 
 
 def test_the_command_reads_standard_input(run, tmp_path):
-    command = [sys.executable, "-m", "tcnlm.infer", str(run), "--input", "-"]
+    command = [sys.executable, "-m", "tcnlm", "infer", str(run), "--input", "-"]
     command += ["--out", str(tmp_path / "a.csv")]
     options = {"capture_output": True, "text": True, "cwd": toy.ROOT}
     result = subprocess.run(command, input="The sea.\nA judge.\n", **options)
@@ -326,7 +326,7 @@ def test_docnade_has_units_and_a_perplexity(corpus, tmp_path):
 
 
 def test_from_python_texts_have_topics_perplexities_and_sentences(run):
-    opened = tcnlm.open(run)
+    opened = tcnlm.load_run(run)
     proportions = opened.proportions(TEXTS)
     assert proportions.shape == (5, 4)
     assert np.isnan(proportions).all(axis=1).tolist() == [
@@ -359,7 +359,7 @@ def test_from_python_texts_have_topics_perplexities_and_sentences(run):
 
 
 def test_sentences_asked_for_alike_are_written_by_one_graph(run, monkeypatch):
-    opened, traced = tcnlm.open(run), []
+    opened, traced = tcnlm.load_run(run), []
     step = opened.model.step
     monkeypatch.setattr(
         opened.model, "step", lambda *each: traced.append(each) or step(*each)
@@ -376,7 +376,7 @@ def test_sentences_asked_for_alike_are_written_by_one_graph(run, monkeypatch):
 def test_the_python_of_the_docs_runs(run):
     page = (toy.ROOT / "docs" / "python.md").read_text()
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-    (block,) = (block for block in blocks if "tcnlm.open" in block)
+    (block,) = (block for block in blocks if "tcnlm.load_run" in block)
     assert "runs/stories" in block
     exec(block.replace("runs/stories", str(run)), {})
 
@@ -402,7 +402,7 @@ def test_labels_of_a_model_without_topics_have_a_perplexity_alone(
 
 def test_perplexity_in_contexts_is_the_saved_models(run):
     texts, contexts = ["The sea of a ship.", "A judge."], [tiny.REVIEW, "The court."]
-    opened = tcnlm.open(run)
+    opened = tcnlm.load_run(run)
     found = opened.perplexity(texts, contexts)
     expected = Program(opened.model, 30, 300).score(
         tf.constant(texts), tf.constant(contexts)
@@ -422,7 +422,7 @@ def test_what_a_model_does_not_have_is_refused(
 ):
     run = tiny.make_run_on(toy_data, tmp_path / "RUN", name)
     with pytest.raises(InputError, match=message):
-        getattr(tcnlm.open(run), method)(TEXTS)
+        getattr(tcnlm.load_run(run), method)(TEXTS)
 
 
 def test_labels_have_the_same_columns_where_one_has_no_word_to_predict():
@@ -515,7 +515,7 @@ WRONG = {  # what is asked of a RUN in Python: a call, and what is said
         lambda run: run.generate(0, temprature=1),
         "no argument 'temprature'; those of decoding are method, temperature",
     ),
-    "no run": (lambda _: tcnlm.open(None), "named by a text or Path, not None"),
+    "no run": (lambda _: tcnlm.load_run(None), "named by a text or Path, not None"),
     "a run in bytes": (lambda _: tcnlm.load(b"RUN"), "named by a text or Path"),
 }
 

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 import toy
 
-from preprocessing.__main__ import main
+from tcnlm.programs.preprocess import main
 
 
 @pytest.fixture

@@ -102,7 +102,9 @@ def test_what_is_interrupted_before_its_first_checkpoint_says_that_it_begins_aga
     toy_data, tmp_path
 ):
     run = tmp_path / "RUN"
-    command = toy.train_command(toy_data, run, settings=["head_start=1000000"])
+    command = toy.train_command(
+        toy_data, run, settings=["topic_pretrain_steps=1000000"]
+    )
     line = interrupt(command, signal.SIGINT, run / "config.json")
     assert line.startswith("interrupted before the first checkpoint: `")
     assert line.endswith("` begins again")
@@ -123,7 +125,9 @@ def test_a_command_that_is_interrupted_while_it_imports_ends_in_one_word():
 
 def test_a_run_has_one_training_and_after_a_kill_any_other(toy_data, tmp_path):
     run = tmp_path / "RUN"
-    command = toy.train_command(toy_data, run, settings=["head_start=1000000"])
+    command = toy.train_command(
+        toy_data, run, settings=["topic_pretrain_steps=1000000"]
+    )
     with training(command, run / "config.json") as process:
         second = subprocess.run(
             command, capture_output=True, text=True, env=ENVIRONMENT

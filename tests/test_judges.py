@@ -9,11 +9,11 @@ import pytest
 import tiny
 
 from tcnlm.data.dataset import Dataset
-from tcnlm.measures.judges import intruders, write_intrusion
-from tcnlm.measures.proportions import infer_documents
+from tcnlm.metrics.judges import intruders, write_intrusion
+from tcnlm.metrics.proportions import infer_documents
 from tcnlm.models.topics import top_words
 from tcnlm.programs import evaluate
-from tcnlm.training.run_folder import RunFolder
+from tcnlm.runs.run_folder import RunFolder
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

@@ -5,15 +5,14 @@ import shutil
 from unicodedata import normalize
 
 import pytest
-import toy
 
 import tcnlm
-from preprocessing.__main__ import main as preprocess
-from preprocessing.languages import guessed, languages
-from preprocessing.text import sentences
-from preprocessing.vocabulary import Vocabulary
 from tcnlm.data.dataset import Dataset
-from tcnlm.training.run_folder import RunFolder
+from tcnlm.preprocessing.languages import guessed, languages
+from tcnlm.preprocessing.text import sentences
+from tcnlm.preprocessing.vocabulary import Vocabulary
+from tcnlm.programs.preprocess import main as preprocess
+from tcnlm.runs.run_folder import RunFolder
 
 # Language, text, its sentences of tokens apart by spaces.
 TEXTS = [
@@ -181,14 +180,14 @@ def test_thai_and_japanese_are_refused_as_chinese_is(tmp_path, capsys):
         assert "no spaces between its words" in capsys.readouterr().err
 
 
-def test_a_run_reads_texts_in_the_language_of_its_data(tmp_path):
+def test_a_run_reads_texts_in_the_language_of_its_data(golden_run, tmp_path):
     run = tmp_path / "RUN"
-    shutil.copytree(toy.KEPT_RUN, run)
+    shutil.copytree(golden_run, run)
     assert RunFolder(run).vocabulary.language == "en"
     config = json.loads((run / "config.json").read_text())
     config["data"]["settings"]["language"] = "fr"
     (run / "config.json").write_text(json.dumps(config))
     (run / "config.sha256").unlink(missing_ok=True)
-    found = tcnlm.open(run)
+    found = tcnlm.load_run(run)
     assert found.model.vocabulary.language == "fr"
     assert found._sentences("l'ami") == [["l'", "ami"]]

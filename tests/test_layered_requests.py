@@ -103,5 +103,5 @@ def test_the_command_names_layers_and_topics(run, capsys):
     made = tcnlm.load(run)
     best = np.argsort(-made.topics(2).numpy()[1], kind="stable")[:8]
     assert record["topics"][0]["words"] == [tiny.TOPIC_WORDS[i] for i in best]
-    again = tcnlm.open(run).generate({(2, 1): 3, 2: 1}, seed=4)
+    again = tcnlm.load_run(run).generate({(2, 1): 3, 2: 1}, seed=4)
     assert again == [record["sentence"]]

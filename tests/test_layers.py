@@ -121,7 +121,7 @@ def test_posterior_of_a_document_depends_on_its_own_bag_alone(rng):
 
 
 def test_mean_deviation_is_that_of_mu_over_a_training_batch(rng):
-    encoder = make(TopicEncoder(K, hidden=(7, 6), mean_deviation=0.5), rng, 1, D)
+    encoder = make(TopicEncoder(K, hidden=(7, 6), mu_batchnorm_std=0.5), rng, 1, D)
     bags = tf.constant(rng.poisson(3.0, size=[50, D]), tf.float32)
     mu, _ = encoder(bags, training=True)
     shift = encoder.normalise.beta
@@ -130,7 +130,7 @@ def test_mean_deviation_is_that_of_mu_over_a_training_batch(rng):
 
 
 def test_mean_deviation_outside_training_goes_by_the_averages_so_far(rng):
-    encoder = make(TopicEncoder(K, hidden=(7, 6), mean_deviation=0.5), rng, 1, D)
+    encoder = make(TopicEncoder(K, hidden=(7, 6), mu_batchnorm_std=0.5), rng, 1, D)
     bags, averages = draw_bags(rng), encoder.normalise
     averages.moving_mean.assign(rng.normal(size=K))
     averages.moving_variance.assign(rng.uniform(0.5, 2.0, K))

@@ -12,17 +12,17 @@ from helpers import assert_close, assert_weight_gradients, randomise
 from loops import M, V, array, lstm, of_targets, vocabulary_of, word_log_probs
 from oracle import sigmoid
 
-from preprocessing.text import sentences, tokenize
 from tcnlm.coherence.reference import Reference
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.generation import requests as generation
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.generation.saved_model import export
-from tcnlm.measures.evaluate import evaluate
-from tcnlm.measures.scores import score
+from tcnlm.metrics.evaluate import evaluate
+from tcnlm.metrics.scores import score
 from tcnlm.models.lclm import LCLM, LateFusionLSTM, LateFusionLSTMCell
 from tcnlm.models.lstm import LSTM, RecurrentConfig
+from tcnlm.preprocessing.text import sentences, tokenize
 
 B, N = 4, 3
 LENGTHS = (5, 2, 4, 3)  # targets of each sequence; the rest is padding

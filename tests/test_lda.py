@@ -18,7 +18,7 @@ from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.generation.requests import requested_topics
 from tcnlm.generation.saved_model import export
-from tcnlm.measures.evaluate import evaluate
+from tcnlm.metrics.evaluate import evaluate
 from tcnlm.models import lda_fits
 from tcnlm.models.lda import LatentDirichletAllocation
 from tcnlm.models.lda_fits import TOMOTOPY

@@ -12,16 +12,16 @@ import tiny
 from helpers import read_history
 from trained import train_toy
 
-from preprocessing.__main__ import main as preprocess
-from preprocessing.vocabulary import EOS, GO
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.generation.decoding import SentenceDecoder
 from tcnlm.generation.requests import write_sentences
 from tcnlm.generation.saved_model import export
 from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTM
-from tcnlm.measures.scores import score
+from tcnlm.metrics.scores import score
 from tcnlm.models.lstm import multiply_out
+from tcnlm.preprocessing.vocabulary import EOS, GO
+from tcnlm.programs.preprocess import main as preprocess
 
 SIZES = {"units": 6, "embedding_size": 5, "cutoffs": (9,)}
 CARRYING = pytest.mark.parametrize("name", ["lstm", "transformer_xl"])
@@ -74,7 +74,7 @@ def test_it_starts_at_a_cells_product_if_asked(data, name):
 
 @STARTED
 def test_its_recurrent_weights_learn_at_their_share_of_the_rate(data, name):
-    model = make_model(data, name, recurrent_rate=0.25)
+    model = make_model(data, name, recurrent_lr_multiplier=0.25)
     (rest, rate), (layer, own) = model.parameter_groups()
     assert own == 0.25 * rate == 0.25 * model.config.learning_rate
     assert {id(w) for w in layer} == {id(w) for w in model.recurrent[0].weights}

@@ -18,7 +18,7 @@ from tcnlm.models import names
 from tcnlm.models.names import Names, Row, read_names
 from tcnlm.report import page
 from tcnlm.report.evaluate_run import evaluate_run
-from tcnlm.training.run_folder import RunFolder
+from tcnlm.runs.run_folder import RunFolder
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 AUTOMATIC = ["a, b, c", "d, e, f", "g, h, i", "j, k, l"]
@@ -195,14 +195,14 @@ def test_generate_writes_from_labels_a_merged_one_from_its_topics_alike(run):
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     weights = {(t["topic"], t["label"]): t["weight"] for t in found["topics"]}
-    gas = tcnlm.open(run).names.rows[1].label
+    gas = tcnlm.load_run(run).names.rows[1].label
     expected = {(3, "oil"): 0.375, (1, gas): 0.375, (0, "sea bass"): 0.25}
     assert weights == pytest.approx(expected)
     numbers = "--topic 3:3 --topic 1:3 --topic 0:2 --seed 4".split()
     done = call("generate", run, *numbers)
     assert done.stdout.splitlines()[-1].strip(" .") == found["sentence"].strip(" .")
     assert done.stdout.startswith(("topic 3 oil (0.38): ", f"topic 1 {gas} (0.38): "))
-    opened = tcnlm.open(run)
+    opened = tcnlm.load_run(run)
     written = opened.generate({"oil": 3, "sea bass": 1}, seed=4)
     assert written == [found["sentence"]]
     assert opened.generate("sea bass", seed=4) == opened.generate(0, seed=4)
@@ -225,7 +225,7 @@ def test_infer_has_labels_for_columns_sums_and_says_what_is_hidden(run, tmp_path
     texts = tmp_path / "texts.jsonl"
     rows = [{"text": text, "kind": "a"} for text in (tiny.REVIEW, "A judge.", "None")]
     texts.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    whole = tcnlm.open(run).proportions([row["text"] for row in rows])
+    whole = tcnlm.load_run(run).proportions([row["text"] for row in rows])
     tcnlm.label(run, labels={3: "oil", 0: "sea", 2: "law"}, merge={1: 3}, hide=[0])
     out, kinds = tmp_path / "theta.jsonl", tmp_path / "kinds.jsonl"
     asked = ["--input", texts, "--label", "kind", "--out", out, "--by-label", kinds]
@@ -247,7 +247,7 @@ def test_infer_has_labels_for_columns_sums_and_says_what_is_hidden(run, tmp_path
     mean = json.loads(kinds.read_text())
     assert mean["topic_law"] == pytest.approx(np.nanmean(whole[:, 2]), rel=1e-4)
     assert re.search(r"topics (oil|law) \(0\.\d\d\)", done.stdout)
-    opened = tcnlm.open(run)
+    opened = tcnlm.load_run(run)
     np.testing.assert_array_equal(opened.proportions([tiny.REVIEW]).shape, [1, 4])
 
 
@@ -255,7 +255,7 @@ def test_over_time_goes_by_the_topics_that_infer_shows(run):
     """Merged ones summed, their words those of the mean, hidden ones left out."""
     texts, dates = [" ".join(tiny.TOPIC_WORDS), tiny.TOPIC_WORDS[0]], ["2020", "2021"]
     tcnlm.label(run, {2: "oil"}, merge={0: 2}, hide=[1])
-    opened = tcnlm.open(run)
+    opened = tcnlm.load_run(run)
     rows = opened.over_time(texts, dates)
     kept = [k for k in range(len(opened.model.topics())) if k not in (0, 1)]
     assert [row["topic"] for row in rows[: len(kept)]] == opened.names.keys

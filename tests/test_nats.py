@@ -5,7 +5,7 @@ import pytest
 import tiny
 
 from tcnlm.report.evaluate_run import evaluate_run, nats_file
-from tcnlm.training.run_folder import RunFolder
+from tcnlm.runs.run_folder import RunFolder
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

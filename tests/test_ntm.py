@@ -10,7 +10,6 @@ import tensorflow as tf
 import toy
 from helpers import eager_and_graph, randomise, read_history
 
-from preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.generation.requests import requested_topics
@@ -18,6 +17,7 @@ from tcnlm.generation.saved_model import export
 from tcnlm.layers.optimization import Training
 from tcnlm.models.ntm import NTM, Config
 from tcnlm.models.topics import top_words
+from tcnlm.preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.training.trainer import Trainer
 
 B, C, D, K, E = 4, 7, 9, 3, 5

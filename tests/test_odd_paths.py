@@ -8,8 +8,8 @@ import pytest
 from trained import call, train_toy
 
 from tcnlm.programs import evaluate, export, generate, infer
+from tcnlm.runs.run_folder import RunFolder
 from tcnlm.serving.model import Served, find
-from tcnlm.training.run_folder import RunFolder
 
 
 @pytest.mark.slow

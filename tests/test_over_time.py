@@ -14,12 +14,11 @@ from scipy import stats
 from trained import call
 
 import tcnlm
-from preprocessing.__main__ import main as preprocess
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.drawing.figures import PANEL
-from tcnlm.measures.evaluate import evaluate
-from tcnlm.measures.over_time import (
+from tcnlm.metrics.evaluate import evaluate
+from tcnlm.metrics.over_time import (
     ByGroup,
     OverTime,
     by_day,
@@ -28,7 +27,8 @@ from tcnlm.measures.over_time import (
     curves,
     points,
 )
-from tcnlm.measures.proportions import Sums, movement, summed
+from tcnlm.metrics.proportions import Sums, movement, summed
+from tcnlm.programs.preprocess import main as preprocess
 from tcnlm.report import page
 
 MONTHS = ["2019-11", "2019-12", "2020-01", "2020-03", "2020-04"]  # none of 2020-02
@@ -304,7 +304,7 @@ def test_the_topic_that_rises_in_a_corpus_is_found_to_rise(table):
 def test_from_python_it_is_the_commands_table(run, corpus, table):
     rows = [json.loads(line) for line in corpus.read_text().splitlines()]
     texts, dates = ([row[name] for row in rows] for name in ("text", "date"))
-    found = tcnlm.open(run).over_time(texts, dates)
+    found = tcnlm.load_run(run).over_time(texts, dates)
     expected = pd.DataFrame(table[1]).replace("", np.nan)
     for name, column in pd.DataFrame(found).items():
         exact = not pd.api.types.is_numeric_dtype(column)
@@ -312,11 +312,11 @@ def test_from_python_it_is_the_commands_table(run, corpus, table):
         assert exact or np.allclose(own, column, rtol=1e-3, equal_nan=True)
         assert not exact or own.tolist() == column.tolist()
     with pytest.raises(InputError, match="240 texts, but 239 dates"):
-        tcnlm.open(run).over_time(texts, dates[1:])
+        tcnlm.load_run(run).over_time(texts, dates[1:])
     with pytest.raises(InputError, match="date 1: 'soon' is no date"):
-        tcnlm.open(run).over_time(texts, ["2020", "soon"])
+        tcnlm.load_run(run).over_time(texts, ["2020", "soon"])
     with pytest.raises(InputError, match="one of day, month, year, decade, not 'week'"):
-        tcnlm.open(run).over_time(texts, dates, "week")
+        tcnlm.load_run(run).over_time(texts, dates, "week")
 
 
 def test_the_page_has_curves_and_groups_of_all_documents(run, evaluation, table):

@@ -8,12 +8,12 @@ import pytest
 import tensorflow as tf
 import tiny
 
-from preprocessing.text import sentences
-from preprocessing.vocabulary import EOS
 from tcnlm.common.errors import InputError
 from tcnlm.generation import mixtures, paragraphs
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.generation.requests import Document
+from tcnlm.preprocessing.text import sentences
+from tcnlm.preprocessing.vocabulary import EOS
 from tcnlm.programs import generate
 
 TEXT = "The ship of the sea. A judge, a court. The bread doesn't cook of the oven."

@@ -9,11 +9,11 @@ import tensorflow as tf
 import tiny
 from helpers import randomise
 
-from preprocessing.vocabulary import EOS, GO, Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.data import sequences
-from tcnlm.measures.scores import sampled_score, score
+from tcnlm.metrics.scores import sampled_score, score
 from tcnlm.models.lstm import LSTM
+from tcnlm.preprocessing.vocabulary import EOS, GO, Vocabulary
 
 TOPIC_WORDS = list("abcdef")
 VOCABULARY = Vocabulary(

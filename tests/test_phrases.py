@@ -14,16 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tcnlm
-from preprocessing.__main__ import main
-from preprocessing.encode import load_arrays
-from preprocessing.languages import languages
-from preprocessing.phrases import ENGLISH_CONNECTORS, FILE, Phrases, learn
-from preprocessing.text import sentences
-from preprocessing.vocabulary import Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.generation.saved_model import Texts
+from tcnlm.preprocessing.encode import load_arrays
+from tcnlm.preprocessing.languages import languages
+from tcnlm.preprocessing.phrases import ENGLISH_CONNECTORS, FILE, Phrases, learn
+from tcnlm.preprocessing.text import sentences
+from tcnlm.preprocessing.vocabulary import Vocabulary
 from tcnlm.programs import export
+from tcnlm.programs.preprocess import main
 
 WORDS = "new york bank of the england los angeles sea ship".split()
 SCORES = {"new york": 20.5, "bank of england": 11.0, "york bank": 10.5}
@@ -143,7 +143,7 @@ def test_no_phrase_is_of_stop_words_or_signs_alone(data):
 
 
 def test_a_run_reads_new_texts_with_the_phrases_of_its_data(run, data):
-    opened = tcnlm.open(str(run))
+    opened = tcnlm.load_run(str(run))
     read = opened.model.vocabulary.reading()(TEXT)
     assert read == [Phrases.load(data).join(words) for words in sentences(TEXT)]
     assert sum(words.count("new_york") for words in read) == 2
@@ -159,7 +159,7 @@ def test_the_saved_model_reads_them_too(run):
     signatures = tf.saved_model.load(str(run / "saved_model")).signatures
     found = signatures["infer_topics"](documents=tf.constant(["New York", "York new"]))
     assert found["topic_words"].numpy().tolist() == [1, 0]
-    opened = tcnlm.open(str(run)).proportions(["New York"])
+    opened = tcnlm.load_run(str(run)).proportions(["New York"])
     np.testing.assert_allclose(found["topics"][:1], opened, rtol=1e-5)
 
 

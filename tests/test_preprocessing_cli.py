@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from preprocessing import arguments
-from preprocessing.__main__ import main
-from preprocessing.arguments import parser
-from preprocessing.encode import read_meta
+from tcnlm.preprocessing import arguments
+from tcnlm.preprocessing.arguments import parser
+from tcnlm.preprocessing.encode import read_meta
+from tcnlm.programs.preprocess import main
 
 ROOT = Path(__file__).parents[1]
 STORIES = [
@@ -69,7 +69,7 @@ def test_the_whole_command_needs_no_tensorflow(stories, tmp_path):
 
 
 def test_no_file_of_the_package_imports_tensorflow():
-    for path in (ROOT / "preprocessing").glob("*.py"):
+    for path in (ROOT / "tcnlm" / "preprocessing").glob("*.py"):
         assert "import tensorflow" not in path.read_text()
 
 

@@ -10,8 +10,8 @@ from helpers import randomise
 from trained import call
 
 from tcnlm.data.dataset import Dataset
-from tcnlm.measures import probe
-from tcnlm.training.run_folder import write_config
+from tcnlm.metrics import probe
+from tcnlm.runs.run_folder import write_config
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 import toy
 
-from preprocessing.arguments import parser as preprocessing_parser
-from preprocessing.encode import CONTENTS
-from preprocessing.splits import SPLITS
 from tcnlm.layers.optimization import Training
 from tcnlm.models import MODELS, model_class
+from tcnlm.preprocessing.arguments import parser as preprocessing_parser
+from tcnlm.preprocessing.encode import CONTENTS
+from tcnlm.preprocessing.splits import SPLITS
 from tcnlm.programs import (
     evaluate,
     export,
@@ -29,8 +29,8 @@ from tcnlm.programs import (
 from tcnlm.programs.coherence import parser as coherence_parser
 from tcnlm.report.evaluate_run import kept_as, nats_file
 from tcnlm.report.topic_numbers import PICTURE, TABLE
-from tcnlm.training.checkpoints import STATE
-from tcnlm.training.runs import TRAINED
+from tcnlm.runs.checkpoints import STATE
+from tcnlm.runs.new_run import TRAINED
 
 README = (toy.ROOT / "README.md").read_text()
 DEVIATIONS = toy.ROOT / "docs/deviations.md"
@@ -44,14 +44,14 @@ STEPS = {
     "-m preprocessing": preprocessing_parser,
     "train.py": train.parser,
     "evaluate.py": evaluate.parser,
-    "-m tcnlm.infer": infer.parser,
+    "-m tcnlm infer": infer.parser,
     "generate.py": generate.parser,
 }
-PARSERS = {**STEPS, "-m tcnlm.coherence": coherence_parser}
-PARSERS["-m tcnlm.gains"] = gains.parser
-PARSERS["-m tcnlm.export"] = export.parser
-PARSERS["-m tcnlm.reproduce"] = reproduce.parser
-PARSERS["-m tcnlm.serve"] = serve.parser
+PARSERS = {**STEPS, "-m tcnlm coherence": coherence_parser}
+PARSERS["-m tcnlm gains"] = gains.parser
+PARSERS["-m tcnlm export"] = export.parser
+PARSERS["-m tcnlm reproduce"] = reproduce.parser
+PARSERS["-m tcnlm serve"] = serve.parser
 
 
 BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.DOTALL | re.MULTILINE)

@@ -11,7 +11,7 @@ from trained import call
 
 from tcnlm.common.errors import InputError
 from tcnlm.layers.optimization import Training
-from tcnlm.measures.table import asked, figure
+from tcnlm.metrics.registry import asked, figure
 from tcnlm.models import MODELS, model_class
 from tcnlm.programs import recipes, reproduce, train
 from tcnlm.programs.recipes import read_recipe, recipe_files
@@ -196,7 +196,7 @@ def test_train_takes_model_and_settings_of_a_recipe_and_set_overrides_them():
     given = ["D", "--out", "R", "--recipe", "table6-tcnlm-literal", "--set", "epochs=3"]
     model, config, loop = train.chosen(train.options_of(given), 900)
     assert (model, config.units, config.num_topics) == ("tcnlm", 100, 30)
-    assert (config.factor_rate, loop.epochs) == (1.0, 3)
+    assert (config.factor_lr_multiplier, loop.epochs) == (1.0, 3)
     options = train.options_of([*given, "--model", "lstm"])
     model, config, _ = train.chosen(options, 900)
     assert (model, config.units, config.dropout) == ("lstm", 100, 0.4)
@@ -276,7 +276,15 @@ def test_a_recipe_or_a_queue_is_needed(capsys):
 @pytest.mark.slow
 def test_the_command_makes_all_seeds_by_itself(tiny_recipe, tmp_path):
     corpus = toy.write_corpus(tmp_path / "toy.txt", documents=30)
-    command = [sys.executable, "-m", "tcnlm.reproduce", tiny_recipe, "--data", corpus]
+    command = [
+        sys.executable,
+        "-m",
+        "tcnlm",
+        "reproduce",
+        tiny_recipe,
+        "--data",
+        corpus,
+    ]
     command += ["--out", tmp_path / "OUT", "--threads", "1"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=toy.ROOT)
     assert done.returncode == 0, done.stderr

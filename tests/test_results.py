@@ -12,10 +12,10 @@ import toy
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.files import json_text
-from tcnlm.measures.table import MEASURES
+from tcnlm.metrics.registry import METRICS
 from tcnlm.report import published
 from tcnlm.report.records import read_records, record, write_record, write_records
-from tcnlm.training.run_folder import RunFolder, write_config
+from tcnlm.runs.run_folder import RunFolder, write_config
 from tools import results, scoreboard, tables
 
 RECORDS = read_records(tables.RESULTS / "records.jsonl")
@@ -34,7 +34,7 @@ def check_record(kept):
     assert (kept["curve"]["seconds"][-1] > 0) == took_steps, name
     assert kept["machine"], name
     assert "documents" not in kept["data"], name
-    for unrecorded in (name for measure in MEASURES for name in measure.unrecorded):
+    for unrecorded in (name for measure in METRICS for name in measure.unrecorded):
         entry, _, part = unrecorded.partition(".")
         where = kept["figures"].get(entry, {}) if part else kept["figures"]
         assert (part or entry) not in where, name

@@ -8,9 +8,9 @@ import pytest
 from scipy import sparse
 
 from tcnlm.common.errors import InputError
-from tcnlm.measures import retrieval
-from tcnlm.measures.features import count_vectors, log_count_vectors
-from tcnlm.measures.retrieval import chance, nearest, precision_at_fractions
+from tcnlm.metrics import retrieval
+from tcnlm.metrics.features import count_vectors, log_count_vectors
+from tcnlm.metrics.retrieval import chance, nearest, precision_at_fractions
 
 # Angles in degrees of documents in the plane; the query is at 0.
 ANGLES = np.array([50, 10, 80, 20, 120])

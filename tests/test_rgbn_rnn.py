@@ -15,11 +15,11 @@ from splits import make_split
 from trained import call
 
 import tcnlm
-from preprocessing.vocabulary import EOS, GO, PAD
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import GroupedAdam
-from tcnlm.measures.scores import sampled_score, score
+from tcnlm.metrics.scores import sampled_score, score
+from tcnlm.preprocessing.vocabulary import EOS, GO, PAD
 from tcnlm.programs.train import chosen, options_of
 
 LENGTHS = [[5, 3, 2], [4, 0, 0], [1, 6, 0]]  # targets of each group's sentences

@@ -9,17 +9,17 @@ import pytest
 import tiny
 import toy
 
-from preprocessing.vocabulary import Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.common.locks import locked
 from tcnlm.common.replacing import remove_leftovers, replacing
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
 from tcnlm.models import model_class
+from tcnlm.preprocessing.vocabulary import Vocabulary
 from tcnlm.programs import export
+from tcnlm.runs.ownership import owned, owned_file
+from tcnlm.runs.run_folder import RunFolder, make_model
 from tcnlm.training import run_folder, runs
-from tcnlm.training.ownership import owned, owned_file
-from tcnlm.training.run_folder import RunFolder, make_model
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""python -m tcnlm.serve over real HTTP: answers, errors, and the page in a browser."""
+"""python -m tcnlm serve over real HTTP: answers, errors, and the page in a browser."""
 
 import contextlib
 import html
@@ -443,7 +443,7 @@ def test_a_port_that_is_taken_and_a_host_that_is_none_are_refused(run):
 
 
 def test_the_command_serves_this_machine_until_ctrl_c(run):
-    command = [sys.executable, "-m", "tcnlm.serve", str(run), "--port", "0"]
+    command = [sys.executable, "-m", "tcnlm", "serve", str(run), "--port", "0"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=toy.ROOT, env=ENVIRONMENT, **pipes) as process:
         told = process.stdout.readline()

@@ -22,13 +22,13 @@ def test_values_take_their_settings_type():
     )
     assert (config.units, config.dropout, config.cutoffs) == (900, 0.1, (10, 20))
     assert config.use_bias is False
-    assert config.head_start_rates == CONFIG().head_start_rates
+    assert config.topic_pretrain_rates == CONFIG().topic_pretrain_rates
     assert loop == dataclasses.replace(Training(), epochs=3)
 
 
 def test_numbers_with_a_point_are_taken_in_a_list():
-    (config,) = override((CONFIG(),), ["head_start_rates=0.1,2"])
-    assert config.head_start_rates == (0.1, 2.0)
+    (config,) = override((CONFIG(),), ["topic_pretrain_rates=0.1,2"])
+    assert config.topic_pretrain_rates == (0.1, 2.0)
 
 
 def test_an_empty_list_makes_the_full_softmax():
@@ -63,12 +63,12 @@ def test_an_unknown_name_is_refused_naming_the_known(assignment):
         ("encoder_units=-4", "at least 1"),
         ("encoder_units=7,0", "at least 1"),
         ("clip_norm=0", "above 0"),
-        ("head_start_rates=0.1", "2 numbers"),
-        ("head_start_rates=", "2 numbers"),
-        ("head_start_rates=1,2,3", "2 numbers"),
-        ("head_start_rates=1,nan", "numbers with commas"),
-        ("head_start_rates=inf,1", "numbers with commas"),
-        ("head_start_rates=-1,1", "at least 0"),
+        ("topic_pretrain_rates=0.1", "2 numbers"),
+        ("topic_pretrain_rates=", "2 numbers"),
+        ("topic_pretrain_rates=1,2,3", "2 numbers"),
+        ("topic_pretrain_rates=1,nan", "numbers with commas"),
+        ("topic_pretrain_rates=inf,1", "numbers with commas"),
+        ("topic_pretrain_rates=-1,1", "at least 0"),
         ("decay=slow", "constant or linear or cosine"),
         ("precision=float16", "float32 or bfloat16"),
         ("learning_rate=nan", "a number"),

@@ -159,9 +159,9 @@ def test_the_parts_of_a_batch_are_all_its_rows_once(toy_data):
         ("ntm", {}),
         ("docnade", {}),
         ("lda", {}),
-        ("tcnlm", {"mean_deviation": 1.0}),
-        ("naive_moe", {"mean_deviation": 1.0}),
-        ("neural_topics", {"mean_deviation": 1.0}),
+        ("tcnlm", {"mu_batchnorm_std": 1.0}),
+        ("naive_moe", {"mu_batchnorm_std": 1.0}),
+        ("neural_topics", {"mu_batchnorm_std": 1.0}),
     ],
 )
 def test_what_several_workers_cannot_train_is_refused(name, chosen, toy_data):

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import toy
 
-from preprocessing.__main__ import main
-from preprocessing.advice import context_sizes, in_training_too
-from preprocessing.collect import Arrays
-from preprocessing.encode import read_meta
-from preprocessing.thresholds import choose
-from preprocessing.vocabulary import SPECIALS, Rules, build_vocabulary
+from tcnlm.preprocessing.collect import Arrays
+from tcnlm.preprocessing.encode import read_meta
+from tcnlm.preprocessing.thresholds import choose
+from tcnlm.preprocessing.vocabulary import SPECIALS, Rules, build_vocabulary
+from tcnlm.preprocessing.warnings import context_sizes, in_training_too
+from tcnlm.programs.preprocess import main
 
 OPEN = Rules(min_count=None, topic_min_count=None, top_fraction=0.0)
 

@@ -14,11 +14,11 @@ import pandas as pd
 import pytest
 import toy
 
-from preprocessing.aclimdb import read_aclimdb
-from preprocessing.corpora import aclimdb_corpus, body, file_corpus, lee_corpus
-from preprocessing.documents import Document, Fields
-from preprocessing.sources import FORMATS, read_any, split_tdlm
 from tcnlm.common.errors import InputError
+from tcnlm.preprocessing.aclimdb import read_aclimdb
+from tcnlm.preprocessing.corpora import aclimdb_corpus, body, file_corpus, lee_corpus
+from tcnlm.preprocessing.documents import Document, Fields
+from tcnlm.preprocessing.sources import FORMATS, read_any, split_tdlm
 
 WRITERS = {"": open, ".gz": gzip.open, ".xz": lzma.open}
 
@@ -286,7 +286,7 @@ def test_a_review_that_is_not_utf_8_is_named(aclimdb):
 
 def test_the_lee_corpus_is_there_without_importing_gensim():
     program = (
-        "import sys; from preprocessing.corpora import lee_corpus;"
+        "import sys; from tcnlm.preprocessing.corpora import lee_corpus;"
         "stories = list(lee_corpus().parts['all']());"
         "assert 'gensim' not in sys.modules; print(len(stories))"
     )

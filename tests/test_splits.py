@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from preprocessing.splits import SPLITS, assign
 from tcnlm.common.errors import InputError
+from tcnlm.preprocessing.splits import SPLITS, assign
 
 
 def test_heldout_is_shuffled_and_halved_and_train_is_shuffled():

@@ -10,10 +10,10 @@ import tiny
 from measured import shown
 from scipy.spatial.distance import jensenshannon
 
-from tcnlm.measures.stability import match, matched
+from tcnlm.metrics.stability import match, matched
 from tcnlm.programs import evaluate
 from tcnlm.report import page
-from tcnlm.training.run_folder import RunFolder, write_config
+from tcnlm.runs.run_folder import RunFolder, write_config
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nltk.tokenize.punkt import PunktSentenceTokenizer
 
-from preprocessing.languages import languages
-from preprocessing.punkt import punkt as made_punkt
-from preprocessing.text import (
+from tcnlm.preprocessing.languages import languages
+from tcnlm.preprocessing.punkt import punkt as made_punkt
+from tcnlm.preprocessing.text import (
     capitals,
     rules,
     sentences,

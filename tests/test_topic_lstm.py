@@ -54,7 +54,7 @@ def test_the_output_layer_alone_sees_the_topics(rng):
 
 
 def test_its_three_groups_learn_at_their_own_rates(rng):
-    model = make_model(rng, recurrent_rate=0.25, topic_learning_rate=7e-3)
+    model = make_model(rng, recurrent_lr_multiplier=0.25, topic_learning_rate=7e-3)
     groups = model.parameter_groups()
     rate = model.config.learning_rate
     assert [own for _, own in groups] == [rate, 0.25 * rate, 7e-3]
@@ -68,7 +68,9 @@ def test_its_three_groups_learn_at_their_own_rates(rng):
 
 def test_its_lstm_starts_as_the_lstm_does_that_starts_like_tcnlm(rng, toy_data):
     data, starts = Dataset(toy_data), []
-    ours = make_model(rng, data.vocabulary, recurrent_start="product", head_start=0)
+    ours = make_model(
+        rng, data.vocabulary, recurrent_start="product", topic_pretrain_steps=0
+    )
     sizes = {name: SIZES[name] for name in ("units", "embedding_size", "cutoffs")}
     plain = LSTM(LSTM.Config(**sizes, recurrent_start="product"), data.vocabulary)
     plain.build_weights()

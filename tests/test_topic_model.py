@@ -20,7 +20,7 @@ from tcnlm.common.errors import InputError
 
 LINES = {"min_count": 1, "topic_min_count": 1, "topic_top_fraction": 0}
 SIZES = {"units": 8, "embedding_size": 6, "cutoffs": (15,), "epochs": 2}
-SIZES |= {"batch_size": 16, "num_topics": 4, "head_start": 9}
+SIZES |= {"batch_size": 16, "num_topics": 4, "topic_pretrain_steps": 9}
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:only 24 topic words"),
@@ -96,7 +96,7 @@ def test_the_same_seed_gives_the_same_whatever_was_drawn_before(fitted, texts):
 def test_a_saved_model_answers_the_same_in_another_process(fitted, texts, tmp_path):
     (tmp_path / "text").write_text(texts[0])
     program = "import sys, tcnlm; run, text = sys.argv[1:]; "
-    program += "print(tcnlm.open(run).proportions([open(text).read()])[0].tolist())"
+    program += "print(tcnlm.load_run(run).proportions([open(text).read()])[0].tolist())"
     command = [sys.executable, "-c", program, fitted.run_.path, tmp_path / "text"]
     said = subprocess.run(command, capture_output=True, text=True, cwd=toy.ROOT)
     assert said.stdout.strip() == str(fitted.transform(texts[:1])[0].tolist())
@@ -136,7 +136,7 @@ def test_other_texts_or_settings_are_refused_where_a_run_is(fitted, texts):
 
 def test_it_is_saved_as_its_run_and_not_pickled(fitted):
     assert pickle.loads(pickle.dumps(clone(fitted))).get_params()["units"] == 8
-    with pytest.raises(InputError, match="tcnlm.open"):
+    with pytest.raises(InputError, match="tcnlm.load_run"):
         pickle.dumps(fitted)
 
 

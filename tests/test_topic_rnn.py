@@ -9,11 +9,11 @@ from helpers import assert_close, fix_draws, randomise
 from loops import LENGTHS, B, K, V, array, arrays, lstm, vocabulary_of
 from splits import DOCUMENTS, VOCABULARY, make_split
 
-from preprocessing.vocabulary import EOS, GO
 from tcnlm.data.dataset import Dataset
-from tcnlm.measures.scores import score
+from tcnlm.metrics.scores import score
 from tcnlm.models.lstm import CELLS
 from tcnlm.models.topic_rnn import Config, TopicRNN
+from tcnlm.preprocessing.vocabulary import EOS, GO
 
 TOPIC_IDS = (5, 6, 8, 11)  # word ids of the topic words
 D = len(TOPIC_IDS)

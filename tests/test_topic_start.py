@@ -57,7 +57,7 @@ def test_topics_start_at_frequencies_times_the_clusters_of_the_given_vectors(
     axes = np.eye(4)[np.arange(len(words)) % 3].astype(np.float32)
     given.add_vectors(words, axes + rng.normal(scale=0.01, size=axes.shape))
     given.save_word2vec_format(str(file), binary=True)
-    alone = {"head_start": 0} if name == "tcnlm" else {}
+    alone = {"topic_pretrain_steps": 0} if name == "tcnlm" else {}
     chosen = {"embeddings": str(file), "embedding_size": 4, **alone}
     model = started(toy_data, name, topic_start="vectors", **chosen)
     counts = np.maximum(model.vocabulary.topic_counts, 1)
@@ -73,7 +73,11 @@ def test_vectors_of_the_text_are_made_once_for_embeddings_and_topics(
     made, train = [], word_vectors.train_vectors
     counted = lambda *asked: made.append(asked[1:]) or train(*asked)  # noqa: E731
     monkeypatch.setattr(word_vectors, "train_vectors", counted)
-    chosen = {"embeddings": "train", "topic_start": "vectors", "head_start": 0}
+    chosen = {
+        "embeddings": "train",
+        "topic_start": "vectors",
+        "topic_pretrain_steps": 0,
+    }
     both = started(toy_data, "tcnlm", **chosen).topics()
     assert len(made) == 1
     alone = started(toy_data, "tcnlm", **{**chosen, "embeddings": "random"}).topics()
@@ -87,8 +91,8 @@ def head_started(toy_data, **chosen):
 
 
 def test_the_second_of_two_steps_alone_is_half_as_long_where_rates_fall(toy_data):
-    first = head_started(toy_data, head_start=1)
-    whole = head_started(toy_data, head_start=2)
-    half = head_started(toy_data, head_start=2, head_start_decay="linear")
+    first = head_started(toy_data, topic_pretrain_steps=1)
+    whole = head_started(toy_data, topic_pretrain_steps=2)
+    half = head_started(toy_data, topic_pretrain_steps=2, topic_pretrain_decay="linear")
     assert np.abs(whole - first).max() > 1e-4
     np.testing.assert_allclose(half - first, (whole - first) / 2, atol=2e-6)

@@ -2,8 +2,8 @@
 
 import json
 
-from preprocessing.__main__ import main
 from tcnlm.data.dataset import Dataset
+from tcnlm.programs.preprocess import main
 
 BODIES = ("ships sail the sea", "the court", "sail sail ships", "nothing here")
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from preprocessing.vocabulary import Vocabulary
 from tcnlm.coherence.diversity import diversity
-from tcnlm.measures import proportions, topics
+from tcnlm.metrics import proportions, topics
 from tcnlm.models.base import TopicModel
 from tcnlm.models.topics import top_words
+from tcnlm.preprocessing.vocabulary import Vocabulary
 
 WORDS = ["ship", "sea", "oven", "bread"]
 BETA = np.array(

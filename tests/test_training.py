@@ -21,9 +21,9 @@ from trained import (
     weights_of,
 )
 
-from preprocessing.vocabulary import Vocabulary
-from tcnlm.measures.proportions import DocumentTopics
+from tcnlm.metrics.proportions import DocumentTopics
 from tcnlm.models import MODELS
+from tcnlm.preprocessing.vocabulary import Vocabulary
 from tcnlm.training.divergence import NotFiniteError
 from tcnlm.training.validation import collapse
 
@@ -193,7 +193,7 @@ def test_collapse_is_said():
 
 @pytest.mark.parametrize("model", ["topic_rnn", "tcnlm"])
 def test_collapse_is_not_said_before_topics_had_time(toy_data, tmp_path, capsys, model):
-    chosen = {"head_start": 9} if model == "tcnlm" else None
+    chosen = {"topic_pretrain_steps": 9} if model == "tcnlm" else None
     trainer = make_trainer(toy_data, tmp_path / "RUN", model=model, chosen=chosen)
     one = DocumentTopics(np.eye(20)[[3] * 50], np.ones(50, bool))
     said = []

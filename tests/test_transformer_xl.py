@@ -287,7 +287,7 @@ def test_topics_change_the_output_layer_alone(rng):
 
 def test_with_topics_the_memory_is_carried_in_training_too(rng, toy_data):
     data = Dataset(toy_data)
-    chosen = {"carry": True, "window": 3, "head_start": 2}
+    chosen = {"carry": True, "window": 3, "topic_pretrain_steps": 2}
     model = make_model(rng, TopicTransformerXL, data.vocabulary, **chosen)
     model.prepare(data)
     batches = model.batching.rows(data.split("train")).batches(4, 1)

@@ -7,15 +7,15 @@ import pytest
 import tiny
 from trained import make_trainer
 
-from preprocessing.encode import CONTENTS, load_arrays
-from preprocessing.marks import DATES, IDS, read_labels, read_marks
-from preprocessing.splits import SPLITS
-from preprocessing.texts import read_texts
 from tcnlm.coherence.counts_file import load_counts
 from tcnlm.common.errors import UnreadableError
 from tcnlm.data.dataset import Dataset
-from tcnlm.training import runs
-from tcnlm.training.run_folder import CONFIG, RunFolder
+from tcnlm.preprocessing.encode import CONTENTS, load_arrays
+from tcnlm.preprocessing.metadata import DATES, IDS, read_labels, read_marks
+from tcnlm.preprocessing.splits import SPLITS
+from tcnlm.preprocessing.texts import read_texts
+from tcnlm.runs import new_run as runs
+from tcnlm.runs.run_folder import CONFIG, RunFolder
 
 
 @pytest.fixture

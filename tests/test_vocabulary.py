@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from preprocessing.collect import Arrays
-from preprocessing.encode import by_first_occurrence, counted
-from preprocessing.languages import STOP_WORDS, read_stop_words
-from preprocessing.vocabulary import (
+from tcnlm.common.errors import InputError
+from tcnlm.preprocessing.collect import Arrays
+from tcnlm.preprocessing.encode import by_first_occurrence, counted
+from tcnlm.preprocessing.languages import STOP_WORDS, read_stop_words
+from tcnlm.preprocessing.vocabulary import (
     EOS,
     GO,
     PAD,
@@ -19,7 +20,6 @@ from preprocessing.vocabulary import (
     build_vocabulary,
     read_topic_words,
 )
-from tcnlm.common.errors import InputError
 
 ALL = Rules(min_count=1, topic_min_count=1, top_fraction=0.0)
 
@@ -202,7 +202,7 @@ def test_first_occurrences_are_found_in_order(values):
 
 
 def test_first_occurrences_are_found_across_blocks(monkeypatch, rng):
-    monkeypatch.setattr("preprocessing.encode._BLOCK", 7)
+    monkeypatch.setattr("tcnlm.preprocessing.encode._BLOCK", 7)
     tokens = rng.integers(0, 30, 200)
     assert by_first_occurrence(tokens, 30).tolist() == list(dict.fromkeys(tokens))
 

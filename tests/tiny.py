@@ -4,14 +4,14 @@ import numpy as np
 import tensorflow as tf
 from helpers import randomise
 
-from preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.common.settings import names
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
 from tcnlm.models import model_class
-from tcnlm.training.run_folder import FORMAT_VERSION, write_config
-from tcnlm.training.runs import WEIGHTS, new_config, open_run
-from tcnlm.training.weights import save_weights
+from tcnlm.preprocessing.vocabulary import SPECIALS, Vocabulary
+from tcnlm.runs.new_run import WEIGHTS, new_config, open_run
+from tcnlm.runs.run_folder import FORMAT_VERSION, write_config
+from tcnlm.runs.weights import save_weights
 
 TOPIC_WORDS = "ship sea sail bread oven cook judge court trial naïve".split()
 WORDS = [*SPECIALS, *"the of a , . 's n't does u.s. mr.".split(), *TOPIC_WORDS]

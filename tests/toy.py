@@ -4,10 +4,10 @@ import random
 import sys
 from pathlib import Path
 
-from preprocessing.__main__ import main as preprocess
+from tcnlm.programs.preprocess import main as preprocess
 
 ROOT = Path(__file__).parents[1]
-KEPT_RUN = ROOT / "tests" / "kept_run"  # of an earlier version, never written to
+GOLDEN_RUN = ROOT / "tests" / "golden_run"  # of an earlier version, never written to
 THEMES = (
     "ship sea captain sail wave harbour storm anchor".split(),
     "oven bread flour cook butter kitchen salt dough".split(),
@@ -45,7 +45,7 @@ def make_data(folder, documents=60):
 
 def train_arguments(data, run, *options, model="tcnlm", settings=()):
     """Return what trains a tiny model on the toy corpus."""
-    topics = ["num_topics=4", "head_start=9"] if model == "tcnlm" else []
+    topics = ["num_topics=4", "topic_pretrain_steps=9"] if model == "tcnlm" else []
     arguments = [str(data), "--out", str(run), "--model", model, "--threads", "1"]
     recipe = [] if "--recipe" in options else ["--recipe", "paper-small"]
     return [*arguments, *recipe, *options, "--set", *SMALL, *topics, *settings]

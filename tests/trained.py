@@ -73,7 +73,7 @@ def assert_same_weights(run, other):
 def make_trainer(data, run, model="tcnlm", chosen=None, **settings):
     """Return a trainer in this process; chosen: settings of the model."""
     dataset, kind = Dataset(data), model_class(model)
-    held = {"mean_deviation": 1.0} if "mean_deviation" in names(kind.Config) else {}
+    held = {"mu_batchnorm_std": 1.0} if "mu_batchnorm_std" in names(kind.Config) else {}
     made = tiny.untrained(model, dataset.vocabulary, **{**held, **(chosen or {})})
     run.mkdir(parents=True, exist_ok=True)
     loop = Training(**{"batch_size": 16, **settings})

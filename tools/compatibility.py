@@ -22,7 +22,9 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 TOLERANCE = 1e-4  # float32 after some thirty steps of a recurrent network
 OF_TRAINING = 1e-3  # float32 after some hundred steps of Adam
-SETTINGS = "units=16 embedding_size=16 num_topics=5 head_start=100 epochs=1".split()
+SETTINGS = (
+    "units=16 embedding_size=16 num_topics=5 topic_pretrain_steps=100 epochs=1".split()
+)
 TEXTS = [
     "The army moved into the city overnight.",
     'He said: "I can\'t!" (really?) -- \u201cwon\u2019t\u201d \u2026 and so on...',
@@ -72,7 +74,7 @@ def ask(folder, file):
         made = json.loads(Path(place, "DATA", "meta.json").read_text())
         answers = {"DATA: fingerprint": [made["fingerprint"]]}
         answers |= evaluated(copy, "the RUN") | written(copy)
-        run("-m", "tcnlm.export", copy, "--out", exported)
+        run("-m", "tcnlm", "export", copy, "--out", exported)
         answers |= asked(source / "RUN" / "saved_model", "its SavedModel")
         answers |= asked(exported, "exported here")
         run("train.py", "--resume", copy, "--set", "epochs=2")

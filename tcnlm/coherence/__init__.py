@@ -8,7 +8,7 @@ A window of 20 tokens moves one token at a time and also starts and ends partly 
 the document, so that every token lies in exactly 20 windows and a document of n tokens
 has n + 19. A window is a set: a word in it counts once.
 
-`python -m tcnlm.coherence --help` scores the topics of any program. Nothing here
+`python -m tcnlm coherence --help` scores the topics of any program. Nothing here
 imports TensorFlow, unless the topics are those of a RUN.
 """
 

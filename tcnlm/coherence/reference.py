@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from preprocessing.languages import ENGLISH
-from preprocessing.reference_text import read_reference, reference_texts
 from tcnlm.coherence import WINDOW, WindowCounts, load_counts
 from tcnlm.coherence.windows import Windows, count_kinds
 from tcnlm.common.errors import InputError
 from tcnlm.common.progress_bar import progress_bar
+from tcnlm.preprocessing.languages import ENGLISH
+from tcnlm.preprocessing.reference_text import read_reference, reference_texts
 
 if TYPE_CHECKING:
     from tcnlm.common.beam import Beam

@@ -7,8 +7,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from preprocessing.files import read_lines
 from tcnlm.common.errors import InputError
+from tcnlm.preprocessing.files import read_lines
 
 _NUMBER = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?(e[-+]?[0-9]+)?[.:)]?", re.IGNORECASE)
 

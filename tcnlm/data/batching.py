@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from preprocessing.vocabulary import PAD
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.data.dataset import Split
 from tcnlm.data.stream import cut
+from tcnlm.preprocessing.vocabulary import PAD
 
 POOL_BATCHES = 100  # batches sorted by length together: little padding, still shuffled
 

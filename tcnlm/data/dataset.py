@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from preprocessing.checks import open_data
-from preprocessing.collect import Arrays
-from preprocessing.encode import load_arrays
-from preprocessing.marks import DATES, IDS, read_labels, read_marks
-from preprocessing.vocabulary import Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.data.contexts import NO_WORD, Contexts
 from tcnlm.data.stream import Stream, cut, pad
+from tcnlm.preprocessing.checks import open_data
+from tcnlm.preprocessing.collect import Arrays
+from tcnlm.preprocessing.encode import load_arrays
+from tcnlm.preprocessing.metadata import DATES, IDS, read_labels, read_marks
+from tcnlm.preprocessing.vocabulary import Vocabulary
 
 
 class Dataset:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preprocessing.vocabulary import PAD
 from tcnlm.data.batching import CONTEXT, WORDS, Array, Batch, Batching, Rows, pieces
 from tcnlm.data.dataset import Split
 from tcnlm.data.sequences import SequenceRows
+from tcnlm.preprocessing.vocabulary import PAD
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from preprocessing.vocabulary import PAD
 from tcnlm.data.batching import (
     CONTEXT,
     SIBLINGS,
@@ -21,6 +20,7 @@ from tcnlm.data.batching import (
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.data.dataset import Split
 from tcnlm.data.stream import cut, pad
+from tcnlm.preprocessing.vocabulary import PAD
 
 
 @dataclass(frozen=True)

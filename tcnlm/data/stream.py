@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from preprocessing.vocabulary import EOS, GO, PAD
+from tcnlm.preprocessing.vocabulary import EOS, GO, PAD
 
 
 class Stream:

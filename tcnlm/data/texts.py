@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from preprocessing.collect import Arrays
-from preprocessing.vocabulary import Vocabulary
 from tcnlm.data.dataset import Split
+from tcnlm.preprocessing.collect import Arrays
+from tcnlm.preprocessing.vocabulary import Vocabulary
 
 Tokens = list[list[str]]  # a document: sentences of words
 

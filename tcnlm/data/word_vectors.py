@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from preprocessing.vocabulary import SPECIALS
 from tcnlm.common.errors import InputError
 from tcnlm.common.files import writing
 from tcnlm.common.replacing import replacing
 from tcnlm.data.dataset import Dataset, Split
+from tcnlm.preprocessing.vocabulary import SPECIALS
 
 if TYPE_CHECKING:  # gensim takes seconds to import: only where vectors are wanted
     from gensim.models import KeyedVectors

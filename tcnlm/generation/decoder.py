@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from preprocessing.vocabulary import EOS, GO, PAD
 from tcnlm.generation.methods import MAX_LENGTH, NEVER
 from tcnlm.layers.next_word import Drawn, NextWord, categorical, chosen
+from tcnlm.preprocessing.vocabulary import EOS, GO, PAD
 
 Chosen = tuple[tf.Tensor, tf.Tensor, Any]
 

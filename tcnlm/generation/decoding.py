@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from preprocessing.vocabulary import EOS, GO
 from tcnlm.generation import decoder
+from tcnlm.generation.chunking import SENTENCES
 from tcnlm.generation.methods import Decoding
-from tcnlm.generation.pieces import SENTENCES
-from tcnlm.layers.graphs import graph
+from tcnlm.layers.tf_function import graph
+from tcnlm.preprocessing.vocabulary import EOS, GO
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preprocessing.vocabulary import GO, PAD, UNK
 from tcnlm.common.errors import InputError
 from tcnlm.common.settings import is_real, is_whole
+from tcnlm.preprocessing.vocabulary import GO, PAD, UNK
 
 MAX_LENGTH = 40  # words of a sentence, unless asked otherwise; Lau et al. 2017
 NEVER = [PAD, GO]  # are written

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from preprocessing.phrases import JOINT, Phrases
+from tcnlm.preprocessing.phrases import JOINT, Phrases
 
 
 class JoinedPhrases:

@@ -13,9 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from preprocessing.phrases import Sentences
-from preprocessing.text import sentences
-from preprocessing.vocabulary import Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.generation.decoding import Decoding, Sentence, SentenceDecoder
@@ -29,6 +26,9 @@ from tcnlm.generation.mixtures import (
 )
 from tcnlm.models.base import LanguageModel, TopicHierarchy, TopicModel
 from tcnlm.models.names import Names
+from tcnlm.preprocessing.phrases import Sentences
+from tcnlm.preprocessing.text import sentences
+from tcnlm.preprocessing.vocabulary import Vocabulary
 
 SHOWN_TOPICS = 5  # of a mixture, the largest
 SHOWN_WORDS = 8

@@ -38,20 +38,20 @@ from typing import Any
 
 import tensorflow as tf
 
-from preprocessing.text import capitals, rules
-from preprocessing.vocabulary import EOS, GO, PAD, SPECIALS, UNK, Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.common.files import check_folder, plain_path, writing
 from tcnlm.common.replacing import replacing
 from tcnlm.data.contexts import NO_WORD
-from tcnlm.generation import asserted, pieces
+from tcnlm.generation import chunking, input_checks
 from tcnlm.generation import warm_up as warm_ups
+from tcnlm.generation.chunking import in_pieces
 from tcnlm.generation.decoder import beams, decode, repeated, sampled
 from tcnlm.generation.methods import Decoding
 from tcnlm.generation.phrases import JoinedPhrases
-from tcnlm.generation.pieces import in_pieces
-from tcnlm.layers.graphs import graph
+from tcnlm.layers.tf_function import graph
 from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel
+from tcnlm.preprocessing.text import capitals, rules
+from tcnlm.preprocessing.vocabulary import EOS, GO, PAD, SPECIALS, UNK, Vocabulary
 
 Tensors = dict[str, tf.Tensor]
 Contexts = tuple[tf.Tensor, Callable[..., Any]]  # how many, and context(first, last)
@@ -226,7 +226,7 @@ class Program:
     def topic_words(self, number: tf.Tensor) -> Tensors:
         """Return the most probable words of every topic, [K, number]."""
         topics = self.model.topics()
-        number = tf.minimum(asserted.counted(number), topics.shape[1])
+        number = tf.minimum(input_checks.counted(number), topics.shape[1])
         best = tf.math.top_k(topics, number).indices
         return {"words": tf.gather(self.model.vocabulary.topic_words, best)}
 
@@ -266,7 +266,7 @@ class Program:
         inputs = self._cut(tf.concat([GO * edge, ids], axis=1))
         targets = self._cut(tf.concat([ids, EOS * edge], axis=1))
         sequences = tf.where(targets[:, :, 0] != PAD)  # (sentence, cut) of each
-        contexts = asserted.one_context_each(sentences, contexts)
+        contexts = input_checks.one_context_each(sentences, contexts)
         documents = self.model.batching.of_texts(self.texts, contexts)
 
         def log_probs(first: tf.Tensor, last: tf.Tensor) -> list[tf.Tensor]:
@@ -325,11 +325,11 @@ class Program:
         return self._search(self._mixed(topics), width)
 
     def _empty(self, number: tf.Tensor) -> Contexts:
-        number, empty = asserted.counted(number), self.model.batching.empty
+        number, empty = input_checks.counted(number), self.model.batching.empty
         return number, lambda first, last: self.model.context(empty(last - first))
 
     def _mixed(self, topics: tf.Tensor) -> Contexts:
-        topics, start = asserted.mixtures(topics), self.model.context_from_topics
+        topics, start = input_checks.mixtures(topics), self.model.context_from_topics
         return tf.shape(topics)[0], lambda first, last: start(topics[first:last])
 
     def _sample(
@@ -339,7 +339,7 @@ class Program:
         temperature: tf.Tensor,
         options: Decoding = ANY,
     ) -> Tensors:
-        temperature = asserted.positive(temperature)
+        temperature = input_checks.positive(temperature)
 
         def choose(first: tf.Tensor) -> Any:
             return sampled(tf.stack([seed, tf.cast(first, tf.int64)]), temperature)
@@ -347,7 +347,7 @@ class Program:
         return self._write(contexts, choose, options=options)
 
     def _search(self, contexts: Contexts, width: tf.Tensor) -> Tensors:
-        width = asserted.counted(width, "width")
+        width = input_checks.counted(width, "width")
         found = self._write(contexts, lambda _: beams(width), width)
         return {name: tf.reshape(x, [-1, width]) for name, x in found.items()}
 
@@ -369,7 +369,7 @@ class Program:
             return tf.strings.strip(joined), log_probability
 
         specs = [tf.TensorSpec([None], tf.string), NATS]
-        size = tf.maximum(pieces.SENTENCES // width, 1)
+        size = tf.maximum(chunking.SENTENCES // width, 1)
         written = in_pieces(write, number, specs, size)
         return dict(zip(("sentences", "log_probability"), written))
 

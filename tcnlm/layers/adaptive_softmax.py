@@ -8,9 +8,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from tcnlm.layers.compiled import on_gpu
+from tcnlm.layers.mixed_precision import matmul
 from tcnlm.layers.next_word import NextWord, categorical, chosen, forbid
-from tcnlm.layers.products import matmul
+from tcnlm.layers.xla import on_gpu
 
 
 def cross_entropy(targets: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from tcnlm.layers.lstm import LSTM
-from tcnlm.layers.products import matmul, tensordot
+from tcnlm.layers.mixed_precision import matmul, tensordot
 
 COUPLED = 3  # z, r and the candidate
 START = (-1.0, 1.0, 0.0)  # of their biases

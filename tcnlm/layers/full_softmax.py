@@ -13,7 +13,7 @@ from typing import Any
 import tensorflow as tf
 
 from tcnlm.layers.adaptive_softmax import cross_entropy
-from tcnlm.layers.products import matmul
+from tcnlm.layers.mixed_precision import matmul
 
 ROWS = 512
 

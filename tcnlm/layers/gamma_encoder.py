@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from tcnlm.layers.bags import real_words, sum_rows
-from tcnlm.layers.products import Dense, matmul, tensordot
+from tcnlm.layers.mixed_precision import Dense, matmul, tensordot
 
 K_BOUNDS = 0.1, 10.0  # of the heads' k: below .03 a float32 overflows
 SMALLEST = 1e-10  # lambda, and a word's rate: keeps logarithms finite

@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tcnlm.layers.products import tensordot
+from tcnlm.layers.mixed_precision import tensordot
 from tcnlm.layers.recurrence import GATES, recurrence
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tcnlm.layers.products import Dense, matmul
+from tcnlm.layers.mixed_precision import Dense, matmul
 
 INPUT_TRANSFORMS = {
     "counts": tf.identity,
@@ -40,9 +40,9 @@ class TopicEncoder(tf.keras.layers.Layer):
     starts at the constant exp(`log_variance`). In training `drop` may remove words from
     what the encoder sees, never from what is rebuilt.
 
-    `mean_deviation` above 0 holds each dimension of mu to this standard deviation over
-    the documents, by a batch normalisation without a learned scale (as Srivastava and
-    Sutton 2017; Zhu et al. 2020): no dimension can then fall to the prior. Outside
+    `mu_batchnorm_std` above 0 holds each dimension of mu to this standard deviation
+    over the documents, by a batch normalisation without a learned scale (as Srivastava
+    and Sutton 2017; Zhu et al. 2020): no dimension can then fall to the prior. Outside
     training the moving averages stand for the batch's mean and variance.
     """
 
@@ -52,11 +52,11 @@ class TopicEncoder(tf.keras.layers.Layer):
         hidden: tuple[int, ...] = (256, 256),
         transform: str = "counts",
         log_variance: float = 0.0,
-        mean_deviation: float = 0.0,
+        mu_batchnorm_std: float = 0.0,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        self.mean_deviation = mean_deviation
+        self.mu_batchnorm_std = mu_batchnorm_std
         self.transform = INPUT_TRANSFORMS[transform]
         self.hidden = [Dense(size, "relu") for size in hidden]
         self.mean = Dense(latent_size, name="mean")
@@ -66,7 +66,7 @@ class TopicEncoder(tf.keras.layers.Layer):
             bias_initializer=tf.keras.initializers.Constant(log_variance),
             name="log_variance",
         )
-        if mean_deviation:
+        if mu_batchnorm_std:
             self.normalise = tf.keras.layers.BatchNormalization(scale=False)
 
     def call(
@@ -80,8 +80,8 @@ class TopicEncoder(tf.keras.layers.Layer):
         for layer in self.hidden:
             hidden = layer(hidden)
         mean = self.mean(hidden)
-        if self.mean_deviation:
-            mean = self.mean_deviation * self.normalise(mean, training=training)
+        if self.mu_batchnorm_std:
+            mean = self.mu_batchnorm_std * self.normalise(mean, training=training)
         return mean, self.log_variance(hidden)
 
 

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.contexts import RULES
-from tcnlm.layers.products import PRECISIONS
+from tcnlm.layers.mixed_precision import PRECISIONS
 
 
 class GroupedAdam(tf.Module):

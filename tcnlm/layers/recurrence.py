@@ -13,8 +13,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from tcnlm.layers.compiled import compilable
-from tcnlm.layers.products import matmul, operand
+from tcnlm.layers.mixed_precision import matmul, operand
+from tcnlm.layers.xla import compilable
 
 GATES = 4
 ACTIVATIONS = {"tanh": tf.tanh, "sigmoid": tf.sigmoid}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tcnlm.layers.products import Dense, einsum
+from tcnlm.layers.mixed_precision import Dense, einsum
 
 DEVIATION = 0.02  # of the weights' start, N(0, .02^2); released code
 EPSILON = 1e-5  # of the layer norms

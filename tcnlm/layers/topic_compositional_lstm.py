@@ -15,7 +15,7 @@ from typing import Any
 import tensorflow as tf
 
 from tcnlm.layers.lstm import ForgetBias, OverSequence, ZeroState
-from tcnlm.layers.products import matmul
+from tcnlm.layers.mixed_precision import matmul
 from tcnlm.layers.recurrence import (
     ACTIVATIONS,
     GATES,

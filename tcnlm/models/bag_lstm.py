@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import tensorflow as tf
 
-from preprocessing.vocabulary import Vocabulary
 from tcnlm.common.settings import setting
+from tcnlm.layers.mixed_precision import Dense
 from tcnlm.layers.neural_topics import bag_of_words
-from tcnlm.layers.products import Dense
 from tcnlm.models import lstm
+from tcnlm.preprocessing.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)

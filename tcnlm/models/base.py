@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from preprocessing.vocabulary import Vocabulary
 from tcnlm.common.settings import Settings
 from tcnlm.data.batching import Batching
 from tcnlm.data.contexts import NO_WORD
@@ -20,10 +19,11 @@ from tcnlm.data.dataset import Dataset
 from tcnlm.data.documents import Documents, WholeDocuments
 from tcnlm.data.sequences import Sequences
 from tcnlm.data.windows import Windows
-from tcnlm.layers.graphs import graph
 from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.layers.next_word import NextWord
 from tcnlm.layers.optimization import GroupedAdam
+from tcnlm.layers.tf_function import graph
+from tcnlm.preprocessing.vocabulary import Vocabulary
 
 Terms = dict[str, tf.Tensor]
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from preprocessing.vocabulary import Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.layers import full_softmax
 from tcnlm.layers.bags import in_order, lengths, log_counts
 from tcnlm.models.base import DocumentModel, Terms
+from tcnlm.preprocessing.vocabulary import Vocabulary
 
 EVALUATION_ORDER = (0, 0)  # the seed of the orders by which an epoch is judged
 

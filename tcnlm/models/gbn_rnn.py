@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from preprocessing.vocabulary import PAD, Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.common.settings import setting
 from tcnlm.data.dataset import Dataset
@@ -26,6 +25,7 @@ from tcnlm.layers.optimization import GroupedAdam
 from tcnlm.models.base import Terms, TopicHierarchy, language_terms, without
 from tcnlm.models.lstm import LSTM, EmbeddingConfig, SoftmaxConfig
 from tcnlm.models.recurrent import RecurrentLanguageModel
+from tcnlm.preprocessing.vocabulary import PAD, Vocabulary
 
 MOMENTUM = 0.99  # of the moving means of topic weights
 NO_TOPIC = 1e-30  # beside any entry of Phi that is not 0

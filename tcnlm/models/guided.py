@@ -14,21 +14,21 @@ from itertools import count
 import numpy as np
 import tensorflow as tf
 
-from preprocessing.vocabulary import Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.common.progress_bar import progress_bar
 from tcnlm.common.settings import setting
 from tcnlm.data.batching import Batch, Rows
 from tcnlm.data.dataset import Dataset
-from tcnlm.layers.graphs import graph
 from tcnlm.layers.optimization import DECAYS, GroupedAdam, decay
+from tcnlm.layers.tf_function import graph
 from tcnlm.models.base import Terms, language_terms, without
 from tcnlm.models.lstm import RecurrentConfig
 from tcnlm.models.neural_topics import NeuralTopics, TopicConfig
 from tcnlm.models.recurrent import RecurrentLanguageModel
+from tcnlm.preprocessing.vocabulary import Vocabulary
 
-HEAD_START_BATCH = 64  # contexts
-HEAD_START_CLIP = 5.0
+TOPIC_PRETRAIN_BATCH = 64  # contexts
+TOPIC_PRETRAIN_CLIP = 5.0
 
 
 @dataclass(frozen=True)
@@ -49,16 +49,16 @@ class JointConfig(TopicConfig, RecurrentConfig):
         "Adam of encoder, W and beta, jointly; 0: as the head start leaves them",
         least=0,
     )
-    head_start: int = setting(
+    topic_pretrain_steps: int = setting(
         1500, "steps of the topic model alone before the joint ones", least=0
     )
-    head_start_rates: tuple[float, ...] = setting(
+    topic_pretrain_rates: tuple[float, ...] = setting(
         (2e-3, 1e-2),
         "of Adam in these steps: of encoder and W, and of beta",
         least=0,
         length=2,
     )
-    head_start_decay: str = setting(
+    topic_pretrain_decay: str = setting(
         "constant",
         "of these rates; or 'linear', 'cosine' to 0 at the last of these steps",
         choices=DECAYS,
@@ -111,7 +111,7 @@ class NeuralTopicLanguageModel(NeuralTopics, RecurrentLanguageModel):
     def prepare(self, dataset: Dataset) -> None:
         """Start the embeddings and the topics, then give the topic model its lead."""
         self.start_topics(dataset, self.start_weights(dataset))
-        if self.config.head_start:
+        if self.config.topic_pretrain_steps:
             self._train_topics_alone(self.batching.rows(dataset.split("train")))
 
     def _train_topics_alone(self, rows: Rows) -> None:
@@ -120,9 +120,9 @@ class NeuralTopicLanguageModel(NeuralTopics, RecurrentLanguageModel):
         So that the proportions mean something when the language model first sees them.
         """
         config, contexts = self.config, tf.TensorSpec([None, None], tf.int32)
-        groups = list(zip(self.topic_weights(), config.head_start_rates))
-        schedule = decay(config.head_start_decay, config.head_start)
-        optimizer = GroupedAdam(groups, HEAD_START_CLIP, schedule=schedule)
+        groups = list(zip(self.topic_weights(), config.topic_pretrain_rates))
+        schedule = decay(config.topic_pretrain_decay, config.topic_pretrain_steps)
+        optimizer = GroupedAdam(groups, TOPIC_PRETRAIN_CLIP, schedule=schedule)
 
         @partial(graph, input_signature=[contexts, tf.TensorSpec([])])
         def step(context, kl_weight):
@@ -131,20 +131,20 @@ class NeuralTopicLanguageModel(NeuralTopics, RecurrentLanguageModel):
                 loss = self.topic_loss(terms, kl_weight)
             optimizer.minimize(loss, tape)
 
-        steps = progress_bar(range(config.head_start), "topics alone")
+        steps = progress_bar(range(config.topic_pretrain_steps), "topics alone")
         for number, batch in zip(steps, self._endless(rows)):
-            kl_weight = min(1.0, 1.5 * number / config.head_start)
+            kl_weight = min(1.0, 1.5 * number / config.topic_pretrain_steps)
             step(batch["context"], tf.constant(kl_weight, tf.float32))
         _, terms = self.infer_terms(self.bag(batch["context"]), training=False)
         if not np.isfinite(list(terms.values())).all():
-            rates = ",".join(map(str, config.head_start_rates))
+            rates = ",".join(map(str, config.topic_pretrain_rates))
             raise InputError(
-                f"head_start_rates={rates}: the topic model diverged; lower them"
+                f"topic_pretrain_rates={rates}: the topic model diverged; lower them"
             )
 
     def _endless(self, rows: Rows) -> Iterator[Batch]:
         for epoch in count():
-            yield from rows.batches(HEAD_START_BATCH, self.initial_seed, epoch)
+            yield from rows.batches(TOPIC_PRETRAIN_BATCH, self.initial_seed, epoch)
 
     def parameter_groups(self) -> list[tuple[list[tf.Variable], float]]:
         """Return the language model's weights, and the topic model's."""

@@ -7,14 +7,14 @@ from typing import Any
 
 import tensorflow as tf
 
-from preprocessing.vocabulary import Vocabulary
 from tcnlm.common.settings import setting
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import Sequences
 from tcnlm.layers.lstm import ForgetBias, OverSequence, ZeroState
-from tcnlm.layers.products import matmul
+from tcnlm.layers.mixed_precision import matmul
 from tcnlm.layers.recurrence import GATES, activate, remember
 from tcnlm.models import lstm
+from tcnlm.preprocessing.vocabulary import Vocabulary
 
 Sentences = tuple[tf.Tensor, tf.Tensor]
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import tensorflow as tf
 
-from preprocessing.vocabulary import Vocabulary
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.distributions import dirichlet_kl, dirichlet_log_mean
 from tcnlm.models.base import Terms, TopicModel, TopicsAlone
 from tcnlm.models.lda_fits import FITS, tomotopy
+from tcnlm.preprocessing.vocabulary import Vocabulary
 
 EPSILON = 1e-10  # floor of a word's probability; gensim's is float32's epsilon
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import tensorflow as tf
 
-from preprocessing.vocabulary import Vocabulary
 from tcnlm.models import lda, lstm
+from tcnlm.preprocessing.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ class CarryConfig(WindowConfig):
 class StartConfig(Settings):
     """Settings of how an LSTM's own weights start and learn."""
 
-    recurrent_rate: float = setting(
+    recurrent_lr_multiplier: float = setting(
         1.0, "share of learning_rate of the LSTM's own weights", above=0
     )
     recurrent_start: str = setting(
@@ -146,8 +146,9 @@ class LSTMLanguageModel(RecurrentLanguageModel):
 class StartedLikeTCNLM(LSTMLanguageModel):
     """A model of Keras's LSTM whose layers may start and learn as TCNLM's do.
 
-    With `recurrent_start="product"` and `recurrent_rate=0.5` they have the start and
-    the steps of TCNLM's cell with one topic: a control for what topics are worth.
+    With `recurrent_start="product"` and `recurrent_lr_multiplier=0.5` they have the
+    start and the steps of TCNLM's cell with one topic: a control for what topics are
+    worth.
     """
 
     def start_weights(self, dataset: Dataset) -> WordVectors:
@@ -169,7 +170,7 @@ class StartedLikeTCNLM(LSTMLanguageModel):
         self, group: tuple[list[tf.Variable], float]
     ) -> list[tuple[list[tf.Variable], float]]:
         """Return the same of a group that has the layers' weights among others."""
-        share = self.config.recurrent_rate
+        share = self.config.recurrent_lr_multiplier
         return [group] if share == 1 else apart(group, self.recurrent, share)
 
 

@@ -11,8 +11,8 @@ import tensorflow as tf
 from tcnlm.common.settings import setting
 from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax
 from tcnlm.layers.lstm import ForgetBias, OverSequence, ZeroState
+from tcnlm.layers.mixed_precision import einsum
 from tcnlm.layers.next_word import NextWord
-from tcnlm.layers.products import einsum
 from tcnlm.layers.recurrence import GATES, activate, update
 from tcnlm.models.guided import JointConfig, NeuralTopicLanguageModel
 from tcnlm.models.lstm import LSTM
@@ -48,7 +48,7 @@ class NaiveMoE(NeuralTopicLanguageModel):
 
     paper = "tcnlm"
     Config = Config
-    TINY = {**LSTM.TINY, **NeuralTopicModel.TINY, "head_start": 9}
+    TINY = {**LSTM.TINY, **NeuralTopicModel.TINY, "topic_pretrain_steps": 9}
 
     def make_layer(self, index: int) -> tf.keras.layers.Layer:
         """Return a layer of all experts' LSTMs."""

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from preprocessing.vocabulary import Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import Dataset
@@ -29,6 +28,7 @@ from tcnlm.layers.neural_topics import (
     log_likelihood,
 )
 from tcnlm.models.base import Terms, TopicModel, TopicsAlone
+from tcnlm.preprocessing.vocabulary import Vocabulary
 
 CLUSTER_SCALE = 2.0  # logits a deviation of the similarity; 1 to 3 are much alike
 
@@ -46,7 +46,7 @@ class TopicConfig(Settings):
     log_variance: float = setting(
         0.0, "where the encoder's log sigma^2 starts; not stated"
     )
-    mean_deviation: float = setting(
+    mu_batchnorm_std: float = setting(
         0.0, "standard deviation of mu, held over a batch; 0: as it comes", least=0
     )
     encoder_units: tuple[int, ...] = setting(
@@ -104,7 +104,7 @@ class NeuralTopics(TopicModel):
             config.encoder_units,
             config.encoder_input,
             config.log_variance,
-            config.mean_deviation,
+            config.mu_batchnorm_std,
         )
         self.proportions = TopicProportions(config.num_topics)
         self.decoder = TopicDecoder(config.num_topics, words)
@@ -121,9 +121,9 @@ class NeuralTopics(TopicModel):
 
     def undivided(self) -> str:
         """Return why batches are learned from whole: mu is scaled over their rows."""
-        scaled = self.config.mean_deviation
+        scaled = self.config.mu_batchnorm_std
         return (
-            "mean_deviation scales over a whole batch"
+            "mu_batchnorm_std scales over a whole batch"
             if scaled
             else super().undivided()
         )

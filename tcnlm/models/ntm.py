@@ -9,14 +9,14 @@ import numpy as np
 import tensorflow as tf
 from scipy import sparse
 
-from preprocessing.vocabulary import Vocabulary
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.contexts import Contexts
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.documents import Documents
 from tcnlm.data.word_vectors import SMALLEST, check_source, starting_vectors
-from tcnlm.layers.products import Dense, matmul
+from tcnlm.layers.mixed_precision import Dense, matmul
 from tcnlm.models.base import Terms, TopicsAlone
+from tcnlm.preprocessing.vocabulary import Vocabulary
 
 START = 2.0  # deviation of a topic's logits before training; docs/deviations.md
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import tensorflow as tf
 
-from preprocessing.vocabulary import PAD, Vocabulary
 from tcnlm.common.settings import Settings
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.windows import Windows
 from tcnlm.data.word_vectors import WordVectors, check_source, fill, starting_vectors
 from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax
-from tcnlm.layers.carried import CarriedState
 from tcnlm.layers.next_word import NextWord
+from tcnlm.layers.stateful import CarriedState
 from tcnlm.models.base import LanguageModel, Terms, language_terms
+from tcnlm.preprocessing.vocabulary import PAD, Vocabulary
 
 
 class RecurrentLanguageModel(LanguageModel):

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from preprocessing.vocabulary import PAD, Vocabulary
 from tcnlm.common.settings import setting
 from tcnlm.data.groups import Groups
 from tcnlm.layers.gamma_belief import SMALLEST_SHAPE
 from tcnlm.models import gbn_rnn
+from tcnlm.preprocessing.vocabulary import PAD, Vocabulary
 
 fold_in = tf.random.experimental.stateless_fold_in
 

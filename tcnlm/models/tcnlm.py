@@ -28,7 +28,7 @@ class Config(JointConfig):
     use_bias: bool = setting(
         True, 'of the gates; "omitted for simplicity", section 3.2'
     )
-    factor_rate: float = setting(
+    factor_lr_multiplier: float = setting(
         0.5, "share of learning_rate of the factors; docs/deviations.md", above=0
     )
 
@@ -40,7 +40,12 @@ class TCNLM(NeuralTopicLanguageModel):
     """
 
     Config = Config
-    TINY = {**LSTM.TINY, **NeuralTopicModel.TINY, "head_start": 9, "num_factors": 4}
+    TINY = {
+        **LSTM.TINY,
+        **NeuralTopicModel.TINY,
+        "topic_pretrain_steps": 9,
+        "num_factors": 4,
+    }
 
     def make_layer(self, index: int) -> tf.keras.layers.Layer:
         """Return a topic compositional LSTM; every layer has factors of its own."""
@@ -72,4 +77,7 @@ class TCNLM(NeuralTopicLanguageModel):
         W(t) is a product of three: where each takes a full step it takes three.
         """
         language, topic = super().parameter_groups()
-        return [*apart(language, self.recurrent, self.config.factor_rate), topic]
+        return [
+            *apart(language, self.recurrent, self.config.factor_lr_multiplier),
+            topic,
+        ]

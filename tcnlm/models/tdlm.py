@@ -9,16 +9,16 @@ from typing import Any
 
 import tensorflow as tf
 
-from preprocessing.vocabulary import Vocabulary
 from tcnlm.common.settings import setting
 from tcnlm.data.batching import Batching
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import SequencesAndStretches
+from tcnlm.layers.mixed_precision import Conv1D, Dense
 from tcnlm.layers.optimization import GroupedAdam
-from tcnlm.layers.products import Conv1D, Dense
 from tcnlm.models import lstm
 from tcnlm.models.base import Terms, TopicModel, language_terms, without
+from tcnlm.preprocessing.vocabulary import Vocabulary
 
 TOPIC_TARGETS = 3  # words that a topic vector predicts together; m1, released code
 MOMENTUM = 0.99  # of the running mean of documents' vectors

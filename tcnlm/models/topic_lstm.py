@@ -27,7 +27,7 @@ class TopicLSTM(NeuralTopicLanguageModel, lstm.LSTM):
 
     paper = "tcnlm"
     Config = Config
-    TINY = {**lstm.LSTM.TINY, **NeuralTopicModel.TINY, "head_start": 9}
+    TINY = {**lstm.LSTM.TINY, **NeuralTopicModel.TINY, "topic_pretrain_steps": 9}
 
     def fuse(self, hidden: tf.Tensor, context: tf.Tensor) -> tf.Tensor:
         """Return [h; t], [N, H + K]."""

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from preprocessing.vocabulary import PAD, Vocabulary
 from tcnlm.common.settings import setting
 from tcnlm.layers.adaptive_softmax import cross_entropy
 from tcnlm.layers.distributions import gaussian_kl
+from tcnlm.layers.mixed_precision import matmul
 from tcnlm.layers.neural_topics import TopicEncoder
 from tcnlm.layers.next_word import NextWord
-from tcnlm.layers.products import matmul
 from tcnlm.models.base import Terms, TopicModel, language_terms
 from tcnlm.models.lstm import CarryConfig, CarryingLanguageModel, WordConfig
+from tcnlm.preprocessing.vocabulary import PAD, Vocabulary
 
 
 @dataclass(frozen=True)

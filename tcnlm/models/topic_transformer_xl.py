@@ -27,7 +27,7 @@ class TopicTransformerXL(NeuralTopicLanguageModel, TransformerXL):
 
     paper = "tcnlm"
     Config = Config
-    TINY = {**TransformerXL.TINY, **NeuralTopicModel.TINY, "head_start": 9}
+    TINY = {**TransformerXL.TINY, **NeuralTopicModel.TINY, "topic_pretrain_steps": 9}
 
     def fuse(self, hidden: tf.Tensor, context: tf.Tensor) -> tf.Tensor:
         """Return [h; t], [N, d + K]."""

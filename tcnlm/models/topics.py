@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from preprocessing.vocabulary import PAD
 from tcnlm.data.texts import Tokens, split_of
+from tcnlm.preprocessing.vocabulary import PAD
 
 if TYPE_CHECKING:
     import tensorflow as tf

@@ -8,7 +8,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from preprocessing.vocabulary import PAD
 from tcnlm.common.settings import setting
 from tcnlm.layers.relative_attention import (
     TransformerXLLayer,
@@ -17,6 +16,7 @@ from tcnlm.layers.relative_attention import (
 )
 from tcnlm.models.lstm import RecurrentConfig, WindowConfig
 from tcnlm.models.recurrent import StateCarryingModel
+from tcnlm.preprocessing.vocabulary import PAD
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from preprocessing.languages import ENGLISH, languages
-from preprocessing.vocabulary import Vocabulary
 from tcnlm.coherence import (
     NEVER,
     TOPS,
@@ -31,6 +29,8 @@ from tcnlm.common.outputs import check_outputs
 from tcnlm.common.parallel import cores
 from tcnlm.common.runners import add_runner, on_runner
 from tcnlm.common.settings import LARGEST, whole_number
+from tcnlm.preprocessing.languages import ENGLISH, languages
+from tcnlm.preprocessing.vocabulary import Vocabulary
 
 Figures = list[dict[str, Any]]
 
@@ -80,10 +80,10 @@ def _topics(path: Path, number: int) -> TopicList:
 def _topics_of_run(path: Path, number: int) -> TopicList:
     """Return a RUN's topics; how many are in use too, where its DATA is still there."""
     # Here, since topics in a text file need no TensorFlow.
-    from tcnlm.measures.proportions import infer_documents
+    from tcnlm.metrics.proportions import infer_documents
     from tcnlm.models.base import TopicModel
     from tcnlm.models.topics import top_words
-    from tcnlm.training.run_folder import RunFolder
+    from tcnlm.runs.run_folder import RunFolder
 
     run = RunFolder(path)
     model = run.load()
@@ -99,7 +99,7 @@ def _topics_of_run(path: Path, number: int) -> TopicList:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parsed = argparse.ArgumentParser("python -m tcnlm.coherence", description=__doc__)
+    parsed = argparse.ArgumentParser("python -m tcnlm coherence", description=__doc__)
     add = parsed.add_argument
     topics = "a RUN folder, or a text file with one topic's words a line, best first"
     add("topics", metavar="TOPICS", nargs="+", type=Path, help=topics)

@@ -32,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     described = "Make word2vec vectors (skip-gram) of a data folder's training text."
     parsed = argparse.ArgumentParser(
-        "python -m tcnlm.embeddings", description=described
+        "python -m tcnlm embeddings", description=described
     )
     add = parsed.add_argument
     add("data", metavar="DATA", type=Path, help="folder made by preprocessing")

@@ -15,16 +15,16 @@ from tcnlm.common.parallel import cores
 from tcnlm.common.process import command_line, keep_memory
 from tcnlm.common.settings import LARGEST, whole_number
 from tcnlm.data.contexts import RULES
-from tcnlm.measures.contract import Measure
-from tcnlm.measures.table import asked
+from tcnlm.metrics.base import Metric
+from tcnlm.metrics.registry import asked
 from tcnlm.report.published import corpora, other_data
-from tcnlm.training.seeds import runs_of
+from tcnlm.runs.seeds import runs_of
 
 if TYPE_CHECKING:
     from tcnlm.coherence.reference import Reference
     from tcnlm.models.base import Method
     from tcnlm.report.measured import Measured
-    from tcnlm.training.run_folder import RunFolder
+    from tcnlm.runs.run_folder import RunFolder
 
 CHOSEN = ("corpus", "context", "features", "split", "samples", "batch_size")
 CHOSEN += ("beginning",)
@@ -34,7 +34,7 @@ def main(options: argparse.Namespace, command: str) -> None:
     """Evaluate as the options say, write into every RUN and print a summary."""
     # Here, or each process that tokenizes the reference would load TensorFlow too.
     from tcnlm.report.evaluate_run import evaluate_run, kept_as, summary
-    from tcnlm.training.run_folder import RunFolder
+    from tcnlm.runs.run_folder import RunFolder
 
     keep_memory()
     options.run = [run for path in options.run for run in runs_of(path)]
@@ -67,7 +67,7 @@ def main(options: argparse.Namespace, command: str) -> None:
 
 def _reference(options: argparse.Namespace, runs: Sequence[RunFolder]) -> Reference:
     """Return what coherence is counted on; for several RUNs it is counted at once."""
-    from tcnlm.measures.evaluate import Reference
+    from tcnlm.metrics.evaluate import Reference
     from tcnlm.report.evaluate_run import scored_words
 
     files = tuple(options.reference)
@@ -135,7 +135,7 @@ def _write_asked(
         print(f"written to {path}")
 
 
-def _asked(options: argparse.Namespace) -> list[Measure]:
+def _asked(options: argparse.Namespace) -> list[Metric]:
     """Return the measures that are asked for by their options."""
     return [measure for measure in asked() if getattr(options, measure.key)]
 
@@ -148,7 +148,7 @@ def _beside(
     Refuses one of a model that the measure does not accept, or of other DATA.
     """
     from tcnlm.models import model_class
-    from tcnlm.training.run_folder import RunFolder
+    from tcnlm.runs.run_folder import RunFolder
 
     models = {}
     for measure in _asked(options):
@@ -209,7 +209,7 @@ def _check_drawn(runs: Sequence[RunFolder]) -> None:
             )
 
 
-def _check_some(runs: Sequence[RunFolder], measure: Measure) -> None:
+def _check_some(runs: Sequence[RunFolder], measure: Metric) -> None:
     """Refuse a measure that none of the RUNs' models has."""
     from tcnlm.models import model_class
 
@@ -250,7 +250,7 @@ def _add_data(group: argparse._ArgumentGroup) -> None:
 def _add_coherence(group: argparse._ArgumentGroup) -> None:
     reference = "text to count coherence on: a document a line, .jsonl or .csv; plain, "
     reference += ".gz or .xz (default: the training split of the run's own corpus)"
-    counts = "in place of a reference: what python -m tcnlm.coherence --save-counts "
+    counts = "in place of a reference: what python -m tcnlm coherence --save-counts "
     counts += "counted on it"
     field = "of .jsonl and .csv: the field with the text (default: text)"
     add = group.add_mutually_exclusive_group().add_argument

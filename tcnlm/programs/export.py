@@ -17,10 +17,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # Here, since to say how it is used takes no TensorFlow.
     from tcnlm.generation.saved_model import check_free, export
     from tcnlm.generation.warm_up import check_package
-    from tcnlm.training.ownership import owned
-    from tcnlm.training.run_folder import RunFolder
-    from tcnlm.training.runs import TRAINED
-    from tcnlm.training.weights import WEIGHTS
+    from tcnlm.runs.new_run import TRAINED
+    from tcnlm.runs.ownership import owned
+    from tcnlm.runs.run_folder import RunFolder
+    from tcnlm.runs.weights import WEIGHTS
 
     run = RunFolder(options.run)
     preprocessing = run.config["data"]["settings"]
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parsed = argparse.ArgumentParser("python -m tcnlm.export", description=__doc__)
+    parsed = argparse.ArgumentParser("python -m tcnlm export", description=__doc__)
     add = parsed.add_argument
     add("run", metavar="RUN", type=Path, help="folder made by train.py")
     add("--out", metavar="FOLDER", type=Path, help="default: RUN/saved_model")

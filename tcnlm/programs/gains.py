@@ -23,15 +23,15 @@ from tcnlm.common.rows import check_writable, row_writer
 
 if TYPE_CHECKING:
     from tcnlm.data.dataset import Dataset
-    from tcnlm.measures.gains import Gain
-    from tcnlm.training.run_folder import RunFolder
+    from tcnlm.metrics.gains import Gain
+    from tcnlm.runs.run_folder import RunFolder
 
 
 def main(options: argparse.Namespace) -> None:
     """Score both runs, print the table and write it if asked."""
     # Here, as below: to say how it is used takes no TensorFlow.
-    from tcnlm.measures.gains import gains
-    from tcnlm.training.run_folder import RunFolder
+    from tcnlm.metrics.gains import gains
+    from tcnlm.runs.run_folder import RunFolder
 
     keep_memory()
     if options.out:
@@ -58,7 +58,7 @@ def main(options: argparse.Namespace) -> None:
 
 
 def _nats(run: RunFolder, dataset: Dataset, split: str) -> np.ndarray:
-    from tcnlm.measures.gains import target_nats
+    from tcnlm.metrics.gains import target_nats
     from tcnlm.models.base import LanguageModel
 
     model = run.load()
@@ -97,7 +97,7 @@ def table(found: Sequence[Gain]) -> str:
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parsed = argparse.ArgumentParser(
-        "python -m tcnlm.gains",
+        "python -m tcnlm gains",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

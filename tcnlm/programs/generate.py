@@ -21,7 +21,7 @@ def main(options: argparse.Namespace) -> None:
     from tcnlm.generation import requests as generation
     from tcnlm.generation.decoding import SentenceDecoder
     from tcnlm.generation.mixtures import by_number
-    from tcnlm.training.run_folder import RunFolder
+    from tcnlm.runs.run_folder import RunFolder
 
     keep_memory()
     decoding = generation.decoding_options(vars(options))

@@ -21,16 +21,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from preprocessing.corpora import (
-    ids_of,
-    is_empty,
-    read_files,
-    refuse_fields,
-    refuse_none_left,
-    refuse_tables,
-)
-from preprocessing.documents import Document, Fields, Format
-from preprocessing.sources import FORMATS, WITH_FIELDS, chosen_format
 from tcnlm.common.errors import InputError, add_debug, errors_reported
 from tcnlm.common.outputs import check_outputs
 from tcnlm.common.parallel import chunks
@@ -38,11 +28,21 @@ from tcnlm.common.process import keep_memory
 from tcnlm.common.progress_bar import progress_bar
 from tcnlm.common.rows import Row, check_writable, row_writer
 from tcnlm.common.runners import add_runner, on_runner
-from tcnlm.measures.over_time import PERIODS, WORDS, by_day, by_period, group_rows
-from tcnlm.measures.proportions import Sums
+from tcnlm.metrics.over_time import PERIODS, WORDS, by_day, by_period, group_rows
+from tcnlm.metrics.proportions import Sums
+from tcnlm.preprocessing.corpora import (
+    ids_of,
+    is_empty,
+    read_files,
+    refuse_fields,
+    refuse_none_left,
+    refuse_tables,
+)
+from tcnlm.preprocessing.documents import Document, Fields, Format
+from tcnlm.preprocessing.sources import FORMATS, WITH_FIELDS, chosen_format
 
 if TYPE_CHECKING:
-    from tcnlm.measures.reading import Reading
+    from tcnlm.metrics.reading import Reading
     from tcnlm.run import Run
 
 BATCH = 256  # documents in memory at a time
@@ -131,7 +131,7 @@ def readings(
 def _read(
     options: argparse.Namespace, run: Run, texts: Iterable[list[str]]
 ) -> Iterator[Reading]:
-    from tcnlm.measures.reading import read_texts
+    from tcnlm.metrics.reading import read_texts
 
     sentences = run.model.vocabulary.reading(format_of(options).sentences)
     if options.runner is None:
@@ -213,7 +213,7 @@ def parser() -> argparse.ArgumentParser:
     every = "the period (default: the shortest that all dates tell, 60 at the most)"
     headers = "of documents that are news messages: all up to an empty line"
     parsed = argparse.ArgumentParser(
-        "python -m tcnlm.infer",
+        "python -m tcnlm infer",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

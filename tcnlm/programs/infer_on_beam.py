@@ -10,7 +10,7 @@ from apache_beam.ml.inference.base import KeyedModelHandler, ModelHandler, RunIn
 
 from tcnlm.common.beam import Arrays, Beam, Item
 from tcnlm.data.texts import Tokens
-from tcnlm.measures.reading import Reader, Reading, read_texts
+from tcnlm.metrics.reading import Reader, Reading, read_texts
 from tcnlm.run import Run
 
 Sentences = Callable[[str], Tokens]

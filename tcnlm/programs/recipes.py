@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from preprocessing import arguments as preprocessing
-from preprocessing.checks import TEXT, check_entries
 from tcnlm.common.errors import InputError, reading
 from tcnlm.common.settings import LARGEST, Settings, as_text, names, override
-from tcnlm.measures.table import asked
+from tcnlm.metrics.registry import asked
 from tcnlm.models import MODELS, model_class
+from tcnlm.preprocessing import arguments as preprocessing
+from tcnlm.preprocessing.checks import TEXT, check_entries
 from tcnlm.programs import evaluate
 
 if TYPE_CHECKING:

@@ -18,15 +18,15 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from preprocessing.__main__ import main as preprocess
-from preprocessing.corpora import NAMES
 from tcnlm.common.errors import InputError, add_debug, errors_reported, reading
 from tcnlm.common.interrupts import Interrupted, interrupts
 from tcnlm.common.parallel import cores
 from tcnlm.common.settings import whole_number
-from tcnlm.measures.contract import Figure
-from tcnlm.measures.table import figure
+from tcnlm.metrics.base import Figure
+from tcnlm.metrics.registry import figure
+from tcnlm.preprocessing.corpora import NAMES
 from tcnlm.programs import evaluate, train
+from tcnlm.programs.preprocess import main as preprocess
 from tcnlm.programs.recipes import (
     OWN,
     ListRecipes,
@@ -36,9 +36,9 @@ from tcnlm.programs.recipes import (
     words_of,
 )
 from tcnlm.report.published import Published, figures
+from tcnlm.runs.seeds import seed_folder
 from tcnlm.training.divergence import NotFiniteError
-from tcnlm.training.one_by_one import one_by_one
-from tcnlm.training.seeds import seed_folder
+from tcnlm.training.sequential_runs import one_by_one
 
 TEXTS = ("input", "train", "heldout", "valid", "test")
 LISTS = ("vocabulary", "stop-words")
@@ -60,7 +60,7 @@ def main(options: argparse.Namespace) -> int:
     ]
     if len(left) > 1:
         commands = [same_command(options, *each) for each in left]
-        status = one_by_one(commands, "-m", "tcnlm.reproduce")
+        status = one_by_one(commands, "-m", "tcnlm", "reproduce")
         if status:
             return status
     elif left:
@@ -172,7 +172,7 @@ def finished(recipe: Recipe, run: Path) -> bool:
     if not record_of(run).exists():
         return False
     # Here, as below: to say how it is used takes no TensorFlow.
-    from tcnlm.training.run_folder import RunFolder
+    from tcnlm.runs.run_folder import RunFolder
 
     kept = RunFolder(run)
     model, settings = kept.model_name, (kept.settings, kept.training)
@@ -236,7 +236,7 @@ def compared(measured: Figure, known: Published | None, values: Sequence[float])
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parsed = argparse.ArgumentParser(
-        "python -m tcnlm.reproduce",
+        "python -m tcnlm reproduce",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

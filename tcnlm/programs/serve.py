@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parsed = argparse.ArgumentParser("python -m tcnlm.serve", description=__doc__)
+    parsed = argparse.ArgumentParser("python -m tcnlm serve", description=__doc__)
     add = parsed.add_argument
     known = "folder made by train.py, or a SavedModel"
     add("run", metavar="RUN", type=Path, help=known)

@@ -24,16 +24,16 @@ from tcnlm.common.settings import (
     whole_number,
 )
 from tcnlm.data.dataset import Dataset
-from tcnlm.measures.table import check_words, judge
+from tcnlm.metrics.registry import check_words, judge
 from tcnlm.models import MODELS, model_class
 from tcnlm.programs.recipes import BY_SIZE, ListRecipes, read_recipe
+from tcnlm.runs.ownership import owned
+from tcnlm.runs.resume_checks import FREE, resume_command
+from tcnlm.runs.seeds import seed_folder, topics_folder
+from tcnlm.runs.weights import WEIGHTS, load_weights
 from tcnlm.training.cluster import WAIT
-from tcnlm.training.differences import FREE, resume_command
 from tcnlm.training.divergence import NotFiniteError
-from tcnlm.training.one_by_one import one_by_one
-from tcnlm.training.ownership import owned
-from tcnlm.training.seeds import seed_folder, topics_folder
-from tcnlm.training.weights import WEIGHTS, load_weights
+from tcnlm.training.sequential_runs import one_by_one
 
 if TYPE_CHECKING:
     from tcnlm.layers.optimization import Training
@@ -45,10 +45,10 @@ SEED = 1
 def main(options: argparse.Namespace, command: str) -> None:
     """Train as the options say, then write the SavedModel."""
     # Here, as below: to say how it is used takes no TensorFlow.
-    from tcnlm.training.checkpoints import saved
+    from tcnlm.runs.checkpoints import saved
+    from tcnlm.runs.new_run import TRAINED, open_run
+    from tcnlm.runs.run_folder import make_model, settings_of
     from tcnlm.training.parts import check_accumulation
-    from tcnlm.training.run_folder import make_model, settings_of
-    from tcnlm.training.runs import TRAINED, open_run
     from tcnlm.training.trainer import Trainer
     from tcnlm.training.workers import named_workers
 
@@ -117,7 +117,7 @@ def write_saved_model(model: Method, run: Path, dataset: Dataset) -> None:
 
 def begun(options: argparse.Namespace, command: str) -> tuple[dict, Dataset]:
     """Return the configuration and data of a run from the options alone."""
-    from tcnlm.training.runs import new_config
+    from tcnlm.runs.new_run import new_config
 
     dataset = Dataset(options.data)
     model, settings, loop = chosen(options, dataset.meta["splits"]["train"]["tokens"])
@@ -129,8 +129,8 @@ def begun(options: argparse.Namespace, command: str) -> tuple[dict, Dataset]:
 
 def resumed(options: argparse.Namespace, command: str) -> tuple[dict, Dataset]:
     """Return those of the run that is in a folder, with the settings that are new."""
-    from tcnlm.training.run_folder import RunFolder
-    from tcnlm.training.runs import new_config
+    from tcnlm.runs.new_run import new_config
+    from tcnlm.runs.run_folder import RunFolder
 
     run = RunFolder(options.resume)
     old = run.config
@@ -154,7 +154,7 @@ def run_of(options: argparse.Namespace) -> Path:
 
 def farewell(run: Path, command: str) -> str:
     """Return how an interrupted training goes on."""
-    from tcnlm.training.checkpoints import saved
+    from tcnlm.runs.checkpoints import saved
 
     checkpoints = saved(run / "checkpoints")
     if not checkpoints:

@@ -10,10 +10,10 @@ from markupsafe import Markup
 
 from tcnlm.drawing import figures as draw
 from tcnlm.drawing.markup import Best, filled
-from tcnlm.measures.contract import (
+from tcnlm.metrics.base import (
     Contract,
     Figure,
-    Measure,
+    Metric,
     any_model,
     both,
     documental,
@@ -21,13 +21,13 @@ from tcnlm.measures.contract import (
     predicting,
     topical,
 )
-from tcnlm.measures.table import MEASURES, figure, figures
+from tcnlm.metrics.registry import METRICS, figure, figures
 from tcnlm.models import model_class
 from tcnlm.report.groups import RESAMPLES, Group, Ratio, best, groups_of, ratios
 from tcnlm.report.measured import Measured
 from tcnlm.report.published import layered, size
 from tcnlm.report.stability import stability
-from tcnlm.training.seeds import is_seed_folder
+from tcnlm.runs.seeds import is_seed_folder
 
 OTHER_DATA = " ≠"  # marks a published figure
 RATIO = "ratio to the first"
@@ -115,7 +115,7 @@ class Part(NamedTuple):
 
     def figures(self) -> list[Figure]:
         """Return the figures that it is about."""
-        measures = (m for m in MEASURES if _about(m) == self.about)
+        measures = (m for m in METRICS if _about(m) == self.about)
         known = [figure for measure in measures for figure in measure.figures]
         return [figure for figure in compared_figures() if figure in known]
 
@@ -147,7 +147,7 @@ PARTS = (
 )
 
 
-def _about(measure: Measure) -> str:
+def _about(measure: Metric) -> str:
     """Tell what a measure's figures are about, by the models that have them."""
     if measure.applies is any_model:
         return "vectors"
@@ -214,7 +214,7 @@ def shown_curves(groups: Sequence[Group]) -> Iterator[draw.Figure]:
 def _pictures(runs: Sequence[Measured]) -> Iterator[tuple[bytes, str]]:
     """Yield the drawings that measures make of all runs, with a text for each."""
     evaluations = {label(run): run.evaluation for run in runs}
-    for measure in MEASURES:
+    for measure in METRICS:
         for drawn in measure.draw_compared(evaluations):
             yield draw.svg(drawn), f"{measure.key} of all runs"
 

@@ -12,19 +12,19 @@ from tcnlm.coherence.reference import Reference
 from tcnlm.coherence.summary import scored_words as words_of_lists
 from tcnlm.coherence.topic_lists import TopicList
 from tcnlm.common.files import write_arrays, write_json, writing
-from tcnlm.measures.contract import predicting
-from tcnlm.measures.evaluate import measured, subject_of
-from tcnlm.measures.features import document_vectors, write_features
-from tcnlm.measures.scores import DocumentScorer
-from tcnlm.measures.table import MEASURES, chosen, figures
+from tcnlm.metrics.base import predicting
+from tcnlm.metrics.evaluate import measured, subject_of
+from tcnlm.metrics.features import document_vectors, write_features
+from tcnlm.metrics.registry import METRICS, chosen, figures
+from tcnlm.metrics.scores import DocumentScorer
 from tcnlm.models.base import TopicModel
 from tcnlm.models.topics import top_words
 from tcnlm.report.measured import Measured
 from tcnlm.report.page import draw_run, write_report
 from tcnlm.report.progress import progress, stated
-from tcnlm.training.ownership import owned_file
-from tcnlm.training.run_folder import RunFolder
-from tcnlm.training.runs import versions
+from tcnlm.runs.new_run import versions
+from tcnlm.runs.ownership import owned_file
+from tcnlm.runs.run_folder import RunFolder
 
 
 def evaluate_run(
@@ -117,5 +117,5 @@ def summary(result: Mapping[str, Any]) -> str:
     lines = ["; ".join(filter(None, title))]
     texts = {figure.title: figure.text(result) for figure in figures()}
     lines += [f"  {name:<40}{text}" for name, text in texts.items() if text]
-    lines += [line for measure in MEASURES for line in measure.lines(result)]
+    lines += [line for measure in METRICS for line in measure.lines(result)]
     return "\n".join(lines)

@@ -16,8 +16,8 @@ import pandas as pd
 from tcnlm.common.files import write_file
 from tcnlm.common.rows import quoted
 from tcnlm.drawing.figures import save
-from tcnlm.measures.contract import Figure
-from tcnlm.measures.table import MEASURES, figure
+from tcnlm.metrics.base import Figure
+from tcnlm.metrics.registry import METRICS, figure
 from tcnlm.models import model_class
 from tcnlm.report.comparison import (
     OTHER_SEEDS,
@@ -59,7 +59,7 @@ def export(runs: Sequence[Measured], folder: Path) -> None:
     models = [run.evaluation["model"] for run in runs]
     write_file(folder / "references.bib", references(models).encode())
     for name, run in zip(names, runs):
-        for measure in MEASURES:
+        for measure in METRICS:
             for title, rows in measure.tables(run.evaluation).items():
                 _write_table(folder / name / title, list(map(_set, rows)))
             found = run.unsaved.get(measure.key)

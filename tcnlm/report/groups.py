@@ -15,8 +15,8 @@ from functools import cached_property
 
 import numpy as np
 
-from tcnlm.measures.contract import Figure
-from tcnlm.measures.scores import DocumentNats
+from tcnlm.metrics.base import Figure
+from tcnlm.metrics.scores import DocumentNats
 from tcnlm.report.measured import Measured
 
 RESAMPLES = 1_000

@@ -10,7 +10,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from tcnlm.drawing.figures import History
-from tcnlm.measures.scores import DocumentNats
+from tcnlm.metrics.scores import DocumentNats
 from tcnlm.report.published import COMPARED, beside, other_data
 
 

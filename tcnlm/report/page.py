@@ -11,13 +11,13 @@ from markupsafe import Markup
 from tcnlm.common.files import write_file
 from tcnlm.drawing import figures as draw
 from tcnlm.drawing.markup import filled, local
-from tcnlm.measures.scores import DocumentNats
-from tcnlm.measures.table import MEASURES, figures
+from tcnlm.metrics.registry import METRICS, figures
+from tcnlm.metrics.scores import DocumentNats
 from tcnlm.report.comparison import comparison, label
 from tcnlm.report.measured import Measured
 from tcnlm.report.progress import stated
 from tcnlm.report.published import own_size, sizes
-from tcnlm.training.run_folder import RunFolder
+from tcnlm.runs.run_folder import RunFolder
 
 HERE = Path(__file__).parent
 PAGE, RUN, STYLE, SCRIPT = "page.html", "run.html", "page.css", "page.js"
@@ -44,7 +44,7 @@ def _figures(
     evaluation: Mapping[str, Any], history: draw.History, unsaved: Mapping[str, Any]
 ) -> Iterator[tuple[str, draw.Figure]]:
     yield from draw.learning_curves(history)
-    for measure in MEASURES:
+    for measure in METRICS:
         yield from measure.draw(evaluation, unsaved.get(measure.key))
 
 
@@ -87,7 +87,7 @@ def sections(run: Measured, prefix: str = "") -> str:
 
 def _shown(run: Measured, prefix: str) -> dict[str, Mapping[str, Any]]:
     """Return what each measure's template is filled with, by its key."""
-    every = {m.key: m.shown(run.evaluation, run.unsaved.get(m.key)) for m in MEASURES}
+    every = {m.key: m.shown(run.evaluation, run.unsaved.get(m.key)) for m in METRICS}
     own = {"figures": run.figures, "prefix": prefix}
     return {key: {**found, **own} for key, found in every.items() if found}
 
@@ -114,7 +114,7 @@ def _sections(
         published=_beside(run),
         sections=[
             filled(measure.template, **shown[measure.key])
-            for measure in MEASURES
+            for measure in METRICS
             if measure.key in shown
         ],
         settings=list(_settings(run.config)),

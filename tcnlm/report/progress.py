@@ -7,8 +7,8 @@ from typing import Any
 
 from tcnlm.common.settings import from_json
 from tcnlm.layers.optimization import Training
-from tcnlm.measures.contract import Figure
-from tcnlm.measures.table import judge
+from tcnlm.metrics.base import Figure
+from tcnlm.metrics.registry import judge
 from tcnlm.models import model_class
 
 

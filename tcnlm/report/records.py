@@ -15,9 +15,9 @@ from typing import Any
 
 from tcnlm.common.errors import InputError, reading
 from tcnlm.common.files import write_file
-from tcnlm.measures.table import MEASURES
-from tcnlm.training.run_folder import RunFolder
-from tcnlm.training.seeds import is_seed_folder
+from tcnlm.metrics.registry import METRICS
+from tcnlm.runs.run_folder import RunFolder
+from tcnlm.runs.seeds import is_seed_folder
 
 DATA = ("command", "fingerprint", "vocabulary_size", "topic_vocabulary_size", "splits")
 RUN = ("seed", "model", "command", "settings", "training", "git_commit", "versions")
@@ -71,7 +71,7 @@ def without_folders(content: Any) -> Any:
 
 def _without_text(figures: Mapping[str, Any]) -> Record:
     kept = dict(figures)
-    for name in (name for measure in MEASURES for name in measure.unrecorded):
+    for name in (name for measure in METRICS for name in measure.unrecorded):
         entry, _, part = name.partition(".")
         if not part:
             kept.pop(entry, None)

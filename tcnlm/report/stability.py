@@ -9,7 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from tcnlm.drawing.markup import filled
-from tcnlm.measures.stability import SAME, Matched, match
+from tcnlm.metrics.stability import SAME, Matched, match
 from tcnlm.report.groups import Group
 from tcnlm.report.measured import Measured
 

@@ -18,15 +18,15 @@ from tcnlm.coherence.reference import Reference
 from tcnlm.common.files import write_file
 from tcnlm.common.parallel import cores
 from tcnlm.drawing import figures as draw
-from tcnlm.measures.contract import Evaluation, Figure
-from tcnlm.measures.table import figure
+from tcnlm.metrics.base import Evaluation, Figure
+from tcnlm.metrics.registry import figure
 from tcnlm.report.comparison import mean_text
 from tcnlm.report.evaluate_run import evaluate_run
 from tcnlm.report.groups import Group
 from tcnlm.report.measured import Measured
 from tcnlm.report.page import write_report
-from tcnlm.training.run_folder import RunFolder
-from tcnlm.training.seeds import runs_of, topics_folder
+from tcnlm.runs.run_folder import RunFolder
+from tcnlm.runs.seeds import runs_of, topics_folder
 
 TERMS = Figure("topic_terms", "minus the topics' bound", "{:.3f}", "min")
 QUALITY = Figure("quality", "NPMI × diversity", "{:.3f}", "max")

@@ -13,10 +13,10 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import DecodeError
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
-from preprocessing.text import tokenize_beginning
 from tcnlm.common.errors import InputError
 from tcnlm.common.files import plain_path
 from tcnlm.models.names import FILE, WORDS, read_names
+from tcnlm.preprocessing.text import tokenize_beginning
 from tcnlm.serving.tensors import Refused, columns_of, json_of, tensors_of
 
 PROGRAM = "saved_model.pb"
@@ -32,7 +32,7 @@ def find(path: Path) -> Path:
         if (folder / PROGRAM).is_file():
             return folder
     if (path / "config.json").is_file():
-        export = f"python -m tcnlm.export {shlex.quote(str(path))}"
+        export = f"python -m tcnlm export {shlex.quote(str(path))}"
         raise InputError(f"{path}: has no saved_model; write one: {export}")
     raise InputError(f"{path}: is neither a RUN nor a SavedModel")
 

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from tcnlm.common.files import writing
 from tcnlm.common.replacing import replacing
-from tcnlm.measures.contract import Figure
+from tcnlm.metrics.base import Figure
 
 
 class Log:

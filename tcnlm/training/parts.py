@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from tcnlm.common.errors import InputError
 from tcnlm.data.windows import Windows
-from tcnlm.layers.graphs import graph
+from tcnlm.layers.tf_function import graph
 
 PART = "part"  # beside a batch's arrays: what each `Part` of a step is made of
 SIZE = 8  # numbers of a part

@@ -15,18 +15,18 @@ from tqdm import tqdm
 from tcnlm.common.interrupts import Interrupted, interrupts
 from tcnlm.common.progress_bar import progress_bar
 from tcnlm.data.dataset import Dataset
-from tcnlm.layers.compiled import compiled_loops
-from tcnlm.layers.graphs import graph
+from tcnlm.layers.mixed_precision import products_in
 from tcnlm.layers.optimization import GroupedAdam, Training, decay
-from tcnlm.layers.products import products_in
+from tcnlm.layers.tf_function import graph
+from tcnlm.layers.xla import compiled_loops
 from tcnlm.models.base import Method
-from tcnlm.training.checkpoints import Checkpoints
+from tcnlm.runs.checkpoints import Checkpoints
+from tcnlm.runs.state import State
+from tcnlm.runs.weights import recover_weights, save_weights
 from tcnlm.training.divergence import check_steps
-from tcnlm.training.forecast import Forecast
+from tcnlm.training.eta import Forecast
 from tcnlm.training.log import Log
-from tcnlm.training.state import State
 from tcnlm.training.validation import Validation
-from tcnlm.training.weights import recover_weights, save_weights
 from tcnlm.training.workers import Workers
 
 CALL_SECONDS = 0.5  # between two returns from the graph to Python, by those before

@@ -6,9 +6,9 @@ import math
 
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
-from tcnlm.measures.proportions import DocumentTopics
-from tcnlm.measures.subject import Subject
-from tcnlm.measures.table import judge, value
+from tcnlm.metrics.evaluation_context import EvaluationContext
+from tcnlm.metrics.proportions import DocumentTopics
+from tcnlm.metrics.registry import judge, value
 from tcnlm.models.base import Method, TopicModel
 from tcnlm.training.divergence import MOST_NATS, check_perplexity, check_terms
 
@@ -26,12 +26,12 @@ class Validation:
         self.measure = judge(type(model)).key
         self.judge = judge(type(model), training.judge)
 
-    def subject(self) -> Subject:
+    def subject(self) -> EvaluationContext:
         """Return the model as it stands now, on the split."""
         rows, size = self.rows, self.batch_size
-        return Subject(self.model, self.dataset, rows, batch_size=size)
+        return EvaluationContext(self.model, self.dataset, rows, batch_size=size)
 
-    def scores(self, valid: Subject) -> dict[str, float]:
+    def scores(self, valid: EvaluationContext) -> dict[str, float]:
         """Return the split's figures; raise NotFiniteError where one is none."""
         scored, step = valid.mean_score, int(self.model.steps)
         terms = {self.model.per_word: scored.nll, **scored.terms}
@@ -44,7 +44,7 @@ class Validation:
             **self.judged(valid),
         }
 
-    def judged(self, valid: Subject) -> dict[str, float]:
+    def judged(self, valid: EvaluationContext) -> dict[str, float]:
         """Return the figure that judges, unless it is the model's own."""
         if self.judge.key == self.measure:
             return {}
@@ -56,16 +56,19 @@ class Validation:
             return per_word
         return math.exp(min(per_word, MOST_NATS))
 
-    def topics_in_use(self, valid: Subject, epochs: int) -> dict[str, float]:
+    def topics_in_use(self, valid: EvaluationContext, epochs: int) -> dict[str, float]:
         """Return how many topics documents use; warn if that is a collapse.
 
         epochs: evaluations before this one; flat topics need one, or a head start.
         """
         if not isinstance(self.model, TopicModel):
             return {}
-        used, head_start = valid.documents, getattr(self.model.config, "head_start", 0)
+        used, topic_pretrain_steps = (
+            valid.documents,
+            getattr(self.model.config, "topic_pretrain_steps", 0),
+        )
         complaint = collapse(used)
-        if complaint and (head_start or epochs):
+        if complaint and (topic_pretrain_steps or epochs):
             print(f"warning: the topic model has collapsed: {complaint}")
         return {
             "topics_in_use": used.in_use,

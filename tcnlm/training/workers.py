@@ -31,7 +31,7 @@ from tensorflow.python.eager import context
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.interrupts import NUMBERS, Watch, interrupts
-from tcnlm.layers.graphs import graph
+from tcnlm.layers.tf_function import graph
 from tcnlm.training.cluster import CLUSTER, WAIT, Cluster, parse_cluster
 from tcnlm.training.parts import PART, SIZE, divide, learn
 from tcnlm.training.rendezvous import meet

@@ -1,0 +1,169 @@
+"""What a metric is: its figures, its section, and all that is shown of it.
+
+A metric is a file of this folder and a line of `tcnlm.metrics.registry`. Programs,
+page, comparison, exported tables and records ask the registry and know none by its
+name. What takes seconds to import (TensorFlow, nltk) is imported where it works.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+    from tcnlm.data.dataset import Dataset
+    from tcnlm.metrics.evaluation_context import EvaluationContext
+
+Contract = Callable[[type], bool]
+Evaluation = Mapping[str, Any]  # the contents of an evaluation.json
+Rows = Sequence[Mapping[str, Any]]  # of a table, by title
+
+
+def any_model(kind: type) -> bool:
+    """Every model."""
+    return True
+
+
+def language(kind: type) -> bool:
+    """Models that write sentences."""
+    from tcnlm.models.base import LanguageModel
+
+    return issubclass(kind, LanguageModel)
+
+
+def documental(kind: type) -> bool:
+    """Models of documents' words."""
+    from tcnlm.models.base import DocumentModel
+
+    return issubclass(kind, DocumentModel)
+
+
+def recurrent(kind: type) -> bool:
+    """Models that read words into a state."""
+    from tcnlm.models.recurrent import RecurrentLanguageModel
+
+    return issubclass(kind, RecurrentLanguageModel)
+
+
+def predicting(kind: type) -> bool:
+    """Models of words, in sentences or documents."""
+    return language(kind) or documental(kind)
+
+
+def topical(kind: type) -> bool:
+    """Models with topics."""
+    from tcnlm.models.base import TopicModel
+
+    return issubclass(kind, TopicModel)
+
+
+def both(kind: type) -> bool:
+    """Models that write sentences from topics."""
+    return language(kind) and topical(kind)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of a model on a split."""
+
+    key: str  # its place in evaluation.json; a dot leads into an entry
+    title: str
+    form: str
+    better: str = ""  # "min", "max"; "" where neither is better
+    compute: Callable[[EvaluationContext], Any] | None = None  # None: an entry holds it
+    headline: bool = True  # on the page; else in the summary alone
+    of_use: bool = False  # of the topics that documents use: these need topic words
+    topic_words: int = 0  # that there must be, at the least
+    among: str = ""  # entry that must be alike, beside the DATA, where two compare
+
+    @property
+    def worst(self) -> float:
+        """What every finite value is better than."""
+        return -math.inf if self.better == "max" else math.inf
+
+    def improves(self, value: float, best: float) -> bool:
+        """Return whether a value is better than the best so far."""
+        return value > best if self.better == "max" else value < best
+
+    def value(self, evaluation: Evaluation) -> Any:
+        """Return the figure in an evaluation.json; None where it is not there."""
+        found: Any = evaluation
+        for part in self.key.split("."):
+            found = (found or {}).get(part)
+        return found
+
+    def text(self, evaluation: Evaluation) -> str | None:
+        """Return the same in its format."""
+        value = self.value(evaluation)
+        return None if value is None else self.form.format(value)
+
+
+class Metric:
+    """All that is said of one measure; by default, what most say: nothing.
+
+    `key` is its name, that of its option and that of its main entry. What is shown is
+    made of an evaluation.json, perhaps an old one that lacks the entries, and of
+    `unsaved`, which only the page of a run just measured has.
+    """
+
+    key: str
+    applies: Contract = staticmethod(any_model)
+    option: str = ""  # of evaluate.py, which asks for it; "": it is always measured
+    purpose: str = ""  # what --help says of the option
+    takes: str = ""  # name, in --help, of the RUN that the option takes, if it does
+    accepts: Contract = staticmethod(any_model)  # what model that RUN may have
+    early = False  # comes first, since it may be refused by what is only then read
+    figures: tuple[Figure, ...] = ()
+    entries: tuple[str, ...] = ()  # of evaluation.json, those of its figures apart
+    unrecorded: tuple[str, ...] = ()  # of these: texts, lists of words, points
+    template = ""  # Jinja, of its section of the page
+
+    def check(self, dataset: Dataset, split: str) -> None:
+        """Raise InputError, before any work, where this data cannot be measured so."""
+
+    def measure(self, subject: EvaluationContext) -> dict[str, Any]:
+        """Return the values of its entries, ready for JSON."""
+        return {}
+
+    def figure(self, figure: Figure, subject: EvaluationContext) -> Any:
+        """Return one of its figures; None where it does not apply."""
+        applies = self.applies(type(subject.model))
+        if not applies or (figure.of_use and not subject.documents.any):
+            return None
+        if figure.compute is None:
+            return figure.value(subject.entries(self))
+        return figure.compute(subject)
+
+    def lines(self, evaluation: Evaluation) -> Iterable[str]:
+        """Return what the summary says beside its figures."""
+        return ()
+
+    def unsaved(self, subject: EvaluationContext) -> Any:
+        """Return what the page shows beside evaluation.json."""
+        return None
+
+    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+        """Return what its template is filled with; None where there is nothing."""
+        return None
+
+    def draw(
+        self, evaluation: Evaluation, unsaved: Any
+    ) -> Iterator[tuple[str, Drawing]]:
+        """Yield its figures with names for their files."""
+        return iter(())
+
+    def draw_compared(self, runs: Mapping[str, Evaluation]) -> Iterator[Drawing]:
+        """Yield its figures of several runs, by their names."""
+        return iter(())
+
+    def tables(self, evaluation: Evaluation) -> dict[str, Rows]:
+        """Return its tables for a paper: rows of (value, text) by title, by name."""
+        return {}
+
+    def write(self, folder: Path, evaluation: Evaluation, unsaved: Any) -> None:
+        """Write its other files of an export into a run's folder."""

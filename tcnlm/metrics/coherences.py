@@ -1,0 +1,91 @@
+"""Coherences of the topics beside NPMI, and how different their ranked words are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from tcnlm.coherence import TOPS
+from tcnlm.coherence.diversity import irbo
+from tcnlm.coherence.others import COHERENCES, coherence, kinds, mean, windows_of
+from tcnlm.coherence.summary import scored_words
+from tcnlm.coherence.table import shown
+from tcnlm.metrics.base import Evaluation, Figure, Metric, Rows, topical
+
+if TYPE_CHECKING:
+    from tcnlm.metrics.evaluation_context import EvaluationContext
+
+ABOUT = (
+    "Defined as in gensim's CoherenceModel, and counted on the reference of NPMI. Each "
+    f"is of a topic's first {max(TOPS)} words without those that the reference lacks. "
+    "Compare what one reference has scored."
+)
+
+
+class Coherences(Metric):
+    """c_v, c_npmi, c_uci and u_mass of every topic and of all, and IRBO."""
+
+    key = "coherences"
+    applies = staticmethod(topical)
+    option = "coherences"
+    purpose = f"IRBO and other coherences of the topics: {', '.join(COHERENCES)}"
+    early = True  # counts without their text are unfit
+    figures = (
+        *(Figure(f"coherences.{name}", name, "{:.3f}", "max") for name in COHERENCES),
+        Figure("coherences.irbo", "IRBO", "{:.3f}", "max"),
+    )
+    entries = ("coherences",)
+    unrecorded = ("coherences.topics",)
+    template = """<h2>Other coherences</h2>
+{{ table(titles, kinds, rows) }}
+{{ note(about) }}{{ note(counted) }}"""
+
+    def measure(self, subject: EvaluationContext) -> dict[str, Any]:
+        """Return each coherence of all topics and of each, and what it's counted in."""
+        topics = subject.topics.topics
+        words = scored_words([subject.topics])
+        counts = subject.reference.kinds_counted(
+            words, windows_of(COHERENCES), subject.dataset
+        )
+        counted = dict(zip(COHERENCES, counts))
+        scores = {n: coherence(n, c, topics, max(TOPS)) for n, c in counted.items()}
+        of_each = [dict(zip(scores, each)) for each in zip(*scores.values())]
+        found = {
+            **{name: mean(values) for name, values in scores.items()},
+            "irbo": irbo(topics),
+            "counted": kinds(counted),
+            "topics": [
+                {"topic": i, **each, "words": words[:10]}
+                for i, (each, words) in enumerate(zip(of_each, topics))
+            ],
+        }
+        return {"coherences": found}
+
+    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+        """Return the table of topics."""
+        found = evaluation.get("coherences")
+        if not found:
+            return None
+        rows = [[text for _, text in _cells(t).values()] for t in found["topics"]]
+        counted = "; ".join(f"{name}: {how}" for name, how in found["counted"].items())
+        return {
+            "titles": ["topic", "words", *COHERENCES],
+            "kinds": ["number", "", *["number"] * len(COHERENCES)],
+            "rows": rows,
+            "about": ABOUT,
+            "counted": f"{counted}.",
+        }
+
+    def tables(self, evaluation: Evaluation) -> dict[str, Rows]:
+        """Return the same as a paper's table."""
+        found = evaluation.get("coherences")
+        return {"coherences": list(map(_cells, found["topics"]))} if found else {}
+
+
+def _cells(topic: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
+    words = " ".join(topic["words"])
+    return {
+        "topic": (topic["topic"], str(topic["topic"])),
+        "words": (words, words),
+        **{name: (topic[name], shown(topic[name], ".3f")) for name in COHERENCES},
+    }

@@ -1,0 +1,234 @@
+"""The perplexity of documents as bags of words, and of the unigram model beside it.
+
+Larochelle and Lauly, "A Neural Autoregressive Topic Model" (NIPS 2012).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from tcnlm.common.errors import InputError
+from tcnlm.data.contexts import NO_WORD
+from tcnlm.data.dataset import Split
+from tcnlm.metrics.base import Evaluation, Figure, Metric, documental
+from tcnlm.metrics.features import Vectors, count_vectors
+
+if TYPE_CHECKING:
+    from tcnlm.metrics.evaluation_context import EvaluationContext
+
+ORDERS = 5  # of the words, each drawn by a seed of its own
+BATCH = 64
+
+
+@dataclass(frozen=True)
+class Perplexity:
+    """Two averages of the same nats; documents without a word are in neither."""
+
+    published: float  # exp of the mean over documents of their mean nats a word
+    corpus: float  # exp of all nats over all words
+
+
+def perplexity(nats: np.ndarray, lengths: np.ndarray) -> Perplexity:
+    """Return the perplexities of documents.
+
+    nats [D]: -ln p(document), the sum over its words; lengths [D]: how many words.
+    """
+    if nats.shape != lengths.shape:
+        raise InputError(f"nats of {nats.shape} documents, lengths of {lengths.shape}")
+    scored = lengths > 0
+    if not scored.any():
+        raise InputError(f"none of the {len(lengths)} documents has a word")
+    nats, lengths = nats[scored], lengths[scored]
+    return Perplexity(
+        published=float(np.exp(np.mean(nats / lengths))),
+        corpus=float(np.exp(nats.sum() / lengths.sum())),
+    )
+
+
+class Spread(NamedTuple):
+    """A figure over several orders of the words."""
+
+    mean: float
+    deviation: float | None  # of a sample (n - 1); None for one order
+
+
+@dataclass(frozen=True)
+class Orders:
+    """Both perplexities over orders of the words; see `Perplexity`."""
+
+    published: Spread
+    corpus: Spread
+
+
+def summarise(nats: np.ndarray, lengths: np.ndarray) -> Orders:
+    """Return the mean and spread over orders of both perplexities.
+
+    nats [O, D]: of every document in each order; lengths [D]. The mean is of the
+    perplexities, an order each, not the perplexity of the mean nats.
+    """
+    orders = [perplexity(order, lengths) for order in nats]
+    return Orders(
+        published=_spread([order.published for order in orders]),
+        corpus=_spread([order.corpus for order in orders]),
+    )
+
+
+def _spread(figures: list[float]) -> Spread:
+    deviation = float(np.std(figures, ddof=1)) if len(figures) > 1 else None
+    return Spread(float(np.mean(figures)), deviation)
+
+
+class Unigram:
+    """One distribution over words for all documents, which any model has to beat.
+
+    p(w) = n_w / N with the n_w of the training documents and N their sum. Where some
+    word that is scored has no n_w it is (n_w + 1) / (N + V) of V words, for all words.
+    Counts [D, V], dense or sparse: `count_vectors` or `log_count_vectors` of
+    `tcnlm.metrics.features`, the same for training and test.
+    """
+
+    def __init__(self, counts: Vectors):
+        self.counts = np.asarray(counts.sum(axis=0), float).ravel()
+
+    def unseen(self, counts: Vectors) -> int:
+        """Return how many of the words of documents [D, V] have no count of their own.
+
+        With any, one is added to every word's.
+        """
+        scored = np.asarray(counts.sum(axis=0)).ravel() > 0
+        return int(np.count_nonzero(scored & (self.counts == 0)))
+
+    def perplexity(self, counts: Vectors) -> Perplexity:
+        """Return the perplexities of documents [D, V]; a count of n is n words."""
+        known = self.counts + bool(self.unseen(counts))
+        # A word that nowhere occurs is multiplied by zero: any number does.
+        log_p = np.log(np.where(known, known, 1) / known.sum())
+        lengths = np.asarray(counts.sum(axis=1), float).ravel()
+        return perplexity(-(counts @ log_p), lengths)
+
+
+def perplexity_over_orders(model: Any, train: Split, test: Split) -> dict[str, Any]:
+    """Return both perplexities of documents, mean and deviation over orders.
+
+    And those of the unigram model on the very words that the model counts.
+    """
+    lengths, nats = _nats(model, test)
+    orders = summarise(nats, lengths)
+    counts = [_counted(model, split) for split in (train, test)]
+    of_train = Unigram(counts[0])
+    unigram = of_train.perplexity(counts[1])
+    return {
+        "orders": ORDERS,
+        "documents": int(np.count_nonzero(lengths)),
+        "without_words": int(np.count_nonzero(lengths == 0)),
+        "published": orders.published.mean,
+        "published_deviation": orders.published.deviation,
+        "corpus": orders.corpus.mean,
+        "corpus_deviation": orders.corpus.deviation,
+        "unigram": unigram.published,
+        "unigram_corpus": unigram.corpus,
+        "unseen_words": of_train.unseen(counts[1]),
+        "ratio": orders.published.mean / unigram.published,
+    }
+
+
+def _counted(model: Any, split: Split) -> sparse.csr_matrix:
+    """Return how often each topic word counts in every document, [N, D]."""
+    rows = model.batching.rows(split)
+    documents = [np.zeros(0, int)] * split.num_documents
+    for chosen in rows.order(BATCH, None, 0):
+        read = np.asarray(model.read(rows.batch(chosen)["words"]))
+        for document, words in zip(rows.documents[chosen], read):
+            documents[document] = words[words != NO_WORD]
+    return count_vectors(documents, split.num_topic_words)
+
+
+def _nats(model: Any, split: Split) -> tuple[np.ndarray, np.ndarray]:
+    """Return the words that count of every document [N], and its nats [orders, N]."""
+    import tensorflow as tf
+
+    from tcnlm.layers.tf_function import graph
+
+    rows = model.batching.rows(split)
+    seeds = tf.TensorSpec([2], tf.int32)
+
+    @partial(graph, input_signature=[model.batching.signature(), seeds])
+    def score(batch, seed):
+        read = model.read(batch["words"]) != NO_WORD
+        total = tf.reduce_sum(model.log_probs(batch, seed), axis=1)
+        return tf.math.count_nonzero(read, axis=1), -total
+
+    lengths = np.zeros(split.num_documents)
+    nats = np.zeros([ORDERS, split.num_documents])
+    for chosen in rows.order(BATCH, None, 0):
+        documents, batch = rows.documents[chosen], rows.batch(chosen)
+        for order in range(ORDERS):
+            lengths[documents], nats[order, documents] = score(batch, [1, order])
+    return lengths, nats
+
+
+class DocumentPerplexity(Metric):
+    """The perplexities of documents over orders of their words; the unigram's."""
+
+    key = "document_perplexity"
+    applies = staticmethod(documental)
+    figures = (
+        Figure(
+            "document_perplexity.published",
+            "perplexity, mean over documents",
+            "{:.1f}",
+            "min",
+            among="targets",
+        ),
+        Figure(
+            "document_perplexity.unigram", "the same of the unigram model", "{:.1f}"
+        ),
+        Figure(
+            "document_perplexity.ratio",
+            "ratio to the unigram model",
+            "{:.3f}",
+            "min",
+            among="targets",
+        ),
+    )
+    entries = ("document_perplexity",)
+    template = """
+<h2>Documents</h2>
+{{ table(("perplexity", "model", "deviation", "unigram model", "ratio"),
+         ("", "number", "number", "number", "number"), rows) }}
+{{ note(over) }}"""
+
+    def measure(self, subject: EvaluationContext) -> dict[str, Any]:
+        """Return both perplexities, the model's and the unigram's."""
+        parts = subject.model, subject.train, subject.split
+        return {"document_perplexity": perplexity_over_orders(*parts)}
+
+    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+        """Return a row for each of the two perplexities."""
+        found = evaluation.get("document_perplexity")
+        if not found:
+            return None
+        over = f"Over {found['orders']} orders of the words of {found['documents']:,} "
+        over += f"documents; {found['without_words']} without a word are left out."
+        if found.get("unseen_words", True):  # it always was before this was told
+            over += " One is added to each of the unigram model's counts."
+        rows = [
+            (
+                title,
+                f"{found[own]:.1f}",
+                f"{found[f'{own}_deviation']:.1f}",
+                f"{found[unigram]:.1f}",
+                f"{found[own] / found[unigram]:.3f}",
+            )
+            for title, own, unigram in (
+                ("mean over documents (as published)", "published", "unigram"),
+                ("over all words", "corpus", "unigram_corpus"),
+            )
+        ]
+        return {"rows": rows, "over": over}

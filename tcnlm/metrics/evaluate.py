@@ -1,0 +1,75 @@
+"""Everything that is measured of a model, as the contents of evaluation.json.
+
+The table of measures says what applies to it; an entry that does not is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tcnlm.coherence.reference import Reference
+from tcnlm.data.dataset import Dataset
+from tcnlm.metrics.base import Metric
+from tcnlm.metrics.evaluation_context import EvaluationContext
+from tcnlm.metrics.registry import METRICS, check_words, chosen, figures
+
+
+def evaluate(
+    model: Any,
+    dataset: Dataset,
+    reference: Reference,
+    split: str = "test",
+    ask: Sequence[str] = (),
+    **options: Any,
+) -> dict[str, Any]:
+    """Measure a model on a split of its data; every value is ready for JSON.
+
+    ask: keys of the measures that take an option; options: see `subject_of`.
+    """
+    return measured(subject_of(model, dataset, reference, split, ask, **options), ask)
+
+
+def subject_of(
+    model: Any,
+    dataset: Dataset,
+    reference: Reference | None = None,
+    split: str = "test",
+    ask: Sequence[str] = (),
+    **options: Any,
+) -> EvaluationContext:
+    """Return a model on a split of its data; InputError where it cannot be measured.
+
+    options: samples, 0 scores with the posterior mean of the topics, S averages each
+    sequence's likelihood over S draws; batch_size; beginning, to be continued under
+    different topics, by default the split's own; beside: by a measure's key, the model
+    of the RUN that its option takes; names: of the topics, by default automatic.
+    """
+    check_words(model, dataset, split)
+    for measure in chosen(type(model), ask):
+        measure.check(dataset, split)
+    rows = model.batching.rows(dataset.split(split))
+    return EvaluationContext(model, dataset, rows, reference, **options)
+
+
+def measured(subject: EvaluationContext, ask: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the figures and entries of all measures that apply."""
+    applying = chosen(type(subject.model), ask)
+    for measure in sorted(applying, key=lambda measure: not measure.early):
+        subject.entries(measure)
+    return {
+        "split": subject.split.name,
+        **{f.key: None for f in figures() if "." not in f.key},
+        **{name: None for measure in METRICS for name in measure.entries},
+        **_merged({**_single(m, subject), **subject.entries(m)} for m in applying),
+    }
+
+
+def _merged(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    return {name: value for part in parts for name, value in part.items()}
+
+
+def _single(measure: Metric, subject: EvaluationContext) -> dict[str, Any]:
+    """Return the figures of a measure that no entry holds."""
+    single = (figure for figure in measure.figures if figure.compute)
+    return {figure.key: measure.figure(figure, subject) for figure in single}

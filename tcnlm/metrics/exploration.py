@@ -1,0 +1,334 @@
+"""What a reader explores on the page: topics' words, their map, and documents.
+
+Everything is bounded in number, since all of it lies in the page.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tcnlm.data.dataset import Dataset, Split
+from tcnlm.metrics.proportions import DocumentTopics, infer_documents
+from tcnlm.models.names import SMALLEST, Names, relevance
+from tcnlm.preprocessing.texts import read_texts
+
+CANDIDATES = 20  # words of a topic at each of these weights of their own probability
+WEIGHTS = (1.0, 0.6, 0.3, 0.0)
+DOCUMENTS, TYPICAL = 40, 3  # on the page; of each topic, while there is room
+EXCERPT = 150  # words of a document
+LEAST, UNTOLD = 0.01, -1  # proportion that is told; in place of a topic that is not
+MAPS = {"wide": (620, 440, 34), "narrow": (350, 440, 24)}  # size, largest radius
+LETTER, LINE = 6.6, 15  # of a label, pixels
+NAMED = 16  # letters of its topic's name
+STEP = 5  # pixels between the places that are tried
+SEEN = 1.3  # radii of a circle that nothing is to cover
+CROWDED = 0.3  # of a map's area, at most, is taken: else it is made higher
+MAPPED = 40  # topics of the heat map
+GOLDEN = 137.5  # degrees between the colours of two topics
+
+
+def explore(model: Any, dataset: Dataset, split: Split, names: Names) -> dict[str, Any]:
+    """Return what the page shows of a topic model's topics and documents.
+
+    "topics", those merged as one and those hidden left out: number, label, members,
+    place (x, y), share, documents of which it is the largest, and words [word,
+    p(w | t), lift]; "documents", the typical ones of the most used topics first:
+    number, id and label if there are any, words, the likeliest topic of each or -1,
+    proportions {topic: share}, and how the text begins as it came, None where DATA has
+    not kept it; "named" and "hidden": whether names are given, and what is said.
+    """
+    inferred, beta = infer_documents(model, split), np.asarray(model.topics(), float)
+    beta = names.mean(beta, inferred.shares)
+    whole = _summed(inferred, names, names.groups)
+    rows = typical_documents(_summed(inferred, names, names.shown))
+    numbers = [k if k in names.shown else UNTOLD for k in names.groups]
+    texts = read_texts(dataset.path / split.name, rows) or [None] * len(rows)
+    return {
+        "topics": _topics(whole, beta, names, model.vocabulary.topic_words),
+        "documents": [
+            {"text": text}
+            | _document(
+                row, whole.proportions[row], beta, np.array(numbers), dataset, split
+            )
+            for row, text in zip(rows, texts)
+        ],
+        "named": names.given,
+        "hidden": names.hidden,
+    }
+
+
+def _summed(
+    inferred: DocumentTopics, names: Names, groups: Sequence[int]
+) -> DocumentTopics:
+    return replace(inferred, proportions=names.summed(inferred.proportions, groups))
+
+
+def _topics(
+    inferred: DocumentTopics, beta: np.ndarray, names: Names, vocabulary: list[str]
+) -> list[dict[str, Any]]:
+    """Return the topics that are shown, of the proportions and words of all groups."""
+    shown = [names.groups.index(k) for k in names.shown]
+    largest = np.bincount(inferred.largest, minlength=len(beta))
+    words = relevant_words(beta, inferred.shares, vocabulary)
+    return [
+        {
+            "topic": k,
+            "label": names.rows[k].label,
+            "members": names.members(k),
+            "place": place.tolist(),
+            "share": float(inferred.shares[i]),
+            "documents": int(largest[i]),
+            "words": words[i],
+        }
+        for k, i, place in zip(names.shown, shown, topic_places(beta[shown]))
+    ]
+
+
+def relevant_words(
+    beta: np.ndarray, shares: np.ndarray, names: list[str]
+) -> list[list[tuple[str, float, float]]]:
+    """Return each topic's most relevant words at any weight: (word, p(w|t), lift).
+
+    beta [K, D]; shares [K]: p(w) is their mixture of the topics.
+    """
+    overall = shares @ beta
+    found = []
+    for p in beta:
+        lift = p / np.maximum(overall, SMALLEST)
+        orders = (
+            np.argsort(-relevance(p, lift, weight), kind="stable")[:CANDIDATES]
+            for weight in WEIGHTS
+        )
+        chosen = dict.fromkeys(itertools.chain(*orders))
+        found.append([(names[i], _short(p[i]), _short(lift[i])) for i in chosen])
+    return found
+
+
+def topic_places(beta: np.ndarray) -> np.ndarray:
+    """Return topics in the plane [K, 2], within -1 .. 1: near ones share words.
+
+    Classical scaling of the square root of the Jensen-Shannon divergence, a metric,
+    between the rows of beta [K, D].
+    """
+    number = len(beta)
+    squared = np.array([divergences(row, beta) for row in beta])
+    centre = np.eye(number) - 1 / number
+    values, vectors = np.linalg.eigh(-0.5 * centre @ squared @ centre)
+    places = np.zeros([number, 2])
+    main = vectors[:, ::-1][:, :2] * np.sqrt(np.maximum(values[::-1][:2], 0))
+    places[:, : main.shape[1]] = main
+    largest = np.abs(places).argmax(axis=0)  # its sign is made positive
+    places *= np.where(np.take_along_axis(places, largest[None], 0) < 0, -1, 1)
+    return places / max(np.abs(places).max(), SMALLEST)
+
+
+def divergences(row: np.ndarray, beta: np.ndarray) -> np.ndarray:
+    """Return the Jensen-Shannon divergences of a topic to every other, nats: [K]."""
+    middle = (row + beta) / 2
+
+    def to_middle(p: np.ndarray) -> np.ndarray:
+        return np.sum(p * np.log((p + SMALLEST) / (middle + SMALLEST)), axis=1)
+
+    return np.maximum((to_middle(row + 0 * beta) + to_middle(beta)) / 2, 0)
+
+
+def typical_documents(inferred: DocumentTopics) -> list[int]:
+    """Return the documents with the largest proportions of the most used topics.
+
+    First the most typical of each topic, then the second, as far as there is room.
+    """
+    real = np.flatnonzero(inferred.has_words)
+    proportions = inferred.proportions[real]
+    order = np.argsort(-proportions, axis=0, kind="stable")[:TYPICAL]
+    by_use = np.argsort(-inferred.shares, kind="stable")
+    chosen = dict.fromkeys(int(real[row]) for rank in order for row in rank[by_use])
+    return list(chosen)[:DOCUMENTS]
+
+
+def _document(
+    row: int,
+    proportions: np.ndarray,
+    beta: np.ndarray,
+    numbers: np.ndarray,
+    dataset: Dataset,
+    split: Split,
+) -> dict[str, Any]:
+    """Return a document; numbers: of the groups that the shares are of, or `UNTOLD`."""
+    words = list(itertools.islice(itertools.chain(*split.document(row)), EXCERPT))
+    topical = dataset.vocabulary.topic_ids[words]
+    likely = (proportions[:, None] * beta[:, topical]).argmax(axis=0)
+    told = np.argsort(-proportions, kind="stable")
+    return {
+        "document": row,
+        "id": split.ids[row] if split.ids else None,
+        "label": _label(row, dataset, split),
+        "words": [dataset.vocabulary.words[i] for i in words],
+        "topics": np.where(topical < 0, UNTOLD, numbers[likely]).tolist(),
+        "proportions": {
+            int(numbers[i]): round(float(proportions[i]), 4)
+            for i in told
+            if proportions[i] >= LEAST and numbers[i] != UNTOLD
+        },
+    }
+
+
+def _label(row: int, dataset: Dataset, split: Split) -> str | None:
+    if split.labels is None or split.labels[row] < 0:
+        return None
+    return dataset.meta["labels"][split.labels[row]]
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")
+
+
+def colour(topic: int, lightness: int = 82) -> str:
+    """Return a topic's colour, the same all over the page."""
+    return f"hsl({topic * GOLDEN % 360:.0f},62%,{lightness}%)"
+
+
+def laid_out(exploration: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `explore` found as the page draws it: maps, cells, words, colours.
+
+    "script" is what page.js reads.
+    """
+    topics = sorted(exploration["topics"], key=lambda topic: -topic["share"])
+    documents = exploration["documents"]
+    labels = {topic["topic"]: topic["label"] for topic in topics}
+    return {
+        "maps": {kind: topic_map(topics, *size) for kind, size in MAPS.items()},
+        "heat": heat_map(topics[:MAPPED], documents),
+        "documents": [_laid_out(document, labels) for document in documents],
+        "script": {
+            "labels": labels,
+            "words": {topic["topic"]: topic["words"] for topic in topics},
+            "colours": {t["topic"]: colour(t["topic"], 45) for t in topics},
+            "documents": {d["document"]: d["proportions"] for d in documents},
+        },
+    }
+
+
+def topic_map(
+    topics: Sequence[Mapping[str, Any]], width: int, height: int, largest: int
+) -> dict[str, Any]:
+    """Return a map of topics, the most used first: circles that labels name apart.
+
+    largest: radius of the most used, pixels.
+    """
+    most = topics[0]["share"] or 1
+    labels = [f"{t['topic']} {_short_name(t['label'])}" for t in topics]
+    radii = [max(5.0, largest * (t["share"] / most) ** 0.5) for t in topics]
+    sizes = np.array([(LETTER * len(label) + 4, LINE) for label in labels])
+    sizes = np.maximum(sizes, SEEN * np.array(radii)[:, None])
+    height = max(height, int(np.prod(sizes, axis=1).sum() / CROWDED / width))
+    margins = np.maximum(sizes / 2, np.array(radii)[:, None])
+    places = np.array([topic["place"] for topic in topics])
+    inner = np.array([width, height]) - 2 * margins
+    places = pushed_apart(margins + (places + 1) / 2 * inner, sizes, margins, inner)
+    circles = map(_circle, topics, labels, radii, places)
+    return {"width": width, "height": height, "circles": list(circles)}
+
+
+def pushed_apart(
+    centres: np.ndarray, sizes: np.ndarray, low: np.ndarray, room: np.ndarray
+) -> np.ndarray:
+    """Return boxes' centres [K, 2]: each as near its own as those before it let it.
+
+    sizes [K, 2]; centres stay within low .. low + room [K, 2]. Where there is no room
+    at all, a box stays where it is.
+    """
+    placed = centres.copy()
+    for i, centre in enumerate(centres):
+        others, least = placed[:i].T, ((sizes[i] + sizes[:i]) / 2).T
+        if (np.abs(centre[:, None] - others) >= least).any(axis=0).all():
+            continue
+        grid = [low[i, k] + np.arange(0, room[i, k] + 1e-6, STEP) for k in (0, 1)]
+        # One product says of every place whether a box meets it along both axes.
+        x, y = (
+            (np.abs(places[:, None] - other) < apart).astype(np.float32)
+            for places, other, apart in zip(grid, others, least)
+        )
+        away = (grid[0] - centre[0]) ** 2 + (grid[1][:, None] - centre[1]) ** 2
+        away[y @ x.T > 0] = np.inf
+        if np.isfinite(away).any():
+            row, column = np.unravel_index(away.argmin(), away.shape)
+            placed[i] = grid[0][column], grid[1][row]
+    return placed
+
+
+def _circle(
+    topic: Mapping[str, Any], label: str, radius: float, place: np.ndarray
+) -> dict[str, Any]:
+    x, y = place
+    number, words = topic["topic"], " ".join(word for word, *_ in topic["words"][:8])
+    called = f"{number} {topic['label']}"
+    return {
+        "topic": number,
+        "label": label,
+        "x": f"{x:.1f}",
+        "y": f"{y:.1f}",
+        "below": f"{y + 4:.1f}",  # the middle of a letter
+        "radius": f"{radius:.1f}",
+        "fill": colour(number),
+        "stroke": colour(number, 45),
+        "title": f"{called}: {words} ({topic['share']:.1%})",
+    }
+
+
+def _short_name(label: str) -> str:
+    """Return the first of the words of an automatic label, or a name's start."""
+    return label.partition(",")[0][:NAMED]
+
+
+def heat_map(
+    topics: Sequence[Mapping[str, Any]], documents: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return a row for each topic, its cells the documents' shares, by largest topic.
+
+    Places are percentages of the width.
+    """
+    ranks = {topic["topic"]: rank for rank, topic in enumerate(topics)}
+
+    def by_largest(document: Mapping[str, Any]) -> tuple[int, float]:
+        topic, share = next(iter(document["proportions"].items()))
+        return ranks.get(topic, len(ranks)), -share
+
+    ordered = sorted((d for d in documents if d["proportions"]), key=by_largest)
+    step = 100 / max(len(ordered), 1)
+    rows = []
+    for topic in topics:
+        number = topic["topic"]
+        shares = [document["proportions"].get(number, 0.0) for document in ordered]
+        cells = [
+            (document["document"], _name(document), f"{step * i:.3f}")
+            + (f"{share:.2f}", f"{share:.1%}")
+            for i, (document, share) in enumerate(zip(ordered, shares))
+            if share
+        ]
+        told = {"topic": number, "label": topic["label"], "cells": cells}
+        rows.append({**told, "colour": colour(number, 45)})
+    return {"rows": rows, "step": f"{0.92 * step:.3f}"}
+
+
+def _name(document: Mapping[str, Any]) -> str:
+    return document["id"] or f"document {document['document']}"
+
+
+def _laid_out(document: Mapping[str, Any], labels: Mapping[int, str]) -> dict[str, Any]:
+    largest = list(document["proportions"].items())[:4]
+    return {
+        "number": document["document"],
+        "name": _name(document),
+        "label": document["label"],
+        "shares": "; ".join(f"{k} {labels[k]} {share:.0%}" for k, share in largest),
+        "words": [
+            (word, topic, None if topic < 0 else colour(topic))
+            for word, topic in zip(document["words"], document["topics"])
+        ],
+        "text": document.get("text"),
+    }

@@ -1,0 +1,103 @@
+"""What retrieval and classification read of documents: vectors, bags and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Union
+
+import numpy as np
+from scipy import sparse
+
+from tcnlm.common.errors import InputError
+from tcnlm.common.files import write_arrays
+from tcnlm.common.progress_bar import progress_bar
+from tcnlm.data.dataset import Dataset, Split
+
+Vectors = Union[np.ndarray, sparse.csr_matrix]  # a row for each document
+UNLABELLED = -1
+BATCH = 64
+
+
+def document_vectors(model: Any, split: Split) -> np.ndarray:
+    """Return the model's `features` of all documents of a split, [N, F].
+
+    That of a document without words is zero.
+    """
+    from tcnlm.layers.tf_function import graph
+
+    rows = model.document_batching.rows(split)
+    features = graph(
+        model.features, input_signature=[model.document_batching.signature()]
+    )
+    found = features.get_concrete_function().structured_outputs
+    shape = split.num_documents, found.shape[1]
+    vectors = np.zeros(shape, found.dtype.as_numpy_dtype)
+    bar = {"unit": " batches", "leave": False}
+    for chosen in progress_bar(rows.order(BATCH, None, 0), "reading documents", **bar):
+        vectors[rows.documents[chosen]] = features(rows.batch(chosen))
+    return vectors
+
+
+def write_features(
+    path: Path, vectors: np.ndarray, split: Split, data: Dataset
+) -> None:
+    """Write vectors [N, F], labels [N] with their names, and ids [N] as an .npz file.
+
+    What DATA does not have is left out.
+    """
+    arrays: dict[str, Any] = {"vectors": vectors}
+    if split.labels is not None:
+        arrays["labels"] = split.labels
+        arrays["label_names"] = np.array(data.meta["labels"], np.str_)
+    if split.ids is not None:
+        arrays["ids"] = np.array(split.ids, np.str_)
+    write_arrays(path, arrays)
+
+
+def labels_of(split: Split) -> np.ndarray:
+    """Return the labels of a split; InputError where its DATA has none."""
+    if split.labels is None:
+        raise InputError(
+            "this DATA has no labels: make it again, with the option --label FIELD of "
+            "python -m preprocessing"
+        )
+    return split.labels
+
+
+def labelled(vectors: Vectors, labels: np.ndarray, name: str) -> np.ndarray:
+    """Return the rows of vectors that have a label; name: what they are, for errors."""
+    if vectors.shape[0] != len(labels):
+        raise InputError(f"{vectors.shape[0]} {name} have {len(labels)} labels")
+    rows = np.flatnonzero(labels != UNLABELLED)
+    if not len(rows):
+        raise InputError(f"none of the {len(labels)} {name} has a label")
+    return rows
+
+
+def count_vectors(documents: Sequence[np.ndarray], size: int) -> sparse.csr_matrix:
+    """Return how often each of `size` words is in every document, [N, size].
+
+    documents: the word ids of each, in any order.
+    """
+    lengths = [len(document) for document in documents]
+    words = np.concatenate([np.zeros(0, np.int64), *documents]).astype(np.int64)
+    places = (np.repeat(np.arange(len(documents)), lengths), words)
+    shape = (len(documents), size)
+    return sparse.csr_matrix((np.ones(len(words)), places), shape=shape)
+
+
+def log_count_vectors(documents: Sequence[np.ndarray], size: int) -> sparse.csr_matrix:
+    """Return round(ln(1 + n)) of the `count_vectors`: 1 for 1 to 3, 2 for 4 to 11 ...
+
+    Larochelle and Lauly's 20 Newsgroups hold these instead of the counts n.
+    """
+    vectors = count_vectors(documents, size)
+    vectors.data = np.rint(np.log1p(vectors.data))
+    return vectors
+
+
+def bag_of_words(split: Split, vectors: Any = log_count_vectors) -> sparse.csr_matrix:
+    """Return the counts [N, D] of a split's content words, as `vectors` makes them."""
+    contents = [split.content(i) for i in range(split.num_documents)]
+    return vectors(contents, split.num_topic_words)

@@ -1,0 +1,270 @@
+"""What a hierarchy of topics is: its tree, how it moves, and what its LSTM does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import entr
+
+from tcnlm.data.dataset import Dataset, Split
+from tcnlm.metrics.base import Evaluation, Metric
+from tcnlm.metrics.proportions import DocumentTopics
+from tcnlm.models.topics import top_words
+from tcnlm.preprocessing.vocabulary import GO, SPECIALS, UNK
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+    from matplotlib.figure import Figure as Drawing
+
+    from tcnlm.metrics.evaluation_context import EvaluationContext
+    from tcnlm.models.base import TopicHierarchy
+
+SHOWN_WORDS = 10  # of a topic
+SHOWN_LINKS = 4  # of a topic: the topics below it, and those that follow
+MOST_SENTENCES = 30  # of the sample document
+FEWEST_SENTENCES = 5
+SENTENCE = range(8, 31)  # words of the sample sentence
+ROWS = 64
+CHARTED = 8  # topics of a layer, in the heat map: those of the largest weights
+CHARTED_WORDS = 4  # of a topic, beside it
+FOLLOWING = 2  # topics of the next sentence that are named
+
+Link = list[float]  # a topic and a weight
+
+
+def hierarchy(model: TopicHierarchy, dataset: Dataset, split: Split) -> dict[str, Any]:
+    """Return the layers' topics, the lowest first, and a sample document's weights.
+
+    Every topic has its words by Phi^1 ... Phi^l, "use", its mean proportion of theta^l
+    over the split's documents, "below", the largest of its column of Phi^l, "next", the
+    largest of its column of Pi^l but itself, and "stays", itself.
+    """
+    from tcnlm.models.topics import theta_of_sentences
+
+    uses = _use(model, split)
+    layers = [_layer(model, n, use) for n, use in enumerate(uses, 1)]
+    names, sample = model.vocabulary.words, _sample(split)
+    document = [[names[word] for word in s] for s in split.document(sample) if s]
+    document = document[:MOST_SENTENCES]
+    preprocessing = {**dataset.meta["settings"], "context": split.contexts.rule}
+    theta = theta_of_sentences(model, document, preprocessing)
+    return {
+        "layers": layers,
+        "effective_topics": [float(np.exp(entr(use).sum())) for use in uses],
+        "document": {
+            "document": sample,
+            "sentences": [" ".join(words) for words in document],
+            "proportions": [_rounded(_shares(each)) for each in theta],
+        },
+        "norms": _norms(model, document, theta),
+    }
+
+
+def _use(model: TopicHierarchy, split: Split) -> list[np.ndarray]:
+    """Return the mean proportions of every layer's topics over documents."""
+    rows, has_words = [], []
+    for contexts in split.document_contexts(ROWS):
+        rows.append(map(_shares, model.theta(contexts)))
+        has_words.append((contexts >= 0).any(axis=1))
+    known = np.concatenate(has_words)
+    layers = map(np.concatenate, zip(*rows))
+    return [DocumentTopics(layer, known).shares for layer in layers]
+
+
+def _layer(model: TopicHierarchy, layer: int, use: np.ndarray) -> list[dict[str, Any]]:
+    Phi = model.links(layer) if layer > 1 else None
+    Pi = model.transitions(layer)
+    return [
+        {
+            "topic": k,
+            "words": words,
+            "use": float(use[k]),
+            "below": [] if Phi is None else _largest(Phi[:, k]),
+            "next": [] if Pi is None else _largest(Pi[:, k], without=k),
+            "stays": None if Pi is None else float(Pi[k, k]),
+        }
+        for k, words in enumerate(top_words(model, SHOWN_WORDS, layer))
+    ]
+
+
+def _largest(column: np.ndarray, without: int | None = None) -> list[Link]:
+    """Return the largest entries of a column, with their rows."""
+    order = [int(k) for k in np.argsort(-column, kind="stable") if k != without]
+    return [[k, float(column[k])] for k in order[:SHOWN_LINKS] if column[k] > 0]
+
+
+def _sample(split: Split) -> int:
+    """Return the first document of several sentences, or else the longest."""
+    sizes = np.diff(split.documents)
+    enough = np.flatnonzero(sizes >= FEWEST_SENTENCES)
+    return int(enough[0] if len(enough) else np.argmax(sizes))
+
+
+def _norms(
+    model: Any, document: Sequence[Sequence[str]], theta: Sequence[tf.Tensor]
+) -> dict[str, Any]:
+    """Return the norm of every LSTM's state, after each word of one sentence.
+
+    Of h, before it is coupled (Guo et al., figure 4).
+    """
+    chosen = _readable(document)
+    words = document[chosen][: SENTENCE.stop - 1]
+    inputs = np.array([[GO, *model.vocabulary.ids(words)]])
+    states = model.states(inputs, [each[chosen : chosen + 1] for each in theta])
+    norms = [np.linalg.norm(state[0, 1:], axis=-1) for state in states]
+    return {"words": list(words), "norms": list(map(_rounded, norms))}
+
+
+def _readable(document: Sequence[Sequence[str]]) -> int:
+    """Return the sentence with the fewest unknown words, of those of fitting length."""
+    fitting = [j for j, words in enumerate(document) if len(words) in SENTENCE]
+    unknown = SPECIALS[UNK]
+    return min(fitting or [0], key=lambda j: document[j].count(unknown))
+
+
+def _shares(theta: tf.Tensor) -> np.ndarray:
+    weights = np.asarray(theta)
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def _rounded(values: Any) -> list:
+    return np.round(np.asarray(values, float), 5).tolist()
+
+
+def layered(kind: type) -> bool:
+    """Models of topics in layers."""
+    from tcnlm.models.base import TopicHierarchy
+
+    return issubclass(kind, TopicHierarchy)
+
+
+class Hierarchy(Metric):
+    """Topics in layers: their tree, and a document's way through them."""
+
+    key = "hierarchy"
+    applies = staticmethod(layered)
+    entries = ("hierarchy",)
+    unrecorded = ("hierarchy.layers", "hierarchy.document", "hierarchy.norms")
+    template = """
+{% macro branch(topic) -%}
+{% set line %}<b>{{ topic.name }}</b> {{ topic.words }} <small>{{ topic.said }}</small>
+{%- endset %}
+<li>{% if topic.below %}<details><summary>{{ line }}</summary><ul>
+{%- for each in topic.below %}{{ branch(each) }}{% endfor -%}
+</ul></details>{% else %}{{ line }}{% endif %}</li>
+{%- endmacro %}
+<h2>Topics in layers</h2>
+{{ image("topic_tree", "tree of topics") }}
+{{ note("The most used topics of the highest layer and the largest below them. 2:17 is "
+        "topic 17 of layer 2; %: mean proportion in documents; thick: more.") }}
+<ul class="tree">{% for topic in roots %}{{ branch(topic) }}{% endfor %}</ul>
+<h2>From sentence to sentence</h2>
+{{ note("Document " ~ document.document ~ ": the proportions of each sentence's "
+        "topics, the largest of every layer, inferred as in training.") }}
+{{ image("sentences", "topics by sentence") }}
+<details><summary>the sentences</summary><ol>
+{%- for text in document.sentences %}<li>{{ text }}</li>{% endfor -%}
+</ol></details>
+<h2>What the LSTM layers keep</h2>
+{{ note("The norm of each layer's state after every word of one sentence.") }}
+{{ image("norms", "norms of states by word") }}"""
+
+    def measure(self, subject: EvaluationContext) -> dict[str, Any]:
+        """Return layers, a document and norms."""
+        parts = subject.model, subject.dataset, subject.split
+        return {"hierarchy": hierarchy(*parts)}
+
+    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+        """Return the tree from the most used topics of the highest layer down."""
+        found = evaluation.get("hierarchy")
+        if not found:
+            return None
+        layers = found["layers"]
+        roots = sorted(layers[-1], key=lambda topic: -topic["use"])
+        return {
+            "roots": [_branch(layers, len(layers), topic) for topic in roots],
+            "document": found["document"],
+        }
+
+    def draw(
+        self, evaluation: Evaluation, unsaved: Any
+    ) -> Iterator[tuple[str, Drawing]]:
+        """Yield the tree, a document's proportions and the norms."""
+        from tcnlm.drawing.tree import topic_tree
+
+        found = evaluation.get("hierarchy")
+        if found:
+            yield "topic_tree", topic_tree(found["layers"])
+            yield "sentences", sentence_topics(found)
+            yield "norms", state_norms(**found["norms"])
+
+
+def _branch(
+    layers: Sequence, layer: int, topic: Mapping[str, Any], link: str = ""
+) -> dict[str, Any]:
+    """Return a topic with what is below it; link: how it hangs on the one above."""
+    return {
+        "name": f"{layer}:{topic['topic']}",
+        "words": " ".join(topic["words"]),
+        "said": link + _used(layer, topic),
+        "below": [
+            _branch(layers, layer - 1, layers[layer - 2][k], f"Φ {weight:.2f}, ")
+            for k, weight in topic["below"]
+        ],
+    }
+
+
+def _used(layer: int, topic: Mapping[str, Any]) -> str:
+    """Say how much a topic is used and what follows it."""
+    said = f"{topic['use']:.1%}"
+    if topic["stays"] is None:
+        return said
+    following = [f"{layer}:{k} {weight:.2f}" for k, weight in topic["next"]]
+    after = ", ".join(following[:FOLLOWING])
+    return f"{said}; Π: stays {topic['stays']:.2f}{', ' if after else ''}{after}"
+
+
+def sentence_topics(found: Mapping[str, Any]) -> Drawing:
+    """Draw every layer's proportions in a document's sentences, the highest on top."""
+    from tcnlm.drawing.figures import INK, axes_of, blank
+
+    layers = found["document"]["proportions"]
+    rows = [min(CHARTED, len(layer[0])) for layer in layers][::-1]
+    figure = blank(9, 0.24 * sum(rows) + 0.6 * len(rows) + 0.4)
+    panels = figure.subplots(
+        len(rows), 1, sharex=True, squeeze=False, height_ratios=rows
+    )
+    for (axes,), layer in zip(panels, range(len(layers), 0, -1)):
+        values = np.array(layers[layer - 1]).T  # [K, J]
+        shown = np.argsort(-values.mean(axis=1), kind="stable")[:CHARTED]
+        axes_of(axes, f"Layer {layer}")
+        whole = {"vmin": 0, "vmax": max(map(np.max, layers)), "aspect": "auto"}
+        drawn = axes.imshow(values[shown], cmap="Blues", **whole)
+        names = [_name(found["layers"][layer - 1][k], layer) for k in shown]
+        axes.set_yticks(range(len(shown)), names)
+    places = range(values.shape[1])
+    axes.set_xticks(places, [str(j + 1) for j in places])
+    axes.set_xlabel("sentence", fontsize=9, color=INK)
+    bar = figure.colorbar(drawn, ax=panels.ravel().tolist(), fraction=0.03)
+    bar.set_label("proportion", fontsize=9, color=INK)
+    bar.ax.tick_params(labelsize=8, colors=INK)
+    return figure
+
+
+def state_norms(words: Sequence[str], norms: Sequence[Sequence[float]]) -> Drawing:
+    """Draw the norm of each layer's state after every word, the highest on top."""
+    from tcnlm.drawing.figures import BLUE, axes_of, blank
+
+    figure = blank(9, 1.3 * len(norms) + 0.8)
+    panels = figure.subplots(len(norms), 1, sharex=True, squeeze=False)
+    for (axes,), layer in zip(panels, range(len(norms), 0, -1)):
+        axes_of(axes, f"LSTM layer {layer}", y="norm of h")
+        axes.plot(norms[layer - 1], "o-", color=BLUE, ms=3, lw=1.5)
+    axes.set_xticks(range(len(words)), words, rotation=60, ha="right")
+    return figure
+
+
+def _name(topic: Mapping[str, Any], layer: int) -> str:
+    return f"{layer}:{topic['topic']} {' '.join(topic['words'][:CHARTED_WORDS])}"

@@ -1,0 +1,153 @@
+"""Files from which people or a language model judge topics: evaluate.py --export.
+
+Word intrusion (Chang et al., NIPS 2009), drawn as by Hoyle et al. (NeurIPS 2021): five
+words of a topic and one of another, to be found. ProxAnn (Hoyle et al., ACL 2025): its
+input is a folder of topics, proportions and texts.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tcnlm.common.files import write_file
+from tcnlm.common.rows import row_writer
+from tcnlm.metrics.base import Evaluation, Metric, topical
+from tcnlm.preprocessing.texts import read_texts
+
+if TYPE_CHECKING:
+    from tcnlm.data.dataset import Dataset, Split
+    from tcnlm.metrics.evaluation_context import EvaluationContext
+
+SHOWN = 5  # words of a topic beside the intruder, and words that may intrude
+OWN = (50, 10)  # words that an intruder is not among, the deeper first
+SEED = 1  # of the intruders and their places
+LEAST = 500  # documents; with fewer ProxAnn stops
+CONFIG = """[all]
+method=elbow
+top_words_display=100
+ntop=7
+n_matches={topics}
+text_column=tokenized_text
+text_column_disp=text
+thr=0.1,0.8
+path_json_save=user_study
+topic_selection_method=wmd
+
+; {documents} documents, of {least} that ProxAnn needs. Paths are from this folder.
+[topics]
+thetas_path=thetas.npy
+betas_path=betas.npy
+vocab_path=vocab.json
+corpus_path=corpus.jsonl
+trained_with_thetas_eval=false
+remove_topic_ids=
+"""
+
+
+class Judged(NamedTuple):
+    """Topics, and the documents of a split."""
+
+    beta: np.ndarray  # [K, D]
+    proportions: np.ndarray  # [N, K]
+    has_words: np.ndarray  # [N] bool: else the proportions are the model's prior
+    dataset: Dataset
+    split: Split
+
+    def topics(self) -> list[list[str]]:
+        """Return the first words of every topic, as many as an intruder is not of."""
+        order = np.argsort(-self.beta, axis=1, kind="stable")[:, : max(OWN)]
+        words = self.dataset.vocabulary.topic_words
+        return [[words[i] for i in row] for row in order]
+
+
+class Judges(Metric):
+    """What judges are given: it has no figure of its own."""
+
+    key = "judges"
+    applies = staticmethod(topical)
+
+    def unsaved(self, subject: EvaluationContext) -> Judged:
+        """Return topics and documents."""
+        documents = subject.documents
+        shares = documents.proportions, documents.has_words
+        return Judged(subject.beta, *shares, subject.dataset, subject.split)
+
+    def write(self, folder: Path, evaluation: Evaluation, unsaved: Any) -> None:
+        """Write word_intrusion and proxann into the folder of a run."""
+        if unsaved:
+            write_intrusion(unsaved.topics(), folder / "word_intrusion")
+            write_proxann(unsaved, folder / "proxann")
+
+
+def intruders(
+    topics: Sequence[Sequence[str]], rng: np.random.Generator
+) -> Iterator[tuple[int, str]]:
+    """Yield topics in any order, each with a word of another that is not of its own.
+
+    It is one of the other's first five, and not among the topic's first 50, or else
+    first 10; each other topic gives one. A topic for which there is none is left out.
+    """
+    free = set(range(len(topics)))
+    for topic in rng.permutation(len(topics)):
+        others = [int(k) for k in rng.permutation(sorted(free - {topic}))]
+        for own, other in itertools.product(OWN, others):
+            words = [w for w in topics[other][:SHOWN] if w not in topics[topic][:own]]
+            if words:
+                free.remove(other)
+                yield int(topic), str(rng.choice(words))
+                break
+
+
+def write_intrusion(topics: Sequence[Sequence[str]], folder: Path) -> None:
+    """Write topics.txt, questions.csv for the judges and answers.csv apart."""
+    lines = "".join(f"{' '.join(words)}\n" for words in topics)
+    write_file(folder / "topics.txt", lines.encode())
+    rng = np.random.default_rng(SEED)
+    asked = row_writer(folder / "questions.csv"), row_writer(folder / "answers.csv")
+    with asked[0] as ask, asked[1] as answer:
+        for question, (topic, word) in enumerate(intruders(topics, rng), 1):
+            words = rng.permutation([*topics[topic][:SHOWN], word]).tolist()
+            columns = {f"word {i}": each for i, each in enumerate(words, 1)}
+            ask({"question": question, **columns})
+            answer({"question": question, "topic": topic, "intruder": word})
+
+
+def write_proxann(judged: Judged, folder: Path) -> None:
+    """Write thetas, betas, vocabulary, texts and configuration as ProxAnn reads them.
+
+    Documents without a topic word are left out; row i of corpus.jsonl is thetas' row i.
+    """
+    rows = np.flatnonzero(judged.has_words)
+    words = judged.dataset.vocabulary.topic_words
+    write_file(folder / "thetas.npy", _npy(judged.proportions[rows]))
+    write_file(folder / "betas.npy", _npy(judged.beta))
+    columns = {word: i for i, word in enumerate(words)}
+    write_file(folder / "vocab.json", json.dumps(columns).encode())
+    texts = "".join(f"{json.dumps(row)}\n" for row in _texts(judged, rows.tolist()))
+    write_file(folder / "corpus.jsonl", texts.encode())
+    numbers = {"topics": len(judged.beta), "documents": len(rows), "least": LEAST}
+    write_file(folder / "config.conf", CONFIG.format(**numbers).encode())
+
+
+def _texts(judged: Judged, rows: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Yield the documents' words, and the texts as they came where DATA has them."""
+    split, names = judged.split, judged.dataset.vocabulary.words
+    kept = read_texts(judged.dataset.path / split.name, rows) or [None] * len(rows)
+    for row, text in zip(rows, kept):
+        words = itertools.chain.from_iterable(split.document(row))
+        joined = " ".join(names[i] for i in words)
+        name = split.ids[row] if split.ids else row
+        yield {"id": name, "text": text or joined, "tokenized_text": joined}
+
+
+def _npy(array: np.ndarray) -> bytes:
+    content = io.BytesIO()
+    np.save(content, np.asarray(array, np.float32), allow_pickle=False)
+    return content.getvalue()

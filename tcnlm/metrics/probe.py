@@ -1,0 +1,187 @@
+"""How well a language model's state predicts a topic model's proportions.
+
+After each row the state is set beside the proportions t that a topic model infers from
+the words of the document that the state has read, and no others. Ridge regression from
+states to ln t, centred over the topics, is fitted on the training documents (Zheng,
+Vafa and Blei, TMLR 2023, who descend by Adam; here the normal equations are solved).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcnlm.common.progress_bar import progress_bar
+from tcnlm.data.contexts import NO_WORD
+from tcnlm.metrics.base import Evaluation, Figure, Metric, recurrent, topical
+
+if TYPE_CHECKING:
+    from tcnlm.data.batching import TargetRows
+    from tcnlm.metrics.evaluation_context import EvaluationContext
+
+FLOOR = 1.2e-7  # added to t before the logarithm; Zheng et al. 2023
+PENALTIES = 10.0 ** np.arange(-6, 3)  # shares of the states' mean variance
+BATCH = 256
+SEED = 1  # of the shuffle
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Means and covariances of states x [F] and targets y [K]."""
+
+    x: np.ndarray
+    y: np.ndarray
+    xx: np.ndarray
+    xy: np.ndarray
+    yy: np.ndarray  # [K]: variances alone
+
+    @classmethod
+    def of(cls, batches: Iterator[tuple[np.ndarray, np.ndarray]]) -> Moments:
+        """Return those of batches of x [n, F] and y [n, K]."""
+        sums: Any = 0
+        for x, y in batches:
+            x, y = x.astype(float), y.astype(float)
+            parts = len(x), x.sum(0), y.sum(0), x.T @ x, x.T @ y, (y * y).sum(0)
+            sums = np.add(sums, np.array(parts, object))
+        x, y, xx, xy, yy = sums[1:] / sums[0]
+        return cls(x, y, xx - np.outer(x, x), xy - np.outer(x, y), yy - y * y)
+
+
+def ridge(moments: Moments, penalty: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return W [F, K] and b [K] of least (y - xW - b)^2 + p |W|^2, a mean over rows.
+
+    p is `penalty` times the mean variance of the states.
+    """
+    size = len(moments.x)
+    added = max(penalty * np.trace(moments.xx) / size, 1e-12)
+    W = np.linalg.solve(moments.xx + added * np.eye(size), moments.xy)
+    return W, moments.y - moments.x @ W
+
+
+def r_squared(moments: Moments, W: np.ndarray, b: np.ndarray) -> tuple[float, list]:
+    """Return R2 = 1 - sum (y - xW - b)^2 / sum (y - mean y)^2, in all and by topic.
+
+    None of a topic that does not vary.
+    """
+    explained = (W * (2 * moments.xy - moments.xx @ W)).sum(0)
+    offset = moments.y - moments.x @ W - b
+    left = moments.yy - explained + offset**2
+    by_topic = [1 - u / v if v > 1e-12 else None for u, v in zip(left, moments.yy)]
+    return 1 - left.sum() / max(moments.yy.sum(), 1e-12), by_topic
+
+
+def fit(train: Moments, valid: Moments, test: Moments) -> dict[str, Any]:
+    """Return R2 on test of the ridge whose penalty is best on validation."""
+    fits = {penalty: ridge(train, penalty) for penalty in PENALTIES}
+    best = max(PENALTIES, key=lambda penalty: r_squared(valid, *fits[penalty])[0])
+    whole, by_topic = r_squared(test, *fits[best])
+    return {"r2": whole, "by_topic": by_topic, "penalty": best}
+
+
+def read_words(rows: TargetRows) -> Iterator[np.ndarray]:
+    """Yield of each row the content words of its document that its last state read.
+
+    They are those before the row's last target; at most as many as contexts have.
+    """
+    split, last = rows.split, rows.last - 1
+    contexts, ends = split.contexts, last - split.stream.sentence_of(last)
+    firsts = contexts.first[rows.documents_of(np.arange(len(rows)))]
+    for low, high in zip(firsts, contexts.before[ends]):
+        yield contexts.words[low : min(high, low + contexts.size)]
+
+
+def targets(topic_model: Any, rows: TargetRows) -> np.ndarray:
+    """Return ln t of every row's `read_words`, centred over the topics, [N, K]."""
+    words, size = list(read_words(rows)), rows.split.contexts.size
+    found = []
+    starts = range(0, len(words), BATCH)
+    for start in progress_bar(starts, "inferring topics", leave=False):
+        chosen = words[start : start + BATCH]
+        context = np.full([len(chosen), size], NO_WORD, np.int32)
+        for row, ids in zip(context, chosen):
+            row[: len(ids)] = ids
+        found.append(np.asarray(topic_model.infer_context(context)))
+    logs = np.log(np.concatenate(found) + FLOOR)
+    return logs - logs.mean(axis=1, keepdims=True)
+
+
+def states(
+    model: Any, rows: TargetRows, batch_size: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield numbers of rows [n], and the model's states [n, F] after them."""
+    from tcnlm.layers.tf_function import graph
+
+    read = partial(graph, input_signature=[model.batching.signature()])(
+        model.last_state
+    )
+    order = rows.order(batch_size, None, 0)
+    batches = rows.batches(batch_size)
+    with model.state_apart():
+        for chosen, batch in zip(
+            progress_bar(order, "reading states", leave=False), batches
+        ):
+            real = chosen >= 0
+            yield chosen[real], read(batch).numpy()[real]
+
+
+def moments(
+    model: Any, topic_model: Any, split: Any, batch_size: int
+) -> tuple[Moments, Moments]:
+    """Return the moments of a split, and the same with the targets shuffled."""
+    rows = model.batching.rows(split)
+    own = targets(topic_model, rows)
+    other = np.random.default_rng(SEED).permutation(own)
+    both = np.concatenate([own, other], axis=1)
+    whole = Moments.of((x, both[at]) for at, x in states(model, rows, batch_size))
+    half = own.shape[1]
+
+    def part(of: slice) -> Moments:
+        return Moments(whole.x, whole.y[of], whole.xx, whole.xy[:, of], whole.yy[of])
+
+    return part(slice(half)), part(slice(half, None))
+
+
+class Probe(Metric):
+    """R2 of the topic proportions that are predicted from the state."""
+
+    key = "probe"
+    applies = staticmethod(recurrent)
+    option = "probe"
+    purpose = "how well the state predicts the topic proportions of this topic model"
+    takes = "TOPIC_RUN"
+    accepts = staticmethod(topical)
+    figures = (
+        Figure("probe.r2", "R2 of topics from the state", "{:.3f}", "max"),
+        Figure("probe.shuffled", "R2 of shuffled topics", "{:.3f}"),
+    )
+    entries = ("probe",)
+    template = "<h2>Topics in the state</h2>{{ note(said) }}"
+
+    def measure(self, subject: EvaluationContext) -> dict[str, Any]:
+        """Return R2 in all and by topic, the penalty, and R2 of shuffled targets."""
+        splits = [subject.dataset.split(n) for n in ("train", "valid")] + [
+            subject.split
+        ]
+        other, size = subject.beside[self.key], subject.batch_size
+        own, shuffled = zip(
+            *(moments(subject.model, other, split, size) for split in splits)
+        )
+        return {"probe": {**fit(*own), "shuffled": fit(*shuffled)["r2"]}}
+
+    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+        """Return in words how well topics are predicted, and which best."""
+        found = evaluation.get("probe")
+        if not found:
+            return None
+        each = {k: r2 for k, r2 in enumerate(found["by_topic"]) if r2 is not None}
+        said = f"From the state R2 is {found['r2']:.3f}, with the targets shuffled "
+        said += f"{found['shuffled']:.3f}."
+        if each:
+            ranked = sorted(each, key=each.__getitem__)
+            said += f" Best is topic {ranked[-1]} ({each[ranked[-1]]:.3f}), worst "
+            said += f"topic {ranked[0]} ({each[ranked[0]]:.3f})."
+        return {"said": said}

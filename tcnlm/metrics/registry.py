@@ -1,0 +1,125 @@
+"""The table of measures: a line each, in the order of summary and page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from tcnlm.common.errors import InputError
+from tcnlm.data.dataset import Dataset
+from tcnlm.metrics.base import Figure, Metric, language
+from tcnlm.metrics.bleu import Bleu
+from tcnlm.metrics.classification import Classes
+from tcnlm.metrics.coherences import Coherences
+from tcnlm.metrics.continuations import Continuations
+from tcnlm.metrics.documents import DocumentPerplexity
+from tcnlm.metrics.hierarchy import Hierarchy
+from tcnlm.metrics.judges import Judges
+from tcnlm.metrics.objective import Bound, Elbo, Loss
+from tcnlm.metrics.over_time import ByGroup, OverTime
+from tcnlm.metrics.parameters import Parameters
+from tcnlm.metrics.perplexity import Perplexity
+from tcnlm.metrics.probe import Probe
+from tcnlm.metrics.retrieval import Retrieval
+from tcnlm.metrics.sample_documents import SampleDocuments
+from tcnlm.metrics.stability import Stability
+from tcnlm.metrics.topic_recovery import TopicRecovery
+from tcnlm.metrics.topic_worth import TopicWorth
+from tcnlm.metrics.topics import Topics
+from tcnlm.metrics.units import Units
+
+if TYPE_CHECKING:
+    from tcnlm.metrics.evaluation_context import EvaluationContext
+    from tcnlm.models.base import Method
+
+METRICS: list[Metric] = [
+    Perplexity(),
+    DocumentPerplexity(),
+    Loss(),
+    Bound(),
+    Elbo(),
+    Topics(),
+    OverTime(),
+    ByGroup(),
+    Coherences(),
+    Stability(),
+    Judges(),
+    TopicWorth(),
+    TopicRecovery(),
+    Probe(),
+    Bleu(),
+    Retrieval(),
+    Classes(),
+    Units(),
+    Hierarchy(),
+    Continuations(),
+    SampleDocuments(),
+    Parameters(),
+]
+
+
+def figures() -> list[Figure]:
+    """Return the figures of all measures."""
+    return [figure for measure in METRICS for figure in measure.figures]
+
+
+def asked() -> list[Metric]:
+    """Return the measures that an option of evaluate.py asks for."""
+    return [measure for measure in METRICS if measure.option]
+
+
+def chosen(kind: type, ask: Sequence[str] = ()) -> list[Metric]:
+    """Return the measures of a kind of model; ask: keys of those with an option."""
+    return [m for m in METRICS if m.applies(kind) and (not m.option or m.key in ask)]
+
+
+def owner(key: str) -> Metric:
+    """Return the measure that has the figure of this key."""
+    return next(m for m in METRICS if key in [figure.key for figure in m.figures])
+
+
+def figure(key: str) -> Figure:
+    """Return the figure of this key."""
+    return next(figure for figure in figures() if figure.key == key)
+
+
+def value(key: str, subject: EvaluationContext) -> Any:
+    """Return a figure of a model on a split; None where it does not apply."""
+    return owner(key).figure(figure(key), subject)
+
+
+def judge(kind: type, key: str = "") -> Figure:
+    """Return the figure that a model's epochs are judged by: `key`, or its own.
+
+    Raises InputError where the model has no such figure, or it has no better end.
+    """
+    own = "perplexity" if kind.per_word == "nll" else kind.per_word
+    known = [f.key for m in METRICS if m.applies(kind) for f in m.figures if f.better]
+    if (key or own) not in known:
+        raise InputError(
+            f"judge={key}: a {kind.__name__} can be judged by {', '.join(known)}"
+        )
+    return figure(key or own)
+
+
+def check_words(
+    model: Method, dataset: Dataset, name: str, judged: Figure | None = None
+) -> None:
+    """Raise InputError where a split lacks the words that the model is measured by.
+
+    judged: what its epochs are judged by.
+    """
+    split, where = dataset.split(name), dataset.path / name
+    if not len(split.tokens):
+        raise InputError(f"{where}: no word in it, nothing to measure")
+    by_topics = not language(type(model)) or (judged and judged.of_use)
+    if by_topics and not len(split.contexts.words):
+        raise InputError(f"{where}: no topic word in it, nothing to measure")
+    if judged:
+        _check_judged(dataset, name, judged)
+
+
+def _check_judged(dataset: Dataset, name: str, judged: Figure) -> None:
+    owner(judged.key).check(dataset, name)
+    if len(dataset.vocabulary.topic_words) < judged.topic_words:
+        raise InputError(f"judge={judged.key}: needs two topic words or more")

@@ -1,0 +1,368 @@
+"""Topics: what they are, how coherent, how different and how much used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import compress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcnlm.coherence import TOPS, protocol
+from tcnlm.coherence.table import line, shown
+from tcnlm.generation.quality import warning
+from tcnlm.metrics.base import Evaluation, Figure, Metric, Rows, topical
+from tcnlm.metrics.exploration import explore, laid_out
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+    from tcnlm.metrics.evaluation_context import EvaluationContext
+
+COLUMNS = (
+    ("topic", "number"),
+    ("name", ""),
+    ("ten most probable words", ""),
+    ("NPMI", "number"),
+    ("{split} documents", "number"),
+    ("mean {split} share", "number"),
+    ("a sentence written from it", "sentence"),
+)
+ABSENT = ("", "-")  # cells that say nothing; a column of them is left out
+
+
+def npmi_by_use(subject: EvaluationContext) -> float | None:
+    """Return the mean coherence, each topic weighted by its mean share of documents."""
+    if subject.coherence["npmi"] is None:
+        return None
+    scores = [topic["npmi"] for topic in subject.coherence["topics"]]
+    return float(np.average(scores, weights=subject.documents.shares))
+
+
+def angles(model: Any) -> np.ndarray:
+    """Return the angles between topics, degrees, [K, K]; R is made of them."""
+    from tcnlm.layers.neural_topics import topic_angles
+
+    return np.degrees(topic_angles(model.topics()))
+
+
+class Topics(Metric):
+    """Coherence, diversity and use of the topics, and the topics themselves."""
+
+    key = "topics"
+    applies = staticmethod(topical)
+    early = True  # a reference may turn out to be unfit
+    figures = (
+        Figure(
+            "npmi",
+            "NPMI",
+            "{:.3f}",
+            "max",
+            lambda subject: subject.coherence["npmi"],
+            topic_words=2,
+        ),
+        Figure(
+            "npmi_by_use",
+            "NPMI by use",
+            "{:.3f}",
+            "max",
+            npmi_by_use,
+            of_use=True,
+            topic_words=2,
+        ),
+        Figure(
+            "npmi_median",
+            "NPMI, median",
+            "{:.3f}",
+            "max",
+            lambda subject: subject.coherence["npmi_median"],
+            headline=False,
+            topic_words=2,
+        ),
+        Figure(
+            "diversity",
+            "diversity",
+            "{:.2f}",
+            "max",
+            lambda subject: subject.coherence["diversity"],
+        ),
+        Figure(
+            "topics_in_use",
+            "topics in use",
+            "{}",
+            "max",
+            lambda subject: subject.documents.in_use,
+            of_use=True,
+        ),
+        Figure(
+            "effective_topics",
+            "effective topics",
+            "{:.1f}",
+            "max",
+            lambda subject: subject.documents.effective,
+            of_use=True,
+        ),
+        Figure(
+            "largest_proportion",
+            "mean largest proportion",
+            "{:.2f}",
+            compute=lambda subject: subject.documents.largest_proportion,
+            of_use=True,
+        ),
+    )
+    entries = ("coherence", "topics", "unknown_share")
+    unrecorded = ("topics",)
+    template = """
+{% from "exploration.html" import topic_map, topic_rows, typical_documents %}
+<div class="explored">
+{% if map %}{{ topic_map(map, split, prefix) }}{% endif %}
+<h2>Topics</h2>
+{{ note(counted) }}
+{% if warning %}{{ note(warning) }}{% endif %}
+{{ topic_rows(rows, columns, prefix) }}
+{{ note(rows|length ~ " topics, the most used first. Documents: those of the " ~ split
+        ~ " split in which it is the largest topic; mean share: of all its documents.")
+}}
+{% for text in named %}{{ note(text) }}{% endfor %}
+{% for text in missing %}{{ note("Not measured: " ~ text ~ ".") }}{% endfor %}
+{% if map and map.documents %}{{ typical_documents(map, prefix) }}{% endif %}
+<h2>Use and shape of the topics</h2>
+{{ plots([("topic_use", "documents by topic"), ("topic_shares", "mean proportions"),
+          ("topic_coherence", "coherence"), ("topic_angles", "angles")]) }}
+</div>"""
+
+    def measure(self, subject: EvaluationContext) -> dict[str, Any]:
+        """Return how coherence was counted, and every topic."""
+        absent = subject.coherence["absent_words"]
+        counted = {**protocol(subject.counts), "absent_words": absent}
+        train = subject.dataset.meta["splits"]["train"]
+        return {
+            "coherence": counted,
+            "topics": _topics(subject),
+            "unknown_share": train["unknown"] / max(train["tokens"], 1),
+        }
+
+    def lines(self, evaluation: Evaluation) -> Iterable[str]:
+        """Return what is missing, and every topic with its first words."""
+        found = evaluation["topics"]
+        if not found:
+            return []
+        said = [f"  {text}" for text in missing(found)]
+        said.append(line("topic", ["NPMI"], "words"))
+        return [
+            *said,
+            *(
+                line(t["topic"], [shown(t["npmi"], ".3f")], " ".join(t["words"][:10]))
+                for t in found
+            ),
+        ]
+
+    def unsaved(self, subject: EvaluationContext) -> Mapping[str, Any]:
+        """Return the angles between topics, and what is explored."""
+        parts = subject.model, subject.dataset, subject.split, subject.names
+        explored = explore(*parts)
+        return {"angles": angles(subject.model), "exploration": explored}
+
+    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+        """Return the table of topics, and the map where there is one."""
+        found = evaluation["topics"]
+        if found is None:
+            return None
+        explored = unsaved["exploration"] if unsaved else {}
+        told = list(_named(found, explored)) if explored else found
+        order = sorted(told, key=lambda topic: -(topic["proportion"] or 0))
+        split, rows = evaluation["split"], list(map(_row, order))
+        said = [any(cell not in ABSENT for cell in cells) for cells in zip(*rows)]
+        columns = ((title.format(split=split), kind) for title, kind in COLUMNS)
+        return {
+            "map": laid_out(explored) if explored else None,
+            "named": list(_said_of_names(explored)),
+            "split": split,
+            "counted": _counted(evaluation["coherence"]),
+            "warning": warning((topic["sentence"] for topic in found), evaluation),
+            "columns": list(compress(columns, said)),
+            "rows": [list(compress(row, said)) for row in rows],
+            "missing": missing(found),
+        }
+
+    def draw(
+        self, evaluation: Evaluation, unsaved: Any
+    ) -> Iterator[tuple[str, Drawing]]:
+        """Yield use and shape of the topics."""
+        topics, names = evaluation["topics"], ("documents", "proportion", "npmi")
+        if topics is None:
+            return
+        documents, shares, npmi = ([t[name] for t in topics] for name in names)
+        if None not in shares:
+            order = np.argsort(-np.array(shares), kind="stable")
+            yield "topic_use", topic_use(np.array(documents)[order])
+            yield "topic_shares", topic_shares(np.array(shares)[order])
+        if None not in npmi:
+            yield "topic_coherence", topic_coherence(npmi)
+        if unsaved:
+            yield "topic_angles", topic_angles(unsaved["angles"])
+
+    def tables(self, evaluation: Evaluation) -> dict[str, Rows]:
+        """Return the topics as a paper's table."""
+        return {"topics": list(map(_cells, evaluation["topics"] or ()))}
+
+
+def _named(
+    found: Sequence[Mapping[str, Any]], explored: Mapping[str, Any]
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the topics that are shown as topics.csv has them, merged ones as one."""
+    for topic in explored["topics"]:
+        own = {**found[topic["topic"]], "documents": topic["documents"]}
+        if explored["named"]:
+            own["label"] = topic["label"]
+        if len(topic["members"]) > 1:
+            shares = [found[k]["proportion"] for k in topic["members"]]
+            own["proportion"] = None if None in shares else sum(shares)
+            by_p = sorted(topic["words"], key=lambda word: -word[1])
+            own |= {"npmi": None, "words": [word for word, *_ in by_p]}
+        yield own
+
+
+def _said_of_names(explored: Mapping[str, Any]) -> Iterator[str]:
+    if explored.get("hidden"):
+        yield f"{explored['hidden']}."
+    merged = [t for t in explored.get("topics", ()) if len(t["members"]) > 1]
+    if merged:
+        parts = (
+            f"{t['topic']} is {' + '.join(map(str, t['members']))}" for t in merged
+        )
+        yield (
+            f"Merged by topics.csv: {'; '.join(parts)}. Shares are summed, words are "
+            "those of the mean distribution, weighted by the shares; the sentence and "
+            "all figures are of single topics."
+        )
+
+
+def missing(topics: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say which figures are not there, and why."""
+    said = []
+    if any(topic["proportion"] is None for topic in topics):
+        said.append("no document of this split has a topic word: no use of topics")
+    if any(topic["npmi"] is None for topic in topics):
+        said.append("topics of one word have no pairs: no coherence")
+    return said
+
+
+def _topics(subject: EvaluationContext) -> list[dict[str, Any]]:
+    from tcnlm.generation.samples import topic_sentences
+
+    scored, inferred = subject.coherence["topics"], subject.documents
+    documents = np.bincount(inferred.largest, minlength=len(scored))
+    shares = inferred.shares.tolist() if inferred.any else [None] * len(scored)
+    sentences = topic_sentences(subject.model) or [None] * len(scored)
+    return [
+        {
+            "topic": i,
+            "words": topic["words"][: max(TOPS)],
+            "npmi": topic["npmi"],
+            "documents": int(documents[i]),  # that have it as their largest
+            "proportion": shares[i],  # mean over documents
+            "sentence": sentences[i],
+        }
+        for i, topic in enumerate(scored)
+    ]
+
+
+def _counted(coherence: Mapping[str, Any]) -> str:
+    from tcnlm.drawing.markup import local
+
+    size = f"{coherence['documents']:,} documents, {coherence['tokens']:,} tokens"
+    tops = "/".join(map(str, coherence["tops"]))
+    window = f"windows of {coherence['window']} tokens"
+    return (
+        f"NPMI counted on {local(str(coherence['reference']))} ({size}), "
+        f"{window if coherence['window'] else 'whole documents as windows'}, "
+        f"{coherence['zero']}, mean over the first {tops} words. "
+        f"Topic words absent from the reference: {len(coherence['absent_words'])}. "
+        "The published figures were counted on English Wikipedia: only figures "
+        "from the same reference can be compared."
+    )
+
+
+def _row(topic: Mapping[str, Any]) -> tuple:
+    return (
+        topic["topic"],
+        topic.get("label", ""),
+        " ".join(topic["words"][:10]),
+        shown(topic["npmi"], ".3f"),
+        f"{topic['documents']:,}",
+        shown(topic["proportion"], ".3f"),
+        topic["sentence"] or "",
+    )
+
+
+def _cells(topic: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
+    """Return the values of a topic, and their texts."""
+    words = topic["words"]
+    return {
+        "topic": (topic["topic"], str(topic["topic"])),
+        "words": (" ".join(words), " ".join(words[:10])),
+        "NPMI": (topic["npmi"], shown(topic["npmi"], ".3f")),
+        "documents": (topic["documents"], f"{topic['documents']:,}"),
+        "mean share": (topic["proportion"], shown(topic["proportion"], ".3f")),
+    }
+
+
+def topic_use(documents: np.ndarray) -> Drawing:
+    """Draw how many documents have each topic as their largest [K], by use."""
+    from tcnlm.drawing.figures import whole_numbers
+
+    figure, axes = _bars("Largest topic of how many documents", "documents", documents)
+    axes.yaxis.set_major_locator(whole_numbers())
+    return figure
+
+
+def topic_shares(shares: np.ndarray) -> Drawing:
+    """Draw the mean proportions of topics [K], the most used first."""
+    from tcnlm.drawing.figures import INK, RED
+
+    figure, axes = _bars("Mean proportion", "share of a document", shares)
+    axes.axhline(1 / len(shares), color=RED, lw=1, label="all topics even")
+    axes.legend(fontsize=8, frameon=False, labelcolor=INK)
+    return figure
+
+
+def _bars(title: str, unit: str, heights: np.ndarray) -> tuple[Drawing, Any]:
+    from tcnlm.drawing.figures import BLUE, PANEL, axes_of, blank, whole_numbers
+
+    figure = blank(*PANEL)
+    axes = axes_of(figure.subplots(), title, "topics by use", unit)
+    axes.bar(np.arange(1, len(heights) + 1), heights, color=BLUE, width=0.85)
+    axes.set_xlim(0.2, len(heights) + 0.8)
+    axes.xaxis.set_major_locator(whole_numbers())
+    return figure, axes
+
+
+def topic_coherence(npmi: Sequence[float]) -> Drawing:
+    """Draw how many topics are how coherent, and their mean."""
+    from tcnlm.drawing import figures as draw
+
+    figure = draw.blank(*draw.PANEL)
+    axes = draw.axes_of(figure.subplots(), "Coherence", "NPMI", "topics")
+    axes.hist(npmi, bins=12, color=draw.BLUE, rwidth=0.92)
+    mean = float(np.mean(npmi))
+    axes.axvline(mean, color=draw.RED, lw=1.2, label=f"mean {mean:.3f}")
+    axes.locator_params(axis="x", nbins=6)
+    axes.yaxis.set_major_locator(draw.whole_numbers())
+    axes.legend(fontsize=8, frameon=False, labelcolor=draw.INK)
+    return figure
+
+
+def topic_angles(angles: np.ndarray) -> Drawing:
+    """Draw the angles between topics [K, K], degrees; 90: without a common word."""
+    from tcnlm.drawing.figures import INK, axes_of, blank, whole_numbers
+
+    figure = blank(4.4, 3.6)
+    axes = axes_of(figure.subplots(), "Angles between topics", "topic", "topic")
+    image = axes.imshow(angles, cmap="viridis", vmin=0, vmax=90)
+    axes.xaxis.set_major_locator(whole_numbers())
+    axes.yaxis.set_major_locator(whole_numbers())
+    bar = figure.colorbar(image, ax=axes, ticks=[0, 30, 60, 90])
+    bar.set_label("degrees", fontsize=9, color=INK)
+    bar.ax.tick_params(labelsize=8, colors=INK)
+    return figure

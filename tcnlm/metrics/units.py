@@ -1,0 +1,59 @@
+"""What the units of a document's vector stand for, by the words' rows of W [D, F]."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcnlm.common.errors import InputError
+from tcnlm.common.settings import is_whole
+from tcnlm.metrics.base import Evaluation, Metric, documental
+
+if TYPE_CHECKING:
+    from tcnlm.metrics.evaluation_context import EvaluationContext
+
+
+def unit_words(model: Any, count: int = 10) -> list[list[str]]:
+    """Return the words of largest weight in W of every unit, best first, H x count."""
+    order = np.argsort(-model.word_vectors(), axis=0, kind="stable")[:count].T
+    return [[model.vocabulary.topic_words[i] for i in row] for row in order]
+
+
+def nearest_words(model: Any, word: str, count: int = 10) -> list[str]:
+    """Return the words whose rows of W have the largest cosine with a word's.
+
+    Raises InputError for one that is no topic word, and for a count that is none.
+    """
+    words = model.vocabulary.topic_words
+    if not is_whole(count) or count < 1:
+        raise InputError(f"count must be a whole number, at least 1, not {count!r}")
+    if word not in words:
+        raise InputError(f"{word!r} is no word of the topic vocabulary")
+    rows = model.word_vectors()
+    rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-30)
+    own = words.index(word)
+    order = np.argsort(-(rows @ rows[own]), kind="stable")
+    return [words[i] for i in order if i != own][:count]
+
+
+class Units(Metric):
+    """The words of largest weight of every unit."""
+
+    key = "units"
+    applies = staticmethod(documental)
+    entries = ("units",)
+    unrecorded = entries
+    template = """
+<h2>Units</h2>
+{{ table(("unit", "words of largest weight"), ("number", ""), rows) }}"""
+
+    def measure(self, subject: EvaluationContext) -> dict[str, Any]:
+        """Return every unit's words."""
+        return {"units": unit_words(subject.model)}
+
+    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+        """Return a row for every unit."""
+        units = evaluation.get("units")
+        return units and {"rows": [(i, " ".join(w)) for i, w in enumerate(units)]}

@@ -1,0 +1,278 @@
+"""The whole way from a corpus to the DATA directory."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from importlib.metadata import version
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+from tqdm import tqdm
+
+from tcnlm.common.parallel import Map
+from tcnlm.common.progress_bar import progress_bar
+from tcnlm.preprocessing.collect import Arrays, select, tokenize_all
+from tcnlm.preprocessing.corpora import Corpus, refuse_none_left
+from tcnlm.preprocessing.documents import Document
+from tcnlm.preprocessing.encode import (
+    counted,
+    counts_of,
+    fingerprint,
+    read_meta,
+    save_arrays,
+    write_meta,
+    write_sums,
+)
+from tcnlm.preprocessing.folders import new_folder
+from tcnlm.preprocessing.languages import ENGLISH
+from tcnlm.preprocessing.metadata import Marks, save_marks
+from tcnlm.preprocessing.phrases import Phrases, Sentences, learn
+from tcnlm.preprocessing.sources import split_tdlm
+from tcnlm.preprocessing.splits import DEFAULT_FRACTIONS, assign
+from tcnlm.preprocessing.text import makes_words
+from tcnlm.preprocessing.texts import held_out, save_texts
+from tcnlm.preprocessing.thresholds import choose
+from tcnlm.preprocessing.vocabulary import (
+    Rules,
+    Vocabulary,
+    build_vocabulary,
+    is_content,
+)
+from tcnlm.preprocessing.warnings import (
+    blank_lines,
+    in_training_too,
+    refuse_no_topics,
+    refuse_without_spaces,
+    unseen_words,
+    warnings,
+    without_tabs,
+)
+
+
+@dataclass(frozen=True)
+class Preprocessing:
+    """All that the result depends on beside the corpus."""
+
+    rules: Rules = Rules()
+    fractions: tuple[float, float, float] = DEFAULT_FRACTIONS
+    limit: tuple[int, int, int] | None = None
+    seed: int = 0
+    valid_from_train: float | None = None  # documents, or a share of them below 1
+    sequence_length: int = 30  # targets; TCNLM paper, Section 5
+    context: str = "others"
+    context_words: int = 300  # TCNLM paper, Section 5; of the topic vocabulary
+    language: str | None = ENGLISH  # None of bags of words
+    phrases: float | None = None  # the least score of one; None: there are none
+    connector_words: frozenset[str] = frozenset()  # within a phrase, not at its ends
+
+
+def preprocess(
+    corpus: Corpus,
+    preprocessing: Preprocessing,
+    out: Path,
+    command: str = "",
+    force: bool = False,
+    mapped: Map = map,
+) -> dict:
+    """Write the DATA directory `out` and return its meta.json; InputError if bad.
+
+    mapped: what tokenizes parts of the corpus; the result does not depend on it.
+    """
+    with new_folder(out, force) as folder:
+        sizes, marks, left_out = _survey(corpus)
+        splits = assign(
+            sizes,
+            preprocessing.fractions,
+            preprocessing.limit,
+            preprocessing.seed,
+            preprocessing.valid_from_train,
+        )
+        tokenize = partial(_tokenize, corpus, splits, mapped)
+        types, arrays, rows = tokenize(folder / "tokens.tmp", corpus.sentences)
+        if not corpus.ordered:
+            preprocessing = _of_bags(preprocessing, arrays)
+        train = select(arrays, rows["train"])
+        phrases = _phrases(types, train, preprocessing)
+        if phrases:
+            joined = phrases.after(corpus.sentences)
+            types, arrays, rows = tokenize(folder / "joined.tmp", joined)
+            train = select(arrays, rows["train"])
+        vocabulary, preprocessing = _vocabulary(corpus, types, train, preprocessing)
+        vocabulary.phrases = phrases
+        _warn(in_training_too(arrays, rows))
+        vocabulary.save(folder)
+        length = preprocessing.sequence_length
+        counts = _save_splits(folder, types, arrays, rows, vocabulary, length)
+        for words in folder.glob("*.tmp"):
+            words.unlink()
+        meta = _meta(folder, corpus, preprocessing, vocabulary, command)
+        if corpus.skip_empty:
+            meta["left_out"] = left_out
+        classes = save_marks(folder, splits, marks)
+        wanted = held_out(splits)
+        save_texts(folder, splits, _pick(_documents(corpus), wanted))
+        write_meta(folder, {**meta, **classes, "splits": counts})
+        write_sums(folder)
+    return read_meta(out)
+
+
+def _of_bags(preprocessing: Preprocessing, arrays: Arrays) -> Preprocessing:
+    """The same where a document is one row, its context all its words, no text."""
+    longest = int(np.diff(arrays.sentences).max(initial=1))
+    sizes = {"sequence_length": longest + 1, "context_words": longest}
+    return replace(preprocessing, context="all", language=None, **sizes)
+
+
+def _survey(corpus: Corpus) -> tuple[dict[str, int], Marks, int]:
+    """Read all of the corpus once: the size of every part, the marks of documents.
+
+    And how many were left out.
+    """
+    sizes, marks, left_out = {}, Marks([], [], []), 0
+    for name, read in corpus.parts.items():
+        before = len(marks.ids)
+        for document in _progress(read(), f"reading {name}"):
+            if not corpus.has(document):
+                left_out += 1
+                continue
+            marks.labels.append(document.label)
+            marks.ids.append(document.id)
+            marks.dates.append(document.date)
+        sizes[name] = len(marks.ids) - before
+    refuse_none_left(len(marks.ids), left_out)
+    return sizes, marks, left_out
+
+
+def _tokenize(
+    corpus: Corpus,
+    splits: dict[str, np.ndarray],
+    mapped: Map,
+    file: Path,
+    sentences: Sentences,
+) -> tuple[list[str], Arrays, dict[str, np.ndarray]]:
+    """Types, arrays of the documents of any split, and the rows of each split."""
+    wanted = np.sort(np.concatenate(list(splits.values())))
+    texts = (document.text for document in _pick(_documents(corpus), wanted))
+    texts = _progress(texts, "tokenizing", len(wanted))
+    types, arrays = tokenize_all(texts, sentences, file, mapped)
+    rows = {name: np.searchsorted(wanted, numbers) for name, numbers in splits.items()}
+    return types, arrays, rows
+
+
+def _documents(corpus: Corpus) -> Iterator[Document]:
+    read = chain.from_iterable(read() for read in corpus.parts.values())
+    return filter(corpus.has, read)
+
+
+def _pick(items: Iterable[Document], wanted: np.ndarray) -> Iterator[Document]:
+    """The items whose numbers are `wanted` (ascending)."""
+    numbers = iter(wanted)
+    following = next(numbers, None)
+    for number, item in enumerate(items):
+        if number == following:
+            yield item
+            following = next(numbers, None)
+
+
+def _progress(items: Iterable, label: str, total: int | None = None) -> tqdm:
+    return progress_bar(items, label, total, unit=" documents")
+
+
+def _phrases(types: list[str], train: Arrays, preprocessing: Preprocessing) -> Phrases:
+    """The phrases of the training text, as frequent as a word must be; none unasked."""
+    if preprocessing.phrases is None:
+        return Phrases({})
+    rules = choose(*counted(types, train), preprocessing.rules)
+    bounds = zip(train.sentences, train.sentences[1:])
+    sentences = ([types[i] for i in train.tokens[a:b]] for a, b in bounds)
+
+    def accept(words: list[str]) -> bool:
+        """Whether all are words, and one at least no stop word."""
+        spelled = (is_content(w, frozenset(), rules.topic_letters) for w in words)
+        return all(spelled) and not rules.stop_words.issuperset(words)
+
+    given = preprocessing.phrases, preprocessing.connector_words
+    return learn(sentences, rules.min_count, *given, accept)
+
+
+def _vocabulary(
+    corpus: Corpus, types: list[str], train: Arrays, preprocessing: Preprocessing
+) -> tuple[Vocabulary, Preprocessing]:
+    """The vocabulary, and the preprocessing with the counts that were left open."""
+    words, counts = counted(types, train)
+    if makes_words(corpus.sentences):
+        refuse_without_spaces(words, counts)
+    rules = choose(words, counts, preprocessing.rules)
+    vocabulary = build_vocabulary(words, counts, len(train.sentences) - 1, rules)
+    misread = _misread(corpus, train)
+    refuse_no_topics(vocabulary, rules)
+    ids = np.array(vocabulary.ids(types), dtype=np.int32)
+    train = train._replace(tokens=ids[train.tokens])
+    given = preprocessing.context, preprocessing.language
+    found = warnings(words, counts, train, vocabulary, rules, *given)
+    _warn([misread, unseen_words(vocabulary, rules, corpus.sentences), *found])
+    return vocabulary, replace(preprocessing, rules=rules)
+
+
+def _warn(lines: Iterable[str | None]) -> None:
+    for line in filter(None, lines):
+        print(f"warning: {line}", file=sys.stderr)
+
+
+def _misread(corpus: Corpus, train: Arrays) -> str | None:
+    """A warning if the documents look like those of another format."""
+    if corpus.sentences is split_tdlm:
+        return without_tabs(train)
+    return blank_lines(train) if corpus.of_lines else None
+
+
+def _save_splits(
+    folder: Path,
+    types: list[str],
+    arrays: Arrays,
+    rows: dict[str, np.ndarray],
+    vocabulary: Vocabulary,
+    sequence_length: int,
+) -> dict[str, dict[str, int]]:
+    """Write every split, in the word ids of the vocabulary, and return its counts."""
+    ids = np.array(vocabulary.ids(types), dtype=np.int32)
+    counts = {}
+    for name, numbers in rows.items():
+        split = select(arrays, numbers)
+        split = split._replace(tokens=ids[split.tokens])
+        save_arrays(folder / name, split)
+        counts[name] = counts_of(split, vocabulary.topic_ids, sequence_length)
+    return counts
+
+
+def _meta(
+    folder: Path,
+    corpus: Corpus,
+    preprocessing: Preprocessing,
+    vocabulary: Vocabulary,
+    command: str,
+) -> dict:
+    values = asdict(preprocessing)
+    rules = values.pop("rules")
+    rules["stop_words"] = len(rules["stop_words"])
+    values["connector_words"] = len(values["connector_words"])
+    rules["topic_words"] = rules["topic_words"] and len(rules["topic_words"])
+    return {
+        "command": command,
+        "source": corpus.source,
+        **({} if corpus.ordered else {"word_order": False}),
+        "seed": values.pop("seed"),
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("numpy", "nltk")},
+        },
+        "settings": {**rules, **values},
+        "vocabulary_size": len(vocabulary),
+        "topic_vocabulary_size": len(vocabulary.topic_words),
+        "fingerprint": fingerprint(folder, values),
+    }

@@ -1,0 +1,295 @@
+"""Raw document to sentences to tokens, much as Stanford CoreNLP makes them.
+
+The tokenizer is one table of (pattern, replacement) rules, `rules` of a language,
+applied in order to lower-cased text; what it leaves is split at spaces. The patterns
+keep to what `re` and RE2 both know and read the same way (no look-around, no
+back-references, classes of characters spelled out), so that an exported model tokenizes
+in its graph with the very same table: `tf.strings.regex_replace` rule by rule, then
+`tf.strings.split`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import cache, lru_cache, partial
+from itertools import chain, groupby
+from unicodedata import category, normalize
+
+from tcnlm.preprocessing.languages import ENGLISH, Language, languages
+from tcnlm.preprocessing.markup import strip_markup
+
+__all__ = ["rules", "sentences", "split_sentences", "strip_markup", "tokenize"]
+
+# Dropped: what joins, directs or selects the look of other characters. So a picture
+# counts as one word in all its skin tones, and a family of joined pictures as several.
+_INVISIBLE = (
+    "\xad\u061c\u180b-\u180f\u200b-\u200f\u2060\ufe00-\ufe0f\ufeff"
+    "\U0001f3fb-\U0001f3ff\U000e0000-\U000e01ef"
+)
+_SPACES = "\x80-\xa0\u1680\u2000-\u200a\u2028-\u202f\u205f-\u206f\u3000"
+_FLAG = "[\U0001f1e6-\U0001f1ff][\U0001f1e6-\U0001f1ff]"
+_IN_WORDS = "\u055a\u055b\u055c\u055e\u058a\u05be\u05f3\u05f4"  # Armenian, Hebrew
+# No sign of ASCII; any other has been set apart.
+_CHAR = r"[^\x00-\x20!-/:-@\[-`{-\x7f]"
+_WORD = f"{_CHAR}+(?:['&@-]{_CHAR}+)*"
+# Small letters of the alphabets that initials are written in: Latin, Greek, Cyrillic.
+_LETTER = "[a-z\xdf-\xf6\xf8-\u024f\u03ac-\u03ce\u0430-\u0481]"
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """A pattern for any of `words`, by first letter: tried once, not word by word."""
+    longest_first = sorted(words, key=lambda word: (word[0], -len(word), word))
+    letters = groupby(longest_first, key=lambda word: word[0])
+    return "|".join(
+        f"{letter}(?:{'|'.join(re.escape(word[1:]) for word in group)})"
+        for letter, group in letters
+    )
+
+
+def _signs() -> str:
+    """A class of all punctuation and symbols that are not ASCII's, and of ½, ², ①.
+
+    Every Python knows those of Unicode 13; the pictographs' blocks are taken whole.
+    """
+    kinds = {"Pc", "Pd", "Pe", "Pf", "Pi", "Po", "Ps", "Sc", "Sk", "Sm", "So", "No"}
+    chars = map(chr, range(0x80, 0x1F000))
+    found = [ord(c) for c in chars if category(c) in kinds and c not in _IN_WORDS]
+    found += range(0x1F000, 0x1FBF0)
+    runs = groupby(enumerate(found), key=lambda pair: pair[1] - pair[0])
+    ends = [[chr(point) for _, point in run] for _, run in runs]
+    return f"[{''.join(f'{run[0]}-{run[-1]}' for run in ends)}]"
+
+
+def _token(known: Language, letter: str) -> str:
+    """What one token may look like: the first alternative that matches is taken."""
+    elided = [f"(?:{_any_of(known.elisions)})'"] if known.elisions else []
+    abbreviations = rf"(?:{_any_of(known.abbreviations)})\."
+    return "|".join(
+        [
+            "<unk>",  # as a model writes it
+            *elided,  # l', qu'
+            rf"{letter}\.{letter}\.(?:{letter}\.)*(?:-{_WORD})?",  # u.s., u.s.-based
+            *([abbreviations] if known.abbreviations else []),
+            r"https?://[^ \"<>()]*[a-z0-9/]",
+            r"www\.[^ \"<>()]*[a-z0-9/]",
+            rf"\.?[0-9]+(?:[.,:/][0-9]+)*(?:-?{_CHAR})*",  # 1,000.5, 10/10, 20th, 3-d
+            r"[a-z](?:\.[a-z])+\b",  # u.s without its last full stop
+            rf"{letter}\.",  # an initial
+            # imdb.com, m*a*s*h
+            rf"{_WORD}(?:\.(?:com|net|org|edu)\b|(?:\*+{_CHAR}+)+)",
+            rf"{_WORD}(?:/{_WORD})?(?:/{_WORD})?",  # o'connell, first-rate, and/or
+            r"'n'",
+            r"'(?:s|re|ve|ll|d|m|em|till?|cause|n|tis|twas|t|[2-9]0s)\b",
+            r"[:;=]['-]?[()]",  # smiley
+            r"\.\.+",
+            r"[!?]+",
+            r"--+",
+            r"\*+",
+            r"[^ ]",
+        ]
+    )
+
+
+# These leave ASCII text as it is.
+_TO_ASCII = [
+    (f"[{_INVISIBLE}]", ""),
+    (f"[{_SPACES}]", " "),
+    ("[\u2018\u2019\u201b\xb4]", "'"),
+    ("[\u201c-\u201f\xab\xbb]", '"'),
+    ("\u2026", "..."),
+    ("[\u2010\u2011]", "-"),
+    ("[\u2012-\u2015]", "--"),
+]
+_FROM_UNICODE = [*_TO_ASCII, (f"({_FLAG}|{_signs()})", r" \1 ")]
+_BEFORE = [
+    (r"[\x00-\x20\x7f]+", " "),
+    ("''|``", '"'),
+    ("`", "'"),
+    (r"\. \. \.(?: \.)*", "... "),
+]
+_CONTRACTIONS = [
+    (r"n't\b", " n't "),
+    (r"'(s|re|ve|ll|d|m)\b", r" '\1 "),
+]
+# The last full stop stands apart, even from an abbreviation: "u.s. ."; the first two
+# rules below the tokens take back what this does to "end." and "plan b."
+_LAST_STOP = (r"\.( *[\"')\]]*) *$", r". .\1")
+_AFTER = [
+    (r" \.\.+ ", " ... "),
+    (" --+ ", " -- "),
+]
+_CONTRACTED = [
+    (" cannot ", " can  not "),
+    (" (gon|wan)na ", r" \1  na "),
+    (" gotta ", " got  ta "),
+    (" (gim|lem)me ", r" \1  me "),
+    (" 't(is|was) ", r" 't  \1 "),
+]
+
+# What any rule of a list needs to find something.
+_OF_BEFORE = re.compile(r"[\x00-\x20\x7f'`.]")
+_OF_INNER = re.compile(r"['`]")  # rules about full stops need spaces, or the end
+_OF_AFTER = re.compile(r"\. +\.|\.\.|--|cannot|nna |gotta|mme |'t")
+_CLOSING = "\"'`)]"  # which may follow a sentence's full stop
+_REMEMBERED = 2**16  # chunks, some 25 MB
+
+_PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
+# The ends of sentences that Punkt does not know: Arabic's, Urdu's and Hindi's.
+_END = re.compile(rf"{_PARAGRAPH.pattern}|(?<=[\u061f\u06d4\u0964\u0965])\s+")
+_RUN_ON = re.compile(r"([a-z]{2}[.!?]+)([A-Z][a-z])")
+_OF_RUN_ON = re.compile(r"[.!?][A-Z]")  # what it needs, and is found faster
+_ELLIPSIS = re.compile(r"\.\.+|\. \. \.(?: \.)*")
+
+
+def split_sentences(text: str, language: str = ENGLISH) -> list[str]:
+    """The sentences of `text` (no markup), which never run over a blank line."""
+    ends = _PARAGRAPH if language == ENGLISH else _END
+    return [
+        sentence.replace("\u2026", "...")
+        for paragraph in ends.split(text)
+        for sentence in _split(language)(_prepare(paragraph))
+    ]
+
+
+def tokenize(sentence: str, language: str = ENGLISH) -> list[str]:
+    """The tokens of one sentence, lower-cased."""
+    return _tokenizer(language).tokenize(sentence)
+
+
+def tokenize_beginning(text: str, language: str = ENGLISH) -> list[str]:
+    """The tokens of a sentence's beginning, lower-cased.
+
+    A last full stop after an abbreviation or initial is a part of it, no end.
+    """
+    return _tokenizer(language).tokenize_beginning(text)
+
+
+def rules(language: str = ENGLISH) -> list[tuple[str, str]]:
+    """The table of a language for lower-cased text: (pattern, replacement) in order."""
+    of = _tokenizer(language)
+    return [*_FROM_UNICODE, *of.before, (f"({of.token})", r" \1 "), *of.after]
+
+
+def capitals(language: str) -> tuple[str, ...]:
+    """Pairs of a capital and its small letter, to be replaced before lower-casing."""
+    return _tokenizer(language).capitals
+
+
+class _Tokenizer:
+    """The rules of a language, and the chunks of its texts that have been seen."""
+
+    def __init__(self, language: str):
+        known, is_english = languages()[language], language == ENGLISH
+        letter = "[a-z]" if is_english else _LETTER
+        self.capitals = known.lower
+        self.token = _token(known, letter)
+        self.inner = [*_BEFORE, *(_CONTRACTIONS if is_english else ())]
+        self.before = [*self.inner, _LAST_STOP]
+        self.after = [
+            (r" (\.+) +\. ", r" \1 "),
+            (rf" ({letter})\. +\. ", r" \1  . "),
+            *_AFTER,
+            *(_CONTRACTED if is_english else ()),
+        ]
+        # Most of a text's chunks have been seen before.
+        self.inner_tokens = lru_cache(_REMEMBERED)(self._inner_tokens)
+        self.last_tokens = lru_cache(_REMEMBERED)(self._last_tokens)
+
+    def lowered(self, text: str) -> str:
+        for capital, small in self.capitals:
+            text = text.replace(capital, small)
+        return text.lower()
+
+    def tokenize(self, sentence: str) -> list[str]:
+        text = self.lowered(sentence)
+        if not text.isascii():
+            text = _apply(_FROM_UNICODE, text)
+        chunks = text.split()
+        if not _is_chunks(text, chunks):
+            return self._tokens(text, self.before)
+        *inner, last = chunks
+        found = chain.from_iterable(map(self.inner_tokens, inner))
+        return [*found, *self.last_tokens(last)]
+
+    def tokenize_beginning(self, text: str) -> list[str]:
+        return self._tokens(_apply(_FROM_UNICODE, self.lowered(text)), self.inner)
+
+    def _inner_tokens(self, chunk: str) -> tuple[str, ...]:
+        return tuple(self._tokens(chunk, self.inner, _OF_INNER))
+
+    def _last_tokens(self, chunk: str) -> tuple[str, ...]:
+        return tuple(self._tokens(chunk, self.before))
+
+    def _tokens(
+        self,
+        text: str,
+        before: list[tuple[str, str]],
+        needed: re.Pattern[str] = _OF_BEFORE,
+    ) -> list[str]:
+        if needed.search(text):
+            text = _apply(before, text)
+        # Finding the tokens is what the rule `({token})` does, in a third of the time.
+        tokens = _compiled(self.token).findall(text)
+        text = f" {'  '.join(tokens)} "
+        return (_apply(self.after, text) if _OF_AFTER.search(text) else text).split()
+
+
+_tokenizer = cache(_Tokenizer)
+
+
+def _is_chunks(text: str, chunks: list[str]) -> bool:
+    """Whether no rule reaches over the spaces between chunks."""
+    if not chunks or not text.isprintable():
+        return False
+    return " ." not in text and bool(chunks[-1].strip(_CLOSING))
+
+
+def sentences(text: str, language: str = ENGLISH) -> list[list[str]]:
+    """A raw document as tokenized sentences; a document without words has none."""
+    text = strip_markup(text)
+    if language != ENGLISH:
+        text = normalize("NFC", text)  # a letter and its mark apart are one character
+    split = split_sentences(text, language)
+    tokenized = map(_tokenizer(language).tokenize, split)
+    return [tokens for tokens in tokenized if tokens]
+
+
+def in_language(language: str) -> Callable[[str], list[list[str]]]:
+    """`sentences` of a language, to be sent to other processes."""
+    return partial(sentences, language=language)
+
+
+def makes_words(split: Callable[[str], list[list[str]]]) -> bool:
+    """Whether it is `sentences`, of whatever language, and no reader of tokens."""
+    return getattr(split, "func", split) is sentences
+
+
+def _prepare(paragraph: str) -> str:
+    if not paragraph.isascii():
+        paragraph = _apply(_TO_ASCII, paragraph)
+    text = " ".join(paragraph.split())
+    if _OF_RUN_ON.search(text):
+        text = _RUN_ON.sub(r"\1 \2", text)
+    # To CoreNLP an ellipsis ends no sentence; Punkt knows only the three dots.
+    return _ELLIPSIS.sub("\u2026", text)
+
+
+def _apply(rules: list[tuple[str, str]], text: str) -> str:
+    for pattern, replacement in rules:
+        text = _compiled(pattern).sub(replacement, text)
+    return text
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    # RE2 knows only the word boundary of ASCII.
+    return re.compile(pattern, re.ASCII)
+
+
+@cache
+def _split(language: str) -> Callable[[str], list[str]]:
+    # Here, or programs that split no text would wait for nltk, a fifth of their start.
+    from tcnlm.preprocessing.punkt import punkt
+
+    return punkt(languages()[language]).tokenize

@@ -1,0 +1,275 @@
+"""Counts to the vocabulary of the language model and of the topic model.
+
+Follows Lau et al. (2017), from whom the TCNLM paper takes its preprocessing: four
+special symbols, then words by decreasing count in the training text, ties by first
+occurrence. The topic words are those that are neither stop words, nor among the most
+frequent types, nor without a letter, nor rare.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from tcnlm.common.errors import InputError, unreadable
+from tcnlm.preprocessing.languages import ENGLISH, read_list
+from tcnlm.preprocessing.phrases import Phrases, Sentences
+
+PAD, GO, EOS, UNK = 0, 1, 2, 3
+SPECIALS = ("<pad>", "<go>", "<eos>", "<unk>")
+
+FILES = ("vocabulary.txt", "topic_vocabulary.txt")
+LETTERS = {
+    "english": re.compile("[a-zA-Z]"),  # the paper's rule, after Lau et al. (2017)
+    "unicode": re.compile(r"[^\W\d_]"),
+}
+# A count of 18 digits is one of int64.
+_COUNTED = re.compile("(.+)\t([0-9]{1,18})", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What makes a word a word of the vocabulary, and a topic word."""
+
+    # None: chosen by `thresholds`. "More than 10" gives Table 1: results/SCOREBOARD.md.
+    min_count: int | None = 11
+    topic_min_count: int | None = 100  # in the whole training text
+    top_fraction: float = 0.001  # of the types: so many most frequent ones are no topic
+    stop_words: frozenset[str] = frozenset()
+    topic_words: tuple[str, ...] | None = None  # if given, exactly these
+    topic_letters: str = "english"  # that a topic word has one of: see LETTERS
+    max_words: int | None = None  # the most frequent, beside the specials; None: all
+
+
+class Vocabulary:
+    """Words and their ids; topic words and theirs.
+
+    words [V] with counts [V] (training text), the specials first; topic_words [D] are
+    some of the words, in the same order; language: whose rules make words of a text;
+    phrases: of these, which of a text's are joined to one.
+    """
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        counts: Sequence[int],
+        topic_words: Sequence[str],
+        language: str = ENGLISH,
+        phrases: Phrases | None = None,
+    ):
+        self.words = list(words)
+        self.counts = np.asarray(counts, dtype=np.int64)
+        self.topic_words = list(topic_words)
+        self.language = language
+        self.phrases = phrases or Phrases({})
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Word to id, of the words that a text may have: no specials."""
+        start = len(SPECIALS)
+        return {word: start + i for i, word in enumerate(self.words[start:])}
+
+    @cached_property
+    def topic_ids(self) -> np.ndarray:
+        """Topic id of every word id, or -1: int32 [V]."""
+        ids = np.full(len(self.words), -1, dtype=np.int32)
+        ids[self.ids(self.topic_words)] = np.arange(len(self.topic_words))
+        return ids
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the words, their counts, the topic words and any phrases."""
+        content = [self.words, self.counts.tolist(), self.topic_words]
+        content += [self.phrases.scores] if self.phrases else []
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+    @property
+    def topic_counts(self) -> np.ndarray:
+        """Training counts of the topic words: int64 [D]."""
+        return self.counts[self.ids(self.topic_words)]
+
+    def ids(self, tokens: Iterable[str]) -> list[int]:
+        """Ids of `tokens`, UNK for those not in the vocabulary."""
+        return [self.index.get(token, UNK) for token in tokens]
+
+    def reading(self, split: Sentences | None = None) -> Sentences:
+        """Return what makes sentences of words of a text, as of the training text.
+
+        split: what does so of another format; of a plain text the language's rules do.
+        """
+        # Here and below, since its rules take a while to be made.
+        from tcnlm.preprocessing.text import in_language, makes_words
+
+        if split is None or makes_words(split):
+            split = in_language(self.language)
+        return self.phrases.after(split)
+
+    def beginning(self, text: str) -> list[str]:
+        """Return the words of a sentence's beginning."""
+        from tcnlm.preprocessing.text import tokenize_beginning
+
+        return self.phrases.join(tokenize_beginning(text, self.language))
+
+    @classmethod
+    def load(cls, folder: str | Path, language: str = ENGLISH) -> Vocabulary:
+        """Reads vocabulary.txt, topic_vocabulary.txt and phrases.txt, if it is there.
+
+        Raises InputError where one is damaged or they do not belong together.
+        """
+        (file, words, counts), (topic_file, topic_words, topic_counts) = (
+            (path, *_read_counted(path)) for path in (Path(folder) / n for n in FILES)
+        )
+        if tuple(words[: len(SPECIALS)]) != SPECIALS:
+            raise InputError(f"{file}:1: begins not with {' '.join(SPECIALS)}")
+        phrases = Phrases.load(Path(folder))
+        vocabulary = cls(words, counts, topic_words, language, phrases)
+        if not vocabulary._has_in_order(topic_words, topic_counts):
+            raise InputError(
+                f"{topic_file}: not some of the lines of {file.name}, in its order"
+            )
+        return vocabulary
+
+    def _has_in_order(self, words: Sequence[str], counts: Sequence[int]) -> bool:
+        ids = np.array([UNK, *self.ids(words)])
+        return bool(np.all(np.diff(ids) > 0) and np.all(self.counts[ids[1:]] == counts))
+
+    def save(self, folder: str | Path) -> None:
+        """Writes vocabulary.txt, topic_vocabulary.txt and, if there are any, phrases.
+
+        The first two have "word<TAB>count" a line.
+        """
+        self.phrases.save(Path(folder))
+        columns = (self.words, self.counts), (self.topic_words, self.topic_counts)
+        for name, (words, counts) in zip(FILES, columns):
+            _write_counted(Path(folder) / name, words, counts)
+
+
+def build_vocabulary(
+    types: Sequence[str], counts: np.ndarray, sentences: int, rules: Rules
+) -> Vocabulary:
+    """The vocabulary of a training text.
+
+    types: its distinct words by first occurrence, with their `counts`;
+    sentences: its number of sentences, which is the count of <eos>.
+    """
+    order = _by_frequency(types, counts)
+    named = frozenset(rules.topic_words or ())
+    frequent = {i for i in order[: rules.max_words] if counts[i] >= rules.min_count}
+    kept = [i for i in order if i in frequent or types[i] in named]
+    if rules.topic_words is None:
+        topic_words, unseen = _topic_words(types, counts, rules), []
+    else:
+        seen = named.intersection(types)
+        unseen = [word for word in rules.topic_words if word not in seen]
+        topic_words = [*(types[i] for i in kept if types[i] in named), *unseen]
+    unknown = int(counts.sum() - counts[kept].sum())
+    return Vocabulary(
+        [*SPECIALS, *(types[i] for i in kept), *unseen],
+        [0, 0, sentences, unknown, *counts[kept], *(0 for _ in unseen)],
+        topic_words,
+    )
+
+
+def _by_frequency(types: Sequence[str], counts: np.ndarray) -> list[int]:
+    order = np.argsort(-counts, kind="stable")
+    return [i for i in order if types[i] not in SPECIALS]
+
+
+def _topic_words(types: Sequence[str], counts: np.ndarray, rules: Rules) -> list[str]:
+    least = max(rules.min_count, rules.topic_min_count)
+    candidates = topic_candidates(types, counts, rules)
+    return [types[i] for i in candidates if counts[i] >= least]
+
+
+def topic_candidates(
+    types: Sequence[str], counts: np.ndarray, rules: Rules
+) -> list[int]:
+    """Indices of the types that are topic words if frequent enough, by frequency."""
+    order = _by_frequency(types, counts)
+    top = int(rules.top_fraction * len(order))
+    ignored = rules.stop_words.union(types[i] for i in order[:top])
+    letters = rules.topic_letters
+    frequent = order[: rules.max_words]
+    return [i for i in frequent if is_content(types[i], ignored, letters)]
+
+
+def is_content(
+    word: str, ignored: frozenset[str], letters: str = Rules.topic_letters
+) -> bool:
+    """Whether a word can be a topic word, its count aside."""
+    return (
+        word not in ignored
+        and word != "n't"
+        and not word.startswith("'")
+        and LETTERS[letters].search(word) is not None
+    )
+
+
+def read_topic_words(path: Path) -> tuple[str, ...]:
+    """A word a line, taken as it is; empty lines do not count.
+
+    Raises InputError for a line of several words, a word that is there twice or is one
+    of the specials, and for a file without a word.
+    """
+    places: dict[str, int] = {}
+    for number, line in enumerate(read_list(path, "words"), 1):
+        words = line.split()
+        if len(words) > 1 or set(words) & set(SPECIALS):
+            raise InputError(f"{path}:{number}: not one word of a text: {line!r}")
+        if words and places.setdefault(words[0], number) != number:
+            first = places[words[0]]
+            raise InputError(
+                f"{path}:{number}: {words[0]!r} is in line {first} already"
+            )
+    if not places:
+        raise InputError(f"{path}: no word in it; give a word a line")
+    return tuple(places)
+
+
+def read_ids(path: Path, first: int) -> dict[int, str]:
+    """The words of a list such as `read_topic_words` reads, by their lines.
+
+    first: the number of the first line. Raises InputError for an empty line, too.
+    """
+    words = read_topic_words(path)
+    if len(words) < len(read_list(path, "words")):
+        raise InputError(f"{path}: ids are lines, and one is empty; take it out")
+    return dict(enumerate(words, first))
+
+
+def _write_counted(path: Path, words: Sequence[str], counts: np.ndarray) -> None:
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(f"{word}\t{count}\n" for word, count in zip(words, counts))
+
+
+def _read_counted(path: Path) -> tuple[list[str], list[int]]:
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not readable as UTF-8 text: {error}") from None
+    *lines, rest = text.split("\n")
+    if rest:
+        raise InputError(f"{path}:{len(lines) + 1}: cut short, without an end of line")
+    counted: dict[str, int] = {}
+    for number, line in enumerate(lines, 1):
+        found = _COUNTED.fullmatch(line)
+        if not found:
+            raise InputError(f"{path}:{number}: not of the form word<TAB>count")
+        if found[1] in counted:
+            raise InputError(f"{path}:{number}: {found[1]!r} is there already")
+        counted[found[1]] = int(found[2])
+    return list(counted), list(counted.values())

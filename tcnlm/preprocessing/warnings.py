@@ -1,0 +1,251 @@
+"""What is said of a corpus that is not fit for topics, and what to do about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import chain
+
+import numpy as np
+
+from tcnlm.common.errors import InputError
+from tcnlm.preprocessing.collect import Arrays
+from tcnlm.preprocessing.corpora import SEGMENT
+from tcnlm.preprocessing.languages import ENGLISH, WITHOUT_SPACES, guessed, languages
+from tcnlm.preprocessing.thresholds import MOST_UNKNOWN, choose
+from tcnlm.preprocessing.vocabulary import SPECIALS, UNK, Rules, Vocabulary, is_content
+
+FEW_TOPIC_WORDS = 200
+MANY_BLANK = 0.2  # of the lines
+MANY_STOP_WORDS = 20  # of the topic words
+SHOWN = 5  # words of a list
+LONG = 20  # words: so many are no chance where they come again
+MOST_UNSPACED = 0.3  # of the characters
+# Thai, Lao, Burmese, Khmer, Japanese and Chinese, which have no spaces between words.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+_LETTER_RULES = {
+    "english": "one of the letters a to z; --topic-letters unicode takes those of any "
+    "script",
+    "unicode": "a letter",
+}
+
+
+def warnings(
+    types: list[str],
+    counts: np.ndarray,
+    train: Arrays,
+    vocabulary: Vocabulary,
+    rules: Rules,
+    context: str,
+    language: str | None,
+) -> list[str]:
+    """What a user should know before training, a line each.
+
+    types, counts: the distinct words of the training text; train: the same text in
+    ids of the vocabulary; context, language: see `Preprocessing`.
+    """
+    open_rules = replace(rules, min_count=None, topic_min_count=None)
+    better = choose(types, counts, open_rules)
+    found = (
+        _few_topic_words(vocabulary, rules, better),
+        _many_unknown(train, vocabulary, rules, better),
+        _empty_contexts(train, vocabulary, context),
+        _stop_words(types, counts, vocabulary, rules, language),
+    )
+    return [line for line in found if line]
+
+
+def in_training_too(arrays: Arrays, rows: dict[str, np.ndarray]) -> list[str]:
+    """Say of each split how many of its long documents training has word for word.
+
+    rows: the numbers of a split's documents.
+    """
+    ends = arrays.sentences[arrays.documents]
+
+    def words(number: int) -> bytes:
+        return arrays.tokens[ends[number] : ends[number + 1]].tobytes()
+
+    def long(name: str) -> np.ndarray:
+        numbers = rows[name]
+        return numbers[ends[numbers + 1] - ends[numbers] >= LONG]
+
+    known = {hash(words(number)) for number in long("train")}
+    found = {
+        name: sum(hash(words(number)) in known for number in long(name))
+        for name in rows
+        if name != "train"
+    }
+    return [
+        f"{count:,} of {len(rows[name]):,} {name} documents are in training word for "
+        "word: take them out of one, or figures tell what was learned by heart"
+        for name, count in found.items()
+        if count
+    ]
+
+
+def _stop_words(
+    types: list[str],
+    counts: np.ndarray,
+    vocabulary: Vocabulary,
+    rules: Rules,
+    language: str | None,
+) -> str | None:
+    spoken = guessed(dict(zip(types, counts.tolist())), language or ENGLISH)
+    known = languages()[spoken]
+    found = [word for word in vocabulary.topic_words if word in known.stop_words]
+    is_known = language in (spoken, None)
+    few = len(found) < MANY_STOP_WORDS or rules.topic_words is not None
+    if is_known and few:
+        return None
+    shown = f" ({', '.join(found[:SHOWN])} ...)" if found else ""
+    stop_words = f"{len(found)} topic words{shown} are stop words of {known.name}"
+    if is_known:
+        return f"{stop_words}: give a better list to --stop-words, or leave it out"
+    return (
+        f"the text seems to be {known.name}, not {languages()[language].name}; "
+        f"{stop_words}: give --language {spoken}"
+    )
+
+
+def refuse_without_spaces(types: list[str], counts: np.ndarray) -> None:
+    """InputError if much of a text is in a script without spaces between words."""
+    unspaced = [len(_UNSPACED.findall(word)) for word in types]
+    lengths = [len(word) for word in types]
+    if np.dot(unspaced, counts) > MOST_UNSPACED * np.dot(lengths, counts):
+        names = ", ".join(languages()[code].name for code in WITHOUT_SPACES)
+        raise InputError(
+            f"the text has no spaces between its words, as {names} have none, and each "
+            f"sentence would be a word; {SEGMENT}"
+        )
+
+
+def unseen_words(
+    vocabulary: Vocabulary, rules: Rules, sentences: Callable[[str], list[list[str]]]
+) -> str | None:
+    """A warning that names words of --vocabulary that the training text never has.
+
+    sentences: what made words of it, and may make several of one that was given.
+    """
+    counts = dict(zip(vocabulary.topic_words, vocabulary.topic_counts))
+    unseen = [word for word in rules.topic_words or () if not counts[word]]
+    if not unseen:
+        return None
+    more = " ..." if len(unseen) > SHOWN else ""
+    line = (
+        f"{len(unseen):,} of the {len(counts):,} words of --vocabulary never occur in "
+        f"the training documents: {', '.join(unseen[:SHOWN])}{more}"
+    )
+    made = ((word, list(chain.from_iterable(sentences(word)))) for word in unseen)
+    split = next(((word, parts) for word, parts in made if parts != [word]), None)
+    return f"{line}; of {split[0]!r} a text has {split[1]}" if split else line
+
+
+def _few_topic_words(vocabulary: Vocabulary, rules: Rules, better: Rules) -> str | None:
+    number = len(vocabulary.topic_words)
+    if rules.topic_words is not None or number >= FEW_TOPIC_WORDS:
+        return None
+    advice = "give more documents"
+    if better.topic_min_count < max(rules.min_count, rules.topic_min_count):
+        advice = f"try --topic-min-count {better.topic_min_count}"
+        if rules.min_count > better.topic_min_count:
+            advice += f" --min-count {better.min_count}"
+    return f"only {number} topic words, too few to tell topics by: {advice}"
+
+
+def _many_unknown(
+    train: Arrays, vocabulary: Vocabulary, rules: Rules, better: Rules
+) -> str | None:
+    share = np.mean(train.tokens == UNK) if len(train.tokens) else 0.0
+    if share <= MOST_UNKNOWN:
+        return None
+    advice = "give more documents"
+    if len(vocabulary) - len(SPECIALS) == rules.max_words:
+        advice = "raise --max-words"
+    elif better.min_count < rules.min_count:
+        advice = f"try --min-count {better.min_count}"
+    return f"{share:.0%} of the training words are unknown: {advice}"
+
+
+def _empty_contexts(train: Arrays, vocabulary: Vocabulary, context: str) -> str | None:
+    share = np.mean(context_sizes(train, vocabulary.topic_ids, context) == 0)
+    if share <= 0.5:
+        return None
+    return (
+        f"{share:.0%} of the training sentences have no topic word in their context "
+        f"(--context {context}), so that nothing tells their topics: lower "
+        "--topic-min-count, or give documents of more sentences"
+    )
+
+
+def context_sizes(arrays: Arrays, topic_ids: np.ndarray, context: str) -> np.ndarray:
+    """Topic words that the context of every sentence has: int64 [S].
+
+    A sentence is taken to be one sequence, so that "leak" is the same as "others".
+    """
+    before = np.concatenate([[0], np.cumsum(topic_ids[arrays.tokens] >= 0)])
+    before = before[arrays.sentences]  # topic words before each sentence
+    sentences = np.diff(arrays.documents)
+    first = np.repeat(before[arrays.documents[:-1]], sentences)
+    last = np.repeat(before[arrays.documents[1:]], sentences)
+    if context == "preceding":
+        return before[:-1] - first
+    own = np.diff(before)
+    return last - first - (0 if context == "all" else own)
+
+
+def without_tabs(train: Arrays) -> str | None:
+    """A warning if documents of the format tdlm are all of one sentence."""
+    documents = len(train.documents) - 1
+    if documents < 2 or len(train.sentences) - 1 > documents:
+        return None
+    return (
+        "no training document has a tab, so that each is one sentence: tdlm has tabs "
+        "between sentences and tokens as they are; for plain text take --format text"
+    )
+
+
+def blank_lines(train: Arrays) -> str | None:
+    """A warning if many training documents, each a line of text, have no word."""
+    share = np.mean(np.diff(train.documents) == 0)
+    if share < MANY_BLANK:
+        return None
+    return (
+        f"{share:.0%} of the training lines are blank, and of --format text every line "
+        "is a document: where yours have several lines, make JSON Lines of them as "
+        "docs/corpora.md shows"
+    )
+
+
+def refuse_no_topics(vocabulary: Vocabulary, rules: Rules) -> None:
+    """InputError, with the reason, where no topic word occurs in the training text."""
+    if vocabulary.topic_counts.any():
+        return
+    if rules.topic_words is not None:
+        raise InputError(
+            f"none of the {len(rules.topic_words)} words of --vocabulary occurs in the "
+            "training documents, whose words are in lower case (those of tdlm: as they "
+            "are)"
+        )
+    raise InputError(f"no topic word is left: {_reason(vocabulary, rules)}")
+
+
+def _reason(vocabulary: Vocabulary, rules: Rules) -> str:
+    words = vocabulary.words[len(SPECIALS) :]
+    if not words:
+        return (
+            f"no word occurs {rules.min_count} times in the training documents; lower "
+            "--min-count, or give more of them"
+        )
+    if not any(is_content(word, frozenset(), rules.topic_letters) for word in words):
+        return (
+            f"none of the {len(words)} words has {_LETTER_RULES[rules.topic_letters]}"
+        )
+    return (
+        f"none of the {len(words)} words occurs {rules.topic_min_count} times in the "
+        "training documents, has a letter (--topic-letters) and is neither a stop word "
+        "nor among the most frequent; lower --topic-min-count (auto finds a number)"
+    )

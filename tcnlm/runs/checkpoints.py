@@ -1,0 +1,112 @@
+"""Checkpoints from which training goes on to the very same weights.
+
+checkpoints/00001860/ holds TensorFlow's files, a copy of RUN's best weights so far and
+state.json: the loop's own state, its SHA-256 and that of every file, so that a damaged
+checkpoint is noticed before it is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from tcnlm.common.errors import InputError, UnreadableError, reading
+from tcnlm.common.files import digest_of, plain_path, writing
+from tcnlm.common.replacing import remove_leftovers, replacing
+from tcnlm.runs.state import State
+from tcnlm.runs.weights import WEIGHTS
+
+KEPT = 2  # the latest, and one to fall back on
+STATE = "state.json"
+
+
+class Checkpoints:
+    """The checkpoints of a RUN."""
+
+    def __init__(self, run: Path, **tracked: Any):
+        self.folder = run / "checkpoints"
+        self.best = run / WEIGHTS
+        self.copy = self.best  # that in the checkpoint last restored
+        self.checkpoint = tf.train.Checkpoint(**tracked)
+
+    def save(self, step: int, state: dict[str, Any]) -> None:
+        """Write a checkpoint aside, rename it, and remove those no longer kept."""
+        folder = self.folder / f"{step:08d}"
+        with writing(folder, tf.errors.OpError), replacing(folder) as aside:
+            remove_leftovers(self.folder)
+            aside.mkdir(parents=True)
+            with plain_path(aside) as plain:
+                self.checkpoint.write(str(plain / "weights"))
+            if self.best.exists():
+                shutil.copyfile(self.best, aside / WEIGHTS)
+            content = _sealed(state, aside)
+            (aside / STATE).write_text(json.dumps(content), encoding="utf-8")
+        for old in saved(self.folder)[:-KEPT]:
+            shutil.rmtree(old)
+
+    def restore(self) -> State | None:
+        """Restore the latest sound checkpoint; return its state, None without any.
+
+        Raises InputError where there are some and none is sound, or one cannot be read.
+        """
+        folders = saved(self.folder)[::-1]
+        for folder in folders:
+            state = _sound_state(folder)
+            if state is not None:
+                self._read(folder)
+                self.copy = folder / WEIGHTS
+                return state
+            print(f"{folder}: this checkpoint is damaged")
+        if folders:
+            raise InputError(
+                f"{self.folder}: every checkpoint is damaged; give another --out, or "
+                "remove this RUN to begin it again"
+            )
+        return None
+
+    def _read(self, folder: Path) -> None:
+        try:
+            with plain_path(folder) as plain:
+                status = self.checkpoint.read(str(plain / "weights"))
+                status.assert_existing_objects_matched()
+        except (AssertionError, ValueError, tf.errors.OpError):
+            raise InputError(
+                f"{folder}: the checkpoint of another model, or of another version"
+            ) from None
+
+
+def saved(folder: Path) -> list[Path]:
+    """Return the checkpoints in a folder, by step."""
+    numbered = (path for path in folder.glob("[0-9]*") if path.name.isdecimal())
+    return sorted(path for path in numbered if path.is_dir())
+
+
+def _sealed(state: dict[str, Any], folder: Path) -> dict[str, Any]:
+    names = sorted(path.name for path in folder.iterdir())
+    files = {name: digest_of(folder / name) for name in names}
+    return {"state": state, "sha256": files, "state_sha256": _digest(state)}
+
+
+def _digest(state: Any) -> str:
+    return hashlib.sha256(json.dumps(state).encode()).hexdigest()
+
+
+def _sound_state(folder: Path) -> State | None:
+    """Return a checkpoint's state, or None where anything in it is damaged."""
+    try:
+        with reading(folder / STATE):
+            content = json.loads((folder / STATE).read_text(encoding="utf-8"))
+        state, files = content.pop("state"), content.pop("sha256")
+        # Before there was one, a state had no hash.
+        sound = content in ({}, {"state_sha256": _digest(state)})
+        sound &= all(digest_of(folder / n) == digest for n, digest in files.items())
+        return State.from_json(state) if sound else None
+    except UnreadableError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None

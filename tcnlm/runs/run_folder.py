@@ -1,0 +1,252 @@
+"""A RUN folder as it is read: its configuration, model, data and history."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tcnlm.preprocessing.checks import OBJECT, SETTINGS, TEXT, check_entries, language_of
+from tcnlm.preprocessing.vocabulary import FILES, Vocabulary
+from tcnlm.common.errors import InputError, unreadable
+from tcnlm.common.files import digest_line, write_json
+from tcnlm.common.process import program
+from tcnlm.common.replacing import replacing
+from tcnlm.common.settings import LARGEST, Settings, from_json
+from tcnlm.data.dataset import Dataset
+from tcnlm.layers.optimization import Training
+from tcnlm.models import model_class
+from tcnlm.models.base import Method, TopicModel
+from tcnlm.models.names import FILE as NAMES
+from tcnlm.models.names import Names, automatic_labels, read_names
+from tcnlm.runs.memory import within_memory
+from tcnlm.runs.seeds import runs_of
+from tcnlm.runs.weights import load_weights
+
+FORMAT_VERSION = 1
+CONFIG, SEAL = "config.json", "config.sha256"
+MOST_THREADS = 100_000
+RENAMED = {  # settings of before, and what they are called now
+    "head_start": "topic_pretrain_steps",
+    "head_start_rates": "topic_pretrain_rates",
+    "head_start_decay": "topic_pretrain_decay",
+    "factor_rate": "factor_lr_multiplier",
+    "recurrent_rate": "recurrent_lr_multiplier",
+    "mean_deviation": "mu_batchnorm_std",
+}
+
+
+def _are(values: Any, kind: type) -> bool:
+    """Whether an entry that may be missing is a list of a kind."""
+    return values is None or (
+        isinstance(values, list) and all(isinstance(value, kind) for value in values)
+    )
+
+
+_ENTRIES = {  # of config.json: what each must be
+    "model": TEXT,
+    "settings": OBJECT,
+    "training": OBJECT,
+    "seed": (
+        f"a whole number from 0 to {LARGEST}",
+        lambda value: type(value) is int and 0 <= value <= LARGEST,
+    ),
+    "command": TEXT,
+    "threads": (
+        f"a whole number from 0 to {MOST_THREADS}",
+        lambda value: value is None
+        or (type(value) is int and 0 <= value <= MOST_THREADS),
+    ),
+    "continued_by": ("a list of commands", lambda value: _are(value, str)),
+    "continued_with": ("a list of objects", lambda value: _are(value, dict)),
+    "data.path": TEXT,
+    "data.vocabulary_sha256": TEXT,
+    **{f"data.{name}": entry for name, entry in SETTINGS.items()},
+}
+
+
+class RunFolder:
+    """A RUN folder, opened once: its configuration is read and checked.
+
+    `config` is what config.json holds, `settings` the model's of it, `training` the
+    loop's. Raises InputError where it lacks what the programs go by, or has it
+    otherwise; a folder without one is refused.
+    """
+
+    def __init__(self, path: str | Path):
+        if not isinstance(path, (str, os.PathLike)):
+            raise InputError(f"a RUN is named by a text or Path, not {path!r:.40}")
+        self.path = Path(path)
+        self.config = _read(self.path)
+        try:
+            self.settings, self.training = settings_of(self.config)
+        except InputError as error:
+            raise InputError(f"{self.path / CONFIG}: {error}") from None
+        _check_seal(self.path)
+
+    @property
+    def model_name(self) -> str:
+        """The name of its model in the registry."""
+        return self.config["model"]
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The vocabulary of the data that it was trained on."""
+        language = language_of(self.config["data"]["settings"])
+        found = Vocabulary.load(self.path, language)
+        if found.digest != self.config["data"]["vocabulary_sha256"]:
+            raise InputError(
+                f"{self.path}: {' or '.join(FILES)} is not of the data that it was "
+                f"trained on; copy them from {self.config['data']['path']}"
+            )
+        return found
+
+    def load(self) -> Method:
+        """Return the trained model: its best weights on validation."""
+        model = make_model(self.config, self.vocabulary)
+        load_weights(model, self.path)
+        return model
+
+    def names(self, model: Method) -> Names:
+        """Return what the topics of its model are called, by topics.csv if it has it.
+
+        Raises InputError for what is not right in it.
+        """
+        if not isinstance(model, TopicModel):
+            return Names(())
+        return read_names(self.path / NAMES, automatic_labels(model))
+
+    @property
+    def fingerprint(self) -> str:
+        """The one of the DATA that it was trained on."""
+        return self.config["data"]["fingerprint"]
+
+    @property
+    def preprocessing(self) -> dict[str, Any]:
+        """How its training made sequences and contexts of its data."""
+        rule = self.training.context
+        own = {} if rule == "data" else {"context": rule}
+        return {**self.config["data"]["settings"], **own}
+
+    def data(self, path: str | Path | None = None, context: str = "") -> Dataset:
+        """Open the DATA that it was trained on, or `path` in its place.
+
+        context: the rule of the contexts, by default the one of the training. Raises
+        InputError where it is gone or not the same data.
+        """
+        trained_on = self.config["data"]
+        rule = context or self.training.context
+        dataset = _open(path or trained_on["path"], rule, moved=path is None)
+        if dataset.meta["fingerprint"] != trained_on["fingerprint"]:
+            raise InputError(
+                f"{dataset.path}: not the data that this run was trained on, which had "
+                f"another fingerprint and was made by `{trained_on['command']}`"
+            )
+        return dataset
+
+    def history(self) -> dict[str, np.ndarray]:
+        """Return the columns of history.csv; none where there is no such file.
+
+        An empty cell is not a number. Raises InputError for a line that is no row.
+        """
+        path = self.path / "history.csv"
+        return _read_history(path) if path.is_file() else {}
+
+
+def _read(run: Path) -> dict[str, Any]:
+    path = run / CONFIG
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(f"{run}: not a RUN (no config.json); {_right(run)}") from None
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: damaged ({error})") from None
+    if not isinstance(config, dict):
+        raise InputError(f"{path}: damaged (not a JSON object)")
+    if config.get("format_version") != FORMAT_VERSION:
+        raise InputError(
+            f"{path}: format version {config.get('format_version')}, but this program "
+            f"reads version {FORMAT_VERSION}; train the model again"
+        )
+    check_entries(path, config, _ENTRIES)
+    old = [f"{n} is {RENAMED[n]} now" for n in config["settings"] if n in RENAMED]
+    if old:
+        raise InputError(
+            f"{path}: {', '.join(old)}; `python tools/convert_run.py {run}` renames it"
+        )
+    return config
+
+
+def _open(path: str | Path, context: str, moved: bool) -> Dataset:
+    try:
+        return Dataset(path, context)
+    except InputError as error:
+        hint = "; where is it now? Say so with --data" if moved else ""
+        raise InputError(f"{error}{hint}") from None
+
+
+def _read_history(path: Path) -> dict[str, np.ndarray]:
+    try:
+        names, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
+        numbers = [[float(cell or "nan") for cell in row] for row in rows]
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except (ValueError, csv.Error) as error:
+        raise InputError(f"{path}: damaged ({error})") from None
+    for line, row in enumerate(numbers, 2):
+        if len(row) != len(names):
+            raise InputError(f"{path}:{line}: {len(row)} cells for {len(names)} names")
+    if "epoch" not in names:
+        raise InputError(f"{path}:1: damaged (no column epoch)")
+    return {name: np.array(column) for name, column in zip(names, zip(*numbers))}
+
+
+def _right(run: Path) -> str:
+    """Say what to give in place of a folder that is no RUN."""
+    seeds = runs_of(run)
+    if seeds == [run]:
+        return "train one with train.py"
+    return f"it has those of several seeds: give {', '.join(map(str, seeds))}"
+
+
+def _check_seal(run: Path) -> None:
+    """Raise InputError where config.json is not as it was written, if that is known."""
+    seal = run / SEAL
+    if seal.exists() and seal.read_bytes() != digest_line(run / CONFIG).encode():
+        raise InputError(
+            f"{run / CONFIG}: changed by hand or damaged (not what {SEAL} was made "
+            f"of); put it back as it was, or train again: what may change is changed "
+            f"by `{program('train')} --resume {run} --set ...`"
+        )
+
+
+def write_config(run: Path, config: Mapping[str, Any]) -> None:
+    """Write config.json and its SHA-256; a kill between them leaves it without one."""
+    (run / SEAL).unlink(missing_ok=True)
+    write_json(run / CONFIG, config)
+    with replacing(run / SEAL) as aside:
+        aside.write_text(digest_line(run / CONFIG), encoding="ascii")
+
+
+def make_model(config: Mapping[str, Any], vocabulary: Vocabulary) -> Method:
+    """Return the model of a configuration, with fresh weights."""
+    settings, _ = settings_of(config)
+    with within_memory(settings):
+        made = model_class(config["model"])(settings, vocabulary, seed=config["seed"])
+        made.build_weights()
+    return made
+
+
+def settings_of(config: Mapping[str, Any]) -> tuple[Settings, Training]:
+    """Return the model's and the loop's settings, within their bounds."""
+    kind = model_class(config["model"]).Config
+    loop = from_json(Training, config.get("training", {}))
+    return from_json(kind, config["settings"]), loop

@@ -1,0 +1,329 @@
+"""The table of measures, what asks it, and the figures that it adds."""
+
+import json
+import math
+import shutil
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import tiny
+import toy
+from helpers import read_history
+from measured import fake_run
+from trained import make_trainer
+
+from tcnlm.coherence import TOPS, count_windows, topic_coherence
+from tcnlm.common.errors import InputError
+from tcnlm.data.dataset import Dataset
+from tcnlm.metrics.evaluate import evaluate
+from tcnlm.metrics.evaluation_context import EvaluationContext
+from tcnlm.metrics.objective import Elbo
+from tcnlm.metrics.parameters import parameters
+from tcnlm.metrics.proportions import DocumentTopics
+from tcnlm.metrics.registry import METRICS, check_words, figure, figures, judge, value
+from tcnlm.models import MODELS, model_class
+from tcnlm.report import evaluate_run as evaluation
+from tcnlm.report import page
+from tcnlm.report.progress import progress, stated
+from tcnlm.runs.run_folder import RunFolder, make_model
+from tcnlm.training.trainer import State
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+
+@pytest.fixture(scope="module")
+def run(toy_data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("measures") / "RUN"
+    return tiny.make_run_on(toy_data, folder, "neural_topics")
+
+
+def subject_of(run, split="test"):
+    folder = RunFolder(run)
+    dataset, model = folder.data(), folder.load()
+    return EvaluationContext(model, dataset, model.batching.rows(dataset.split(split)))
+
+
+def test_every_key_and_title_stands_once():
+    every = figures()
+    assert len(every) == len({f.key for f in every}) == len({f.title for f in every})
+    assert {f.better for f in every} == {"min", "max", ""}
+    entries = [name for measure in METRICS for name in measure.entries]
+    assert len(entries) == len(set(entries))
+    assert len({measure.key for measure in METRICS}) == len(METRICS)
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_a_model_is_judged_by_its_own_measure_unless_told(name):
+    kind = model_class(name)
+    own = {"lda": "loss", "ntm": "loss", "neural_topics": "bound"}
+    assert judge(kind).key == own.get(name, "perplexity")
+
+
+def test_a_judge_that_does_not_apply_is_refused_naming_those_that_do():
+    with pytest.raises(InputError, match="judge=npmi: a LSTM can .* perplexity, nll, "):
+        judge(model_class("lstm"), "npmi")
+    for key in ("npmy", "parameters", "largest_proportion"):
+        with pytest.raises(InputError, match=f"judge={key}: .*npmi, npmi_by_use"):
+            judge(model_class("tcnlm"), key)
+
+
+def test_a_judge_that_goes_by_labels_is_refused_for_data_without(toy_data):
+    dataset = Dataset(toy_data)
+    model = make_model({"model": "lstm", "settings": {}, "seed": 1}, dataset.vocabulary)
+    for key in ("retrieval.precision", "classification.accuracy"):
+        with pytest.raises(InputError, match="has no labels"):
+            check_words(model, dataset, "valid", judge(type(model), key))
+
+
+def test_better_is_more_for_coherence_and_less_for_perplexity():
+    npmi, perplexity = figure("npmi"), figure("perplexity")
+    assert npmi.improves(0.2, 0.1)
+    assert not npmi.improves(0.1, 0.1)
+    assert perplexity.improves(9.0, 10.0)
+    assert npmi.improves(-1.0, npmi.worst)
+    assert perplexity.improves(1e300, perplexity.worst)
+    assert not npmi.improves(math.nan, npmi.worst)
+
+
+def test_the_effective_number_of_topics_is_the_exponential_of_the_entropy():
+    proportions = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.0, 0.0, 1.0]])
+    has_words = np.array([True, True, False])
+    found = DocumentTopics(proportions, has_words).effective
+    shares = (0.4, 0.5, 0.1)
+    assert found == pytest.approx(math.exp(-sum(p * math.log(p) for p in shares)))
+    even = DocumentTopics(np.full((5, 4), 0.25), np.ones(5, bool))
+    assert even.effective == pytest.approx(4)
+
+
+def test_npmi_by_use_weighs_every_topic_by_its_mean_share(run):
+    subject = subject_of(run)
+    result = evaluate(subject.model, subject.dataset, subject.reference)
+    expected = sum(t["proportion"] * t["npmi"] for t in result["topics"])
+    assert result["npmi_by_use"] == pytest.approx(expected, rel=1e-5)
+    split, words = subject.dataset.split("train"), subject.dataset.vocabulary.words
+    documents = [
+        [words[i] for sentence in split.document(row) for i in sentence]
+        for row in range(split.num_documents)
+    ]
+    lists = [topic[: max(TOPS)] for topic in subject.topics.topics]
+    counts = count_windows(documents, {word for topic in lists for word in topic})
+    scores = [topic_coherence(counts, topic) for topic in lists]
+    assert result["npmi_median"] == pytest.approx(np.median(scores))
+
+
+@pytest.mark.parametrize("name", ["lda", "lda_lstm"])
+def test_what_was_fitted_counts_among_the_parameters(name):
+    model = tiny.make_model(name)
+    trained = sum(w.numpy().size for w in model.trainable_variables)
+    size = len(model.vocabulary.topic_words)
+    found = parameters(type("", (), {"model": model}))
+    assert found == trained + model.config.num_topics * size
+
+
+@pytest.mark.parametrize("name", ["tcnlm", "lda", "lda_lstm", "topic_rnn", "tdlm"])
+def test_there_is_a_bound_only_where_the_objective_has_a_divergence(name):
+    model = tiny.make_model(name)
+    has = {"tcnlm": True, "topic_rnn": True}
+
+    class Scored(EvaluationContext):
+        mean_score = None
+
+    subject = Scored(model, None, None)
+    terms = model.objective(model.batching.empty(2), training=False)
+    subject.mean_score = type("", (), {"terms": dict(terms)})
+    assert (Elbo().measure(subject)["elbo"] is not None) == has.get(name, False)
+
+
+def test_an_evaluation_without_the_newer_keys_is_shown():
+    old = fake_run(["a", "b"]).evaluation
+    kept = json.loads((toy.GOLDEN_RUN / "evaluation.json").read_text())
+    run = fake_run(["a", "b"], **{**kept, "topics": old["topics"]})
+    shown = page.render([run, run])
+    assert "effective topics" not in shown
+    printed = evaluation.summary(run.evaluation)
+    assert f"{kept['parameters']:,}" in printed
+    assert "KL, nats per sequence" in printed  # where an old file has it: elbo.kl
+
+
+def test_figures_are_kept_before_anything_is_drawn(run, tmp_path, monkeypatch):
+    run = shutil.copytree(run, tmp_path / "run")
+
+    def fail(*_):
+        raise RuntimeError("no font")
+
+    monkeypatch.setattr(evaluation, "draw_run", fail)
+    with pytest.raises(RuntimeError, match="no font"):
+        evaluation.evaluate_run(RunFolder(run))
+    assert json.loads((run / "evaluation.json").read_text())["bound"] > 1
+
+
+def test_each_split_has_files_of_its_own(run, tmp_path):
+    run = shutil.copytree(run, tmp_path / "run")
+    test = evaluation.evaluate_run(RunFolder(run)).evaluation
+    valid = evaluation.evaluate_run(RunFolder(run), split="valid").evaluation
+    assert valid["bound"] != test["bound"]
+    for split, kept in (("", test), (".valid", valid)):
+        file = json.loads((run / f"evaluation{split}.json").read_text())
+        assert file["bound"] == kept["bound"]
+        assert file["split"] == kept["split"]
+        assert kept["split"] in (run / f"report{split}.html").read_text()
+        assert (run / f"figures{split}" / "topic_use.svg").exists()
+
+
+def test_a_run_stopped_before_its_end_is_said_so(toy_data, tmp_path):
+    run = tiny.make_run_on(toy_data, tmp_path / "run", "lstm")
+    measured = evaluation.evaluate_run(RunFolder(run))
+    assert measured.evaluation["epoch"] == 2
+    assert measured.evaluation["stopped"] == {"epoch": 2, "of": 20}
+    said = "weights of epoch 2, stopped at epoch 2 of 20"
+    assert said in evaluation.summary(measured.evaluation)
+    assert said in (run / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("values", "loop", "epoch", "stopped"),
+    [
+        ([9.0, 8.0, 7.0], {"epochs": 3}, 3, None),
+        ([9.0, 7.0, 8.0, 8.0], {"epochs": 20, "patience": 2}, 2, None),
+        ([9.0, 7.0, 8.0], {"epochs": 20, "patience": 2}, 2, {"epoch": 3, "of": 20}),
+        ([0.1, 0.3, 0.2], {"epochs": 9, "judge": "npmi"}, 2, {"epoch": 3, "of": 9}),
+    ],
+)
+def test_progress_is_told_by_history_and_settings(values, loop, epoch, stopped):
+    name = f"valid_{loop.get('judge', 'perplexity')}"
+    history = {"epoch": [1.0, 2.0, 3.0, 4.0][: len(values)], name: values}
+    history["step"] = [10 * value for value in history["epoch"]]
+    found = progress({"model": "tcnlm", "training": loop}, history)
+    assert found == {"epoch": epoch, "stopped": stopped}
+
+
+def test_a_fit_is_never_stopped_early_and_no_history_says_nothing():
+    history = {"epoch": [1.0], "step": [0.0], "valid_loss": [8.0]}
+    found = progress({"model": "lda"}, history)
+    assert found == {"epoch": 1, "stopped": None}
+    assert stated(progress({"model": "lstm"}, {})) == ""
+
+
+def test_a_page_tells_what_the_topics_are_worth():
+    worth = {"own": 90.0, "mean": 100.0, "other": 120.0}
+    recovery = {"share": 0.75, "recovered": 3, "topics": 4, "sentences": 200}
+    run = fake_run(["a", "b"], topic_worth=worth, topic_recovery=recovery)
+    shown = page.sections(run)
+    assert "90.00 with the topics of each sequence" in shown
+    assert "(own / mean 0.900)" in shown
+    assert "(own / other 0.750)" in shown
+    assert "3 of 4 topics are inferred again from 200 sentences" in shown
+    assert "75.0%" in evaluation.summary(run.evaluation)
+
+
+TOPICS = "neural_topics"  # without a recurrence it is traced in little time
+
+
+def seeded(data, run, **settings):
+    tf.keras.utils.set_random_seed(1)
+    return make_trainer(data, run, TOPICS, **settings)
+
+
+def rising(trainer, figures):
+    """Let a trainer's judge give these figures, one an evaluation, from `figures`."""
+    values = iter(figures)
+    trainer.validation.judged = lambda valid: {"valid_npmi": next(values)}
+    return trainer
+
+
+def test_training_stops_when_a_figure_to_be_raised_falls(toy_data, tmp_path):
+    trainer = make_trainer(toy_data, tmp_path, TOPICS, judge="npmi", patience=2)
+    assert trainer.state.best == -math.inf
+    end = rising(trainer, [0.1, 0.3, 0.2, 0.25, 0.9]).train()
+    assert (end.epoch, end.best, end.waited) == (4, 0.3, 2)
+
+
+def test_the_weights_kept_are_those_of_the_best_figure(toy_data, tmp_path):
+    trainer = make_trainer(toy_data, tmp_path, TOPICS, judge="npmi", epochs=3)
+    seen, save = [], trainer.model.save_weights
+
+    def saving(path):
+        seen.append(int(trainer.model.steps))
+        save(path)
+
+    trainer.model.save_weights = saving
+    end = rising(trainer, [0.1, 0.3, 0.2]).train()
+    steps = [row["step"] for row in end.history]
+    assert seen == steps[:2]
+
+
+def test_a_run_judged_by_coherence_shows_it_in_its_history(toy_data, tmp_path, capsys):
+    judge = {"judge": "npmi_by_use"}
+    trainer = make_trainer(toy_data, tmp_path, TOPICS, epochs=1, **judge)
+    (row,) = trainer.train().history
+    valid = EvaluationContext(trainer.model, Dataset(toy_data), trainer.validation.rows)
+    expected = value("npmi_by_use", valid)
+    assert row["valid_npmi_by_use"] == pytest.approx(expected)
+    assert f"NPMI by use {expected:.3f}" in capsys.readouterr().out
+
+
+def test_evaluations_come_within_an_epoch_and_at_its_end(toy_data, tmp_path):
+    trainer = make_trainer(toy_data, tmp_path, "lstm", epochs=2, evaluation_steps=5)
+    end = trainer.train()
+    assert [row["step"] for row in end.history] == [5, 10, 12, 17, 22, 24]
+    assert [row["epoch"] for row in end.history] == [
+        0.4167,
+        0.8333,
+        1,
+        1.4167,
+        1.8333,
+        2,
+    ]
+    assert history_of(tmp_path) == [row["step"] for row in end.history]
+
+
+def history_of(run):
+    return read_history(run)["step"].tolist()
+
+
+def test_evaluating_within_an_epoch_changes_no_weight(toy_data, tmp_path):
+    often = seeded(toy_data, tmp_path / "a", epochs=1, evaluation_steps=5)
+    often.train()
+    once = seeded(toy_data, tmp_path / "b", epochs=1)
+    once.train()
+    for ours, theirs in zip(often.model.weights, once.model.weights):
+        np.testing.assert_array_equal(ours, theirs, err_msg=ours.name)
+
+
+LOOP = {"epochs": 2, "evaluation_steps": 5, "checkpoint_steps": 5, "patience": 9}
+LOOP |= {"judge": "npmi_by_use"}
+
+
+@pytest.fixture(scope="module")
+def whole(toy_data, tmp_path_factory):
+    return seeded(toy_data, tmp_path_factory.mktemp("whole"), **LOOP).train()
+
+
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "saves", [2, pytest.param(3, marks=SLOW), pytest.param(7, marks=SLOW)]
+)
+def test_a_run_goes_on_in_the_middle_of_its_patience(toy_data, tmp_path, whole, saves):
+    stopped = seeded(toy_data, tmp_path / "RUN", **LOOP)
+    save, left = stopped._save, iter(range(saves - 1))
+
+    def stop_after_saving():
+        save()  # at 0, before and after the evaluation of step 5, of step 10 ...
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+
+    stopped._save = stop_after_saving
+    with pytest.raises(KeyboardInterrupt):
+        stopped.train()
+    again = make_trainer(toy_data, tmp_path / "RUN", TOPICS, **LOOP).train()
+    assert (again.best, again.waited) == (whole.best, whole.waited)
+    assert len(again.history) == len(whole.history) == 6
+    for ours, theirs in zip(again.history, whole.history):
+        assert ours | {"seconds": 0} == theirs | {"seconds": 0}
+
+
+def test_an_older_state_without_the_newer_fields_is_taken():
+    assert State(epoch=1, position=3).evaluated == 0

@@ -1,0 +1,57 @@
+"""Graphs without AutoGraph: nothing called is rewritten, and loops say so."""
+
+import sys
+
+import pytest
+import tensorflow as tf
+
+from tcnlm.layers.tf_function import graph
+
+needs_autograph = pytest.mark.skipif(
+    sys.version_info >= (3, 13),
+    reason="the AutoGraph of TensorFlow 2.21 rewrites nothing on Python 3.13",
+)
+
+
+class Layer(tf.keras.layers.Layer):
+    def call(self, inputs):
+        self.read_from = sys._getframe().f_code.co_filename
+        return inputs + 1
+
+
+def add_up(number):
+    total = tf.constant(0)
+    for i in tf.range(number):
+        total += i
+    return total
+
+
+@needs_autograph
+def test_a_layer_runs_as_it_is_written_where_tf_function_rewrites_it():
+    layer = Layer()
+    assert graph(layer)(tf.constant(1)) == 2
+    assert layer.read_from == __file__
+    assert tf.function(layer)(tf.constant(1)) == 2
+    assert layer.read_from != __file__
+
+
+def test_a_python_loop_over_a_tensor_raises():
+    with pytest.raises(TypeError, match="not allowed"):
+        graph(lambda number: add_up(number))(tf.constant(4))
+
+
+@needs_autograph
+def test_a_function_of_its_own_may_loop():
+    own = tf.function(add_up)
+    assert graph(lambda number: own(number))(tf.constant(4)) == 6
+
+
+def test_a_signature_names_the_inputs_of_a_method():
+    class Adder:
+        def add(self, first, second):
+            return {"sum": first + second}
+
+    spec = tf.TensorSpec([], tf.float32, "a"), tf.TensorSpec([], tf.float32, "b")
+    concrete = graph(Adder().add, spec).get_concrete_function()
+    assert set(concrete.structured_input_signature[0]) == set(spec)
+    assert concrete(a=tf.constant(1.0), b=tf.constant(2.0))["sum"] == 3

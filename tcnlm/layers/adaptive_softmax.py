@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,6 +11,7 @@ import tensorflow as tf
 from tcnlm.layers.mixed_precision import matmul
 from tcnlm.layers.next_word import NextWord, categorical, chosen, forbid
 from tcnlm.layers.xla import on_gpu
+from tcnlm.preprocessing.vocabulary import PAD
 
 
 def cross_entropy(targets: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
@@ -23,6 +24,23 @@ def cross_entropy(targets: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
         return tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits)
     fused = tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits
     return fused(features=logits, labels=targets).loss
+
+
+def of_targets(
+    log_prob: Callable[..., tf.Tensor],
+    targets: tf.Tensor,
+    hidden: tf.Tensor,
+    *by_row: tf.Tensor,
+) -> tf.Tensor:
+    """Return log p of targets [B, T], nats, zero where they are padding.
+
+    log_prob: of words [N] after their hidden states [N, ...], from [B, T, ...], and
+    what else there is of their rows, [N, ...] from [B, ...].
+    """
+    real = tf.where(targets != PAD)
+    each = [tf.gather(values, real[:, 0]) for values in by_row]
+    found = log_prob(tf.gather_nd(hidden, real), tf.gather_nd(targets, real), *each)
+    return tf.scatter_nd(real, found, tf.shape(targets, tf.int64))
 
 
 class AdaptiveSoftmax(tf.keras.layers.Layer):
@@ -102,11 +120,14 @@ class AdaptiveSoftmax(tf.keras.layers.Layer):
             parts.append(cluster + tf.nn.log_softmax((hidden @ projection) @ tail))
         return tf.concat(parts, axis=1)
 
-    def next_word(self, hidden: tf.Tensor, forbidden: Sequence[int]) -> NextWord:
+    def next_word(self, hidden: tf.Tensor) -> NextWord:
         """Return the distribution of the words after hidden states [N, H]."""
-        in_head = max(forbidden, default=-1) < self.cutoffs[0]
-        draw = partial(self.draw, hidden, forbidden) if in_head else None
-        return NextWord(lambda: self.log_probs(hidden), forbidden, draw)
+
+        def in_head(forbidden: Sequence[int]) -> bool:
+            return max(forbidden, default=-1) < self.cutoffs[0]
+
+        draw = partial(self.draw, hidden)
+        return NextWord(lambda: self.log_probs(hidden), draw, in_head)
 
     def draw(
         self, hidden: tf.Tensor, forbidden: Sequence[int], seed: tf.Tensor

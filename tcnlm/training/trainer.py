@@ -19,7 +19,7 @@ from tcnlm.layers.mixed_precision import products_in
 from tcnlm.layers.optimization import GroupedAdam, Training, decay
 from tcnlm.layers.tf_function import graph
 from tcnlm.layers.xla import compiled_loops
-from tcnlm.models.base import Method
+from tcnlm.models.base import Model
 from tcnlm.runs.checkpoints import Checkpoints
 from tcnlm.runs.state import State
 from tcnlm.runs.weights import recover_weights, save_weights
@@ -37,7 +37,7 @@ class Trainer:
 
     def __init__(
         self,
-        model: Method,
+        model: Model,
         dataset: Dataset,
         run: Path,
         training: Training,
@@ -51,12 +51,13 @@ class Trainer:
         self.validation = Validation(model, dataset, training)
         self.judge = self.validation.judge
         self.optimizer = GroupedAdam(
-            model.parameter_groups(),
+            model.param_groups(),
             training.clip_norm,
             training.lazy_adam,
             decay(training.decay, self._steps(), model.steps),
         )
-        self.checkpoints = Checkpoints(run, model=model, optimizer=self.optimizer)
+        model.compile(self.optimizer)
+        self.checkpoints = Checkpoints(run, model=model)
         self.step = graph(
             self._step,
             input_signature=[self._signature()],
@@ -73,7 +74,7 @@ class Trainer:
 
     def _step(self, batch: Any) -> dict[str, tf.Tensor]:
         with compiled_loops(), products_in(self.training.precision):
-            return self.workers.step(self.model, batch, self.optimizer)
+            return self.workers.step(self.model, batch)
 
     @property
     def finished(self) -> bool:

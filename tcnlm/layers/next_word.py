@@ -13,9 +13,9 @@ Drawn = tuple[tf.Tensor, tf.Tensor]
 class NextWord:
     """The distribution of the next word of N sentences.
 
-    of_all: returns log p of every word, nats, [N, V], as the model has it; draw: what
-    draws a word by (forbidden, seed) without these, where there is a way to it, and
-    `can_draw(forbidden)` whether it can without those.
+    of_all: returns log p of every word, nats, [N, V], as the model has it; draw: where
+    there is a way to a word without these, draws one by (forbidden, seed), if it
+    `can_draw(forbidden)`; forbidden: words that are not to come.
     """
 
     def __init__(
@@ -23,18 +23,24 @@ class NextWord:
         of_all: Callable[[], tf.Tensor],
         draw: Callable[[Sequence[int], tf.Tensor], Drawn] | None = None,
         can_draw: Callable[[Sequence[int]], bool] = lambda forbidden: True,
+        forbidden: Sequence[int] = (),
     ):
-        self._of_all, self._draw, self._can_draw = of_all, draw, can_draw
+        self._ways, self._forbidden = (of_all, draw, can_draw), forbidden
 
-    def log_probs(self, forbidden: Sequence[int] = ()) -> tf.Tensor:
+    def without(self, forbidden: Sequence[int]) -> NextWord:
+        """Return the same with some words forbidden."""
+        return NextWord(*self._ways, forbidden)
+
+    def log_probs(self) -> tf.Tensor:
         """Return log p [N, V], minus infinity at forbidden words, else the model's."""
-        return forbid(self._of_all(), forbidden)
+        return forbid(self._ways[0](), self._forbidden)
 
-    def draw(self, seed: tf.Tensor, forbidden: Sequence[int] = ()) -> Drawn:
+    def draw(self, seed: tf.Tensor) -> Drawn:
         """Return a word [N] drawn from the allowed ones, and its log p [N], nats."""
-        if self._draw is not None and self._can_draw(forbidden):
-            return self._draw(forbidden, seed)
-        log_probs = self.log_probs(forbidden)
+        _, draw, can_draw = self._ways
+        if draw is not None and can_draw(self._forbidden):
+            return draw(self._forbidden, seed)
+        log_probs = self.log_probs()
         return chosen(log_probs, categorical(log_probs, seed))
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def parameters(subject: EvaluationContext) -> int:
     """Return the number of a model's parameters."""
-    return sum(int(np.prod(weight.shape)) for weight in subject.model.parameters())
+    return sum(int(np.prod(weight.shape)) for weight in subject.model.parameters)
 
 
 class Parameters(Metric):

@@ -52,6 +52,9 @@ class Model(tf.keras.Model):
     per_word = "nll"  # the loss's term, a mean over words, that judges an epoch
     batching: Batching = Sequences()  # what a row of its batches is
     why_not_shardable = ""  # why rows cannot be learned from apart and summed, if so
+    draws_topics = False  # whether `context` draws, given noise
+    layered = False  # whether its topics are in layers: see gbn_rnn.py
+    documental = False  # whether `call` gives log p of a document's words
     feature_parts: dict[str, int] = {}  # what `features` puts side by side
     carried: Any = None  # the state that a batch leaves to the next
     fitted: tuple[tf.Variable, ...] = ()  # learned from data, but by no gradient
@@ -123,6 +126,11 @@ class Model(tf.keras.Model):
     def trained_on(self) -> Batching:
         """What a row of the batches is that it learns from, if not `batching`."""
         return self.batching
+
+    @property
+    def reads_document(self) -> bool:
+        """Whether, without topics, it can be given a document to write from."""
+        return self.batching.reads_before
 
     @property
     def document_batching(self) -> Batching:

@@ -51,6 +51,7 @@ class NaiveMoE(Model):
     """
 
     paper = "tcnlm"
+    draws_topics = True
     Config = Config
     test_config = {
         name: tcnlm.TCNLM.test_config[name]

@@ -136,6 +136,7 @@ class TCNLM(Model):
     + lambda R (eq. 17, 18), with one draw of theta a sequence, used by both.
     """
 
+    draws_topics = True
     Config = Config
     test_config = {
         "units": 6, "layers": 2, "embedding_size": 5, "cutoffs": (12,), "num_topics": 3,

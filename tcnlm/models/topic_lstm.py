@@ -33,6 +33,7 @@ class TopicLSTM(Model):
     """
 
     paper = "tcnlm"
+    draws_topics = True
     Config = Config
     test_config = {
         **lstm.LSTM.test_config,

@@ -73,6 +73,21 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.words)
 
+    def get_config(self) -> dict[str, Any]:
+        """Return what `from_config` makes the same of, ready for JSON."""
+        return {
+            "words": self.words,
+            "counts": self.counts.tolist(),
+            "topic_words": self.topic_words,
+            "language": self.language,
+            "phrases": self.phrases.scores,
+        }
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Vocabulary:
+        """Return the vocabulary of what `get_config` returned."""
+        return cls(**{**config, "phrases": Phrases(config["phrases"])})
+
     @cached_property
     def index(self) -> dict[str, int]:
         """Word to id, of the words that a text may have: no specials."""

@@ -89,13 +89,9 @@ class TopicRNN(Model):
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
         self.embedding = word_embedding(len(vocabulary), config)
+        cell, options = config.cell, {"return_sequences": True, "return_state": True}
         self.recurrent = [
-            lstm.CELLS[config.cell](
-                config.units,
-                return_sequences=True,
-                return_state=True,
-                name=f"{config.cell}_{layer}",
-            )
+            lstm.CELLS[cell](config.units, **options, name=f"{cell}_{layer}")
             for layer in range(config.layers)
         ]
         self.softmax = SwitchedSoftmax(

@@ -84,7 +84,7 @@ class LCLM(Model):
         """Return the last layer's outputs [B, T, H]."""
         x = noise.dropout(self.embedding(inputs), self.config.dropout)
         for layer in self.recurrent:
-            x = noise.dropout(layer(x, z)[0], self.config.dropout)
+            x = noise.dropout(layer(x, z), self.config.dropout)
         return x
 
     def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:
@@ -274,7 +274,13 @@ class LateFusionLSTMCell(ZeroState, tf.keras.layers.Layer):
 class LateFusionLSTM(OverSequence):
     """A sequence through `LateFusionLSTMCell`.
 
-    inputs [B, T, E], sentences -> outputs [B, T, H], state.
+    inputs [B, T, E], sentences -> outputs [B, T, H].
     """
 
-    Cell = LateFusionLSTMCell
+    def __init__(
+        self, units: int, sentence_size: int, attention_units: int, **kwargs: Any
+    ):
+        super().__init__(**{"return_sequences": True, **kwargs})
+        self.cell = LateFusionLSTMCell(
+            units, sentence_size, attention_units, name="cell", dtype=self.dtype_policy
+        )

@@ -43,6 +43,7 @@ def of_targets(
     return tf.scatter_nd(real, found, tf.shape(targets, tf.int64))
 
 
+@tf.keras.utils.register_keras_serializable("tcnlm")
 class AdaptiveSoftmax(tf.keras.layers.Layer):
     """Distribution over a frequency-sorted vocabulary in which rare words cost little.
 
@@ -56,6 +57,12 @@ class AdaptiveSoftmax(tf.keras.layers.Layer):
     No biases (as published). Cut-offs beyond the vocabulary fall away; without any the
     layer is the full softmax. Weights: `head` [H, c_1 + n], `projections[i]` [H, H_i],
     `tails[i]` [H_i, c_(i+1) - c_i].
+
+    >>> softmax = AdaptiveSoftmax(10_000, cutoffs=(2000,))
+    >>> softmax(tf.zeros([2, 8]), tf.constant([3, 9999])).shape  # log p, nats
+    TensorShape([2])
+    >>> softmax.log_probs(tf.zeros([2, 8])).shape
+    TensorShape([2, 10000])
     """
 
     def __init__(
@@ -110,6 +117,15 @@ class AdaptiveSoftmax(tf.keras.layers.Layer):
             cluster = tf.cast(self.cutoffs[0] + i, targets.dtype)
             targets = tf.where(inside, cluster, targets)
         return targets
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        return {
+            **super().get_config(),
+            "vocabulary_size": self.vocabulary_size,
+            "cutoffs": self.cutoffs[:-1],
+            "div_value": self.div_value,
+        }
 
     def log_probs(self, hidden: tf.Tensor) -> tf.Tensor:
         """Return log p of every word, nats: hidden [N, H] -> [N, V]."""

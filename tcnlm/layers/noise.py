@@ -84,7 +84,7 @@ class Noise:
         return tf.where(kept, values / (1 - rate), tf.zeros_like(values))
 
     def gaussian(self, mean: tf.Tensor, log_variance: tf.Tensor) -> tf.Tensor:
-        """Return draws from N(mean, exp(log_variance)) [B, K]; outside training mean."""
+        """Return draws from N(mean, exp(log_variance)), or mean outside training."""
         if not self.training:
             return mean
         drawn = tf.cast(self.normal(tf.shape(mean)), mean.dtype)

@@ -13,7 +13,6 @@ from tcnlm.common.settings import Settings, setting
 from tcnlm.data.contexts import RULES
 from tcnlm.layers.mixed_precision import PRECISIONS
 
-
 Group = tuple[list[tf.Variable], float]  # weights and their learning rate
 DECAYS = ("constant", "linear", "cosine")  # of a rate; the others end at zero
 

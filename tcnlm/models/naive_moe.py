@@ -88,7 +88,7 @@ class NaiveMoE(Model):
         """Return the experts' h [B, T, K, H], which t does not reach (eq. 8)."""
         x = noise.dropout(self.embedding(inputs), self.config.dropout)
         for experts in self.recurrent:
-            x = noise.dropout(experts(x)[0], self.config.dropout)
+            x = noise.dropout(experts(x), self.config.dropout)
         return x
 
     def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:
@@ -207,10 +207,14 @@ class ExpertLSTMCell(ZeroState, tf.keras.layers.Layer):
 class ExpertLSTM(OverSequence):
     """A sequence through `ExpertLSTMCell`.
 
-    inputs [B, T, E] or [B, T, K, E] -> outputs [B, T, K, H], state.
+    inputs [B, T, E] or [B, T, K, E] -> outputs [B, T, K, H].
     """
 
-    Cell = ExpertLSTMCell
+    def __init__(self, units: int, num_experts: int, **kwargs: Any):
+        super().__init__(**{"return_sequences": True, **kwargs})
+        self.cell = ExpertLSTMCell(
+            units, num_experts, name="cell", dtype=self.dtype_policy
+        )
 
 
 class MixtureSoftmax(AdaptiveSoftmax):

@@ -154,6 +154,7 @@ class TCNLM(Model):
                 num_factors=config.num_factors or None,
                 candidate_activation=config.candidate_activation,
                 use_bias=config.use_bias,
+                return_sequences=True,
                 name=f"topic_compositional_lstm_{layer}",
             )
             for layer in range(config.layers)
@@ -180,7 +181,7 @@ class TCNLM(Model):
         """Return h [B, T, H] of the last LSTM under W(t) and U(t) (eq. 12 to 15)."""
         x = noise.dropout(self.embedding(inputs), self.config.dropout)
         for lstm in self.recurrent:
-            x = noise.dropout(lstm(x, t)[0], self.config.dropout)
+            x = noise.dropout(lstm(x, t), self.config.dropout)
         return x
 
     def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:

@@ -57,7 +57,7 @@ def made(name: str, dataset: Dataset, **settings: object) -> object:
 
 def step_time(model: object, dataset: Dataset, number: int) -> float:
     """Return the time of a training step, the less of two passes."""
-    optimizer = GroupedAdam(model.parameter_groups(), CLIP)
+    optimizer = GroupedAdam(model.param_groups(), CLIP)
     signature = [model.batching.signature()]
     step = graph(lambda b: model.train_step(b, optimizer), input_signature=signature)
     rows = model.batching.rows(dataset.split("train"))

@@ -51,7 +51,7 @@ class Ours:
         self.model, self.batches = model, batches
         self.targets = sum(map(model.count_words, batches))
         optimizer = GroupedAdam(
-            model.parameter_groups(), training.clip_norm, training.lazy_adam
+            model.param_groups(), training.clip_norm, training.lazy_adam
         )
 
         def step(batch: Batch) -> dict[str, tf.Tensor]:

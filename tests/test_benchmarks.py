@@ -66,7 +66,7 @@ BATCH = {
 
 def test_step_multiplies_what_the_floor_says():
     model = make_model()
-    optimizer = GroupedAdam(model.parameter_groups(), clip_norm=5.0)
+    optimizer = GroupedAdam(model.param_groups(), clip_norm=5.0)
     run = multiplied(lambda: model.train_step(BATCH, optimizer))
     sizes = floor.Sizes.of(model.config, model.vocabulary)
     step = floor.training_step(sizes, floor.Load.of(BATCH, sizes))

@@ -331,3 +331,10 @@ def test_it_is_trained_on_the_sentences_before_unless_told_otherwise():
     assert rule("--model", "rgbn_rnn", "--recipe", "paper-small") == "preceding"
     assert rule("--model", "rgbn_rnn", "--set", "context=others") == "others"
     assert rule("--model", "gbn_rnn", "--recipe", "paper-small") == rule() == "data"
+
+
+@pytest.mark.parametrize("name", ["rgbn_rnn", "transformer_xl"])
+def test_layers_are_made_again_from_their_configs(name):
+    for layer in tiny.untrained(name).layers:
+        config = layer.get_config()
+        assert type(layer).from_config(config).get_config() == config

@@ -10,7 +10,7 @@ import tensorflow as tf
 from tcnlm.common.errors import InputError
 from tcnlm.common.settings import setting
 from tcnlm.data.dataset import Dataset
-from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, of_targets
+from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, language_loss, of_targets
 from tcnlm.layers.coupled_lstm import CoupledLSTM
 from tcnlm.layers.distributions import weibull, weibull_gamma_kl, weibull_mean
 from tcnlm.layers.embedding import word_embedding
@@ -23,7 +23,7 @@ from tcnlm.layers.gamma_encoder import (
 )
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.optimization import Group, exclude
-from tcnlm.models.base import Model, Terms, language_loss
+from tcnlm.models.base import Model, Terms
 from tcnlm.models.starts import start_embeddings
 from tcnlm.models.tcnlm import EmbeddingSettings, SoftmaxSettings
 from tcnlm.preprocessing.vocabulary import PAD, Vocabulary
@@ -124,11 +124,11 @@ class GBNRNN(Model):
         return tf.transpose(self.network.word_topics(layer))
 
     def infer(self, context: tf.Tensor) -> tf.Tensor:
-        """Return the proportions of the mean theta^1 [B, K] of topic-word ids [B, C]."""
+        """Return the mean theta^1 by its sum, [B, K], of topic-word ids [B, C]."""
         return proportions(infer_theta(self, context)[0])
 
     def context(self, batch: dict[str, tf.Tensor], noise: Noise | None = None) -> Any:
-        """Return theta for every LSTM, [B, K_l]; "topics": [B, K_1], or each layer's."""
+        """Return theta for every LSTM, [B, K_l]; "topics": of layer 1, or of each."""
         if "topics" in batch:
             return as_seen(self, usual_theta(self, batch["topics"]))
         return as_seen(self, infer_theta(self, batch["context"], noise))
@@ -175,7 +175,7 @@ class GBNRNN(Model):
 
 
 def make_layers(model: Model, recurrent: bool) -> None:
-    """Make encoder, belief network and LSTMs; recurrent: over a document's sentences."""
+    """Make encoder, network and LSTMs; recurrent: over a document's sentences."""
     c, words = model.config, len(model.vocabulary.topic_words)
     units, layers = ",".join(map(str, c.units)), len(c.units)
     if not layers:
@@ -269,10 +269,7 @@ def predict_words(
 ) -> tf.Tensor:
     """Return log p of the targets [..., T], of which only real sentences are read."""
     real = sentences(batch)
-    inputs, targets, theta = tf.nest.map_structure(
-        lambda each: tf.gather_nd(each, real),
-        (batch["inputs"], batch["targets"], theta),
-    )
+    inputs, targets, theta = at(real, (batch["inputs"], batch["targets"], theta))
     noise, rate = model.noise("words", batch, training), model.config.dropout
     x, a = model.embedding(inputs), []
     for layer, each in zip(model.recurrent, theta):
@@ -287,22 +284,20 @@ def sentences(batch: dict[str, tf.Tensor]) -> tf.Tensor:
     return tf.where(batch["targets"][..., 0] != PAD)
 
 
+def at(places: tf.Tensor, values: Any) -> Any:
+    """Return a nest of values [..., X] at places of sentences, [N, X]."""
+    return tf.nest.map_structure(lambda each: tf.gather_nd(each, places), values)
+
+
 def bound(model: Model, batch: dict[str, tf.Tensor], training: bool) -> Terms:
     """Return minus the bound (eq. 12) as "loss", and its terms; see `GBNRNN`."""
-    c, real = model.config, sentences(batch)
+    c = model.config
     q = posterior(model, batch["context"], model.noise("theta", batch, training))
     theta = [each.theta for each in q]
     log_p_y = model(batch, training=training, context=as_seen(model, theta))
-    log_p_y, targets, words, q, shapes = tf.nest.map_structure(
-        lambda each: tf.gather_nd(each, real),
-        (
-            log_p_y,
-            batch["targets"],
-            batch["context"],
-            q,
-            model.network.prior_shapes(theta),
-        ),
-    )
+    shapes = model.network.prior_shapes(theta)
+    values = log_p_y, batch["targets"], batch["context"], q, shapes
+    log_p_y, targets, words, q, shapes = at(sentences(batch), values)
     language, nll = language_loss(log_p_y, targets)
     log_p_d = poisson_log_likelihood(words, q[0].theta, model.network.Phi[0])
     kls = [
@@ -330,7 +325,7 @@ def draw_matrices(model: Model, batch: dict[str, tf.Tensor]) -> None:
     batches = tf.maximum(share, 1.0)  # in an epoch
     seed = tf.random.experimental.stateless_fold_in(noise.seed, 0)
     model.network.update(words, theta, batches, seed)
-    real = [tf.gather_nd(each, sentences(batch)) for each in theta]
+    real = at(sentences(batch), theta)
     means = [tf.reduce_mean(tf.reduce_sum(each, axis=1)) for each in real]
     model.sums.assign_add((1.0 - MOMENTUM) * (tf.stack(means) - model.sums))
 

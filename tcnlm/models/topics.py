@@ -37,8 +37,8 @@ def theta_of_sentences(
 ) -> list[tf.Tensor]:
     """Return the mean theta of every layer, [J, K_l] for J sentences, as in training.
 
-    Of a model with topics in layers; preprocessing: sequence_length, context and context_words, those of the training;
-    but no sentence is cut up.
+    Of a model with topics in layers. preprocessing: sequence_length, context and
+    context_words, those of the training; but no sentence is cut up.
     """
     import tensorflow as tf
 

@@ -17,10 +17,11 @@ import tcnlm
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.data.documents import Documents
+from tcnlm.layers.adaptive_softmax import language_loss
 from tcnlm.layers.next_word import NextWord
 from tcnlm.metrics.registry import asked
 from tcnlm.models import MODELS
-from tcnlm.models.base import Model, language_loss
+from tcnlm.models.base import Model
 from tcnlm.preprocessing.vocabulary import PAD
 from tcnlm.programs import evaluate, export, generate, infer
 

@@ -79,7 +79,7 @@ def test_settings_within_bounds_train_or_are_refused_by_name(name, toy_data, dat
         return
     model.prepare(dataset)
     model.compile(GroupedAdam(model.param_groups(), loop.clip_norm))
-    rows = model.trained_on.rows(dataset.split("train"))
+    rows = (model.trained_on or model.batching).rows(dataset.split("train"))
     terms = model.train_step(next(iter(rows.batches(4, 1, 0, 0))))
     assert int(model.steps) == 1
     assert all(np.isfinite(term) for term in terms.values())

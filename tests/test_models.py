@@ -174,7 +174,7 @@ def test_every_weight_gets_a_finite_gradient(name, rng):
 def test_every_weight_is_in_one_parameter_group_or_in_those_of_its_batches(name):
     model = made(name)
     grouped = [id(w) for weights, _ in model.param_groups() for w in weights]
-    if model.trained_on != model.batching:  # of several kinds
+    if (model.trained_on or model.batching) != model.batching:  # of several kinds
         grouped = set(grouped)
     assert sorted(grouped) == sorted(id(w) for w in model.trainable_variables)
 
@@ -218,7 +218,7 @@ def test_a_model_has_sentences_topics_or_documents(name):
 def test_a_model_may_offer_ten_methods():
     assert len(METHODS) == 10
     assert all(callable(getattr(Model, name)) for name in METHODS)
-    assert len(Path(tcnlm.models.base.__file__).read_text().splitlines()) <= 250
+    assert len(Path(tcnlm.models.base.__file__).read_text().splitlines()) <= 200
 
 
 @every_model

@@ -43,6 +43,19 @@ def of_targets(
     return tf.scatter_nd(real, found, tf.shape(targets, tf.int64))
 
 
+def language_loss(
+    log_probs: tf.Tensor, targets: tf.Tensor
+) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
+    """Return the language model's loss, nats a sequence, and {"nll": nats a target}.
+
+    log_probs: of targets [B, T], as `of_targets` returns them.
+    """
+    total = -tf.reduce_sum(log_probs)
+    count = tf.math.count_nonzero(targets, dtype=tf.float32)
+    batch = tf.cast(tf.shape(targets)[0], tf.float32)
+    return total / batch, {"nll": total / tf.maximum(count, 1.0)}
+
+
 @tf.keras.utils.register_keras_serializable("tcnlm")
 class AdaptiveSoftmax(tf.keras.layers.Layer):
     """Distribution over a frequency-sorted vocabulary in which rare words cost little.

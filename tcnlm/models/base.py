@@ -3,16 +3,15 @@
 `METHODS` are all that programs, metrics and the decoder ask of a system; its file holds
 the rest. A batch is a dict of what `tcnlm.data` yields.
 
-| it writes sentences  | `call`, `context`, `initial_state`, `step` |
-| it has topics        | `infer`, `topics`                          |
-| a document's vector  | `features`                                 |
-| it is trained        | `compute_loss`, `prepare`, `param_groups`  |
+Of sentences these are `call`, `context`, `initial_state` and `step`; of topics `infer`
+and `topics`; of documents `features`; of training `compute_loss`, `prepare` and
+`param_groups`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from functools import cached_property
 from typing import Any
@@ -24,7 +23,6 @@ from tcnlm.common.settings import Settings, from_json
 from tcnlm.data.batching import Batching
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.data.dataset import Dataset
-from tcnlm.data.documents import Documents, WholeDocuments
 from tcnlm.data.sequences import Sequences
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.optimization import Group, GroupedAdam, Training
@@ -51,6 +49,7 @@ class Model(tf.keras.Model):
     reads_order = True  # whether it learns from words in the order of a text
     per_word = "nll"  # the loss's term, a mean over words, that judges an epoch
     batching: Batching = Sequences()  # what a row of its batches is
+    trained_on: Batching | None = None  # the same of those it learns from, if others
     why_not_shardable = ""  # why rows cannot be learned from apart and summed, if so
     draws_topics = False  # whether `context` draws, given noise
     layered = False  # whether its topics are in layers: see gbn_rnn.py
@@ -64,8 +63,6 @@ class Model(tf.keras.Model):
         self.config, self.vocabulary, self.initial_seed = config, vocabulary, seed
         self.steps = tf.Variable(0, trainable=False, dtype=tf.int64, name="steps")
 
-    # --- What a system offers ---------------------------------------------------------
-
     def prepare(self, dataset: Dataset) -> None:
         """Set before training what the data decides; by default nothing."""
 
@@ -78,14 +75,12 @@ class Model(tf.keras.Model):
 
         One is `per_word`, a mean over `count_words(batch)` words.
         """
-        raise NotImplementedError
 
     def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:
         """Return log p of every target, nats, [B, T]; zero where it is padding.
 
         context: what `context` returned, by default that of the batch.
         """
-        raise NotImplementedError
 
     def context(self, batch: dict[str, tf.Tensor], noise: Noise | None = None) -> Any:
         """Return what the words of each row are predicted from beside each other.
@@ -97,25 +92,21 @@ class Model(tf.keras.Model):
 
     def initial_state(self, context: Any, rows: Any) -> tuple[Any, Any]:
         """Return the state before each row's first word, and what no step changes."""
-        raise NotImplementedError
 
     def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
         """Return the `NextWord` after `token` [B], and the state."""
-        raise NotImplementedError
 
     def infer(self, context: tf.Tensor) -> tf.Tensor:
         """Return topic proportions [B, K] of topic-word ids [B, C], -1 padding."""
-        raise NotImplementedError
 
     def topics(self) -> tf.Tensor:
         """Return the topics [K, D], rows on the simplex."""
-        raise NotImplementedError
 
     def features(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
         """Return a vector of every document of a batch, [B, F]: its proportions."""
-        return self.infer(content_words(batch))
+        return self.infer(batch.get("words", batch.get("context")))
 
-    # --- What is the same for all -----------------------------------------------------
+    # --- What follows is the same for all ---------------------------------------------
 
     @classmethod
     def offers(cls, method: str) -> bool:
@@ -123,24 +114,9 @@ class Model(tf.keras.Model):
         return getattr(cls, method) is not getattr(Model, method)
 
     @property
-    def trained_on(self) -> Batching:
-        """What a row of the batches is that it learns from, if not `batching`."""
-        return self.batching
-
-    @property
     def reads_document(self) -> bool:
         """Whether, without topics, it can be given a document to write from."""
         return self.batching.reads_before
-
-    @property
-    def document_batching(self) -> Batching:
-        """What a row of the batches is that `features` takes."""
-        return WholeDocuments() if self.offers("step") else Documents()
-
-    @property
-    def parameters(self) -> list[tf.Variable]:
-        """What was learned from data: the trained weights, and any fitted."""
-        return [*self.trainable_variables, *self.fitted]
 
     def noise(self, name: str, batch: dict, training: bool) -> Noise:
         """Return the draws of this step for the rows of a batch."""
@@ -151,7 +127,8 @@ class Model(tf.keras.Model):
         """Return the number of words that the term `per_word` is a mean of."""
         if "targets" in batch and self.offers("step"):
             return int(np.count_nonzero(batch["targets"]))
-        return int(np.count_nonzero(content_words(batch) != NO_WORD))
+        ids = batch.get("words", batch.get("context"))
+        return int(np.count_nonzero(ids != NO_WORD))
 
     def build_weights(self) -> None:
         """Make every weight, by one pass over a row of one word."""
@@ -170,24 +147,14 @@ class Model(tf.keras.Model):
             return tf.constant(1.0)
         return tf.minimum(tf.cast(self.steps, tf.float32) / steps, 1.0)
 
-    @contextmanager
-    def state_apart(self) -> Iterator[None]:
-        """Leave what batches leave to the next as it was."""
-        if self.carried is None:
-            yield
-        else:
-            with self.carried.apart():
-                yield
+    def state_apart(self) -> AbstractContextManager:
+        """Return a context that leaves what batches leave to the next as it was."""
+        return nullcontext() if self.carried is None else self.carried.apart()
 
     @cached_property
     def evaluated(self) -> Callable[[dict[str, tf.Tensor]], Terms]:
-        """The loss of a batch, not trained on, as one graph for all times."""
-        return graph(
-            lambda batch: self.compute_loss(batch, training=False),
-            input_signature=[self.batching.signature()],
-        )
-
-    # --- Keras ------------------------------------------------------------------------
+        """`test_step` as one graph for all times."""
+        return graph(self.test_step, input_signature=[self.batching.signature()])
 
     def compile(self, optimizer: Any = None, **options: Any) -> None:
         """Choose the optimizer; by default the one of `train.py`."""
@@ -223,30 +190,11 @@ class Model(tf.keras.Model):
 
     def get_config(self) -> dict[str, Any]:
         """Return what makes the same model again, without its weights."""
-        return {
-            "config": asdict(self.config),
-            "vocabulary": self.vocabulary.get_config(),
-            "seed": self.initial_seed,
-        }
+        words, seed = self.vocabulary.get_config(), self.initial_seed
+        return {"config": asdict(self.config), "vocabulary": words, "seed": seed}
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Model:
         """Return the model of what `get_config` returned."""
-        return cls(
-            from_json(cls.Config, config["config"]),
-            Vocabulary.from_config(config["vocabulary"]),
-            config["seed"],
-        )
-
-
-def content_words(batch: dict[str, Any]) -> Any:
-    """Return the topic-word ids [B, N] of a batch: whole documents', or contexts'."""
-    return batch["words"] if "words" in batch else batch["context"]
-
-
-def language_loss(log_probs: tf.Tensor, targets: tf.Tensor) -> tuple[tf.Tensor, Terms]:
-    """Return the language model's loss, nats a sequence, and {"nll": nats a target}."""
-    total = -tf.reduce_sum(log_probs)
-    count = tf.math.count_nonzero(targets, dtype=tf.float32)
-    batch = tf.cast(tf.shape(targets)[0], tf.float32)
-    return total / batch, {"nll": total / tf.maximum(count, 1.0)}
+        words = Vocabulary.from_config(config["vocabulary"])
+        return cls(from_json(cls.Config, config["config"]), words, config["seed"])

@@ -10,14 +10,14 @@ import tensorflow as tf
 from tcnlm.common.settings import setting
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import Sequences
-from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, of_targets
+from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, language_loss, of_targets
 from tcnlm.layers.embedding import word_embedding
 from tcnlm.layers.lstm import ForgetBias, OverSequence, ZeroState
 from tcnlm.layers.mixed_precision import matmul
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.recurrence import GATES, activate, remember
 from tcnlm.models import lstm, tcnlm
-from tcnlm.models.base import Model, Terms, language_loss
+from tcnlm.models.base import Model, Terms
 from tcnlm.models.starts import start_embeddings
 from tcnlm.preprocessing.vocabulary import Vocabulary
 

@@ -12,14 +12,14 @@ from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.windows import Windows
 from tcnlm.layers import lstm
-from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, of_targets
+from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, language_loss, of_targets
 from tcnlm.layers.embedding import word_embedding
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.optimization import Group, split_param_group
 from tcnlm.layers.recurrence import GATES, keras_order
 from tcnlm.layers.stateful import CarriedState
 from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTMCell
-from tcnlm.models.base import Model, Terms, language_loss
+from tcnlm.models.base import Model, Terms
 from tcnlm.models.starts import start_embeddings
 from tcnlm.models.tcnlm import SoftmaxSettings, WordSettings
 from tcnlm.preprocessing.vocabulary import PAD, Vocabulary
@@ -159,7 +159,7 @@ def carry_state(model: Model) -> None:
 
 
 def read(model: Model, batch: dict[str, tf.Tensor], noise: Noise) -> tf.Tensor:
-    """Return the last layer's outputs [B, T, H]; go on from a carried state, keep it."""
+    """Return the last layer's outputs [B, T, H]; go on from a carried state."""
     inputs, rate = batch["inputs"], model.config.dropout
     carried = model.carried is not None and "fresh" in batch
     x, after = noise.dropout(model.embedding(inputs), rate), []

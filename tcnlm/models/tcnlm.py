@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import Dataset
-from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, of_targets
+from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, language_loss, of_targets
 from tcnlm.layers.distributions import gaussian_kl
 from tcnlm.layers.embedding import word_embedding
 from tcnlm.layers.neural_topics import (
@@ -28,7 +28,7 @@ from tcnlm.layers.neural_topics import (
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.optimization import DECAYS, Group, exclude, split_param_group
 from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTM
-from tcnlm.models.base import Model, Terms, language_loss
+from tcnlm.models.base import Model, Terms
 from tcnlm.models.starts import pretrain_topics, start_embeddings, start_topics
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
@@ -53,7 +53,7 @@ class TopicSettings(Settings):
     mu_batchnorm_std: float = setting(
         0.0, "standard deviation of mu, held over a batch; 0: as it comes", least=0)
     prior_variance: float = setting(1.0, "sigma_0^2 of eq. 4, not stated", above=0)
-    diversity_weight: float = setting(0.1, "lambda of eq. 18; paper, section 5", least=0)
+    diversity_weight: float = setting(0.1, "lambda, eq. 18; paper, section 5", least=0)
     topic_start: str = setting(
         "frequencies", "where beta starts: at the words' frequencies, alone or with a "
         "cluster of word vectors a topic, or not",
@@ -110,7 +110,7 @@ class JointSettings(TopicSettings, SoftmaxSettings, WordSettings):
     topic_pretrain_rates: tuple[float, ...] = setting(
         (2e-3, 1e-2), "Adam in these: of encoder and W, of beta", least=0, length=2)
     topic_pretrain_decay: str = setting(
-        "constant", "of these rates; or to 0 at the last of these steps", choices=DECAYS)
+        "constant", "of these rates; or to 0 at the last of the steps", choices=DECAYS)
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class TCNLM(Model):
         return infer_topics(self, context)
 
     def context(self, batch: dict[str, tf.Tensor], noise: Noise | None = None) -> Any:
-        """Return t [B, K]: "topics" of the batch, or g(theta), theta of q(theta | d)."""
+        """Return t [B, K]: the batch's "topics", or g(theta) of q(theta | d)."""
         if "topics" in batch:
             return batch["topics"]
         return infer_topics(self, batch["context"], noise)

@@ -14,14 +14,14 @@ from tcnlm.data.batching import Batching
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import SequencesAndStretches
-from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, of_targets
+from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, language_loss, of_targets
 from tcnlm.layers.embedding import word_embedding
 from tcnlm.layers.lstm import LSTM
 from tcnlm.layers.mixed_precision import Conv1D, Dense
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.optimization import Group, exclude
 from tcnlm.models import lstm, tcnlm
-from tcnlm.models.base import Model, Terms, language_loss
+from tcnlm.models.base import Model, Terms
 from tcnlm.models.starts import start_embeddings
 from tcnlm.preprocessing.vocabulary import Vocabulary
 

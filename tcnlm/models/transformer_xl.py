@@ -10,12 +10,12 @@ import tensorflow as tf
 from tcnlm.common.settings import setting
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.windows import Windows
-from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, of_targets
+from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, language_loss, of_targets
 from tcnlm.layers.embedding import word_embedding
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.relative_attention import TransformerXLLayer, remembered, sinusoids
 from tcnlm.layers.stateful import CarriedState
-from tcnlm.models.base import Model, Terms, language_loss
+from tcnlm.models.base import Model, Terms
 from tcnlm.models.lstm import WindowSettings
 from tcnlm.models.starts import start_embeddings
 from tcnlm.models.tcnlm import SoftmaxSettings, WordSettings

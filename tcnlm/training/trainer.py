@@ -47,7 +47,7 @@ class Trainer:
         self.workers = workers or Workers()
         self.model, self.run, self.training, self.seed = model, run, training, seed
         self.dataset = dataset
-        self.rows = model.trained_on.rows(dataset.split("train"))
+        self.rows = (model.trained_on or model.batching).rows(dataset.split("train"))
         self.validation = Validation(model, dataset, training)
         self.judge = self.validation.judge
         self.optimizer = GroupedAdam(
@@ -69,7 +69,7 @@ class Trainer:
         self.forecast = Forecast(self._left)
 
     def _signature(self) -> dict[str, tf.TensorSpec]:
-        batch = self.model.trained_on.signature()
+        batch = (self.model.trained_on or self.model.batching).signature()
         return self.workers.signature(batch, self.training.accumulate)
 
     def _step(self, batch: Any) -> dict[str, tf.Tensor]:

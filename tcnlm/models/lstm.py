@@ -58,7 +58,7 @@ class CellSettings(WindowSettings):
 
 
 @dataclass(frozen=True)
-class StartSettings(CellSettings):
+class StartSettings(Settings):
     """Settings of how an LSTM's own weights start and learn."""
 
     recurrent_lr_multiplier: float = setting(
@@ -72,7 +72,7 @@ class StartSettings(CellSettings):
 
 
 @dataclass(frozen=True)
-class Config(StartSettings, SoftmaxSettings, WordSettings):
+class Config(StartSettings, CellSettings, SoftmaxSettings, WordSettings):
     """Settings of the LSTM."""
 
 
@@ -138,12 +138,12 @@ class LSTM(Model):
 
 def recurrent_layers(config: Any) -> list[tf.keras.layers.Layer]:
     """Return Keras's layers; an LSTM's forget bias starts at one."""
-    if config.recurrent_start == "product" and config.cell != "lstm":
+    kind = getattr(config, "cell", "lstm")
+    if getattr(config, "recurrent_start", "") == "product" and kind != "lstm":
         raise InputError(
-            f"recurrent_start=product: goes with cell=lstm alone, not with "
-            f"cell={config.cell}"
+            f"recurrent_start=product: goes with cell=lstm alone, not with cell={kind}"
         )
-    kind, options = config.cell, {"return_sequences": True, "return_state": True}
+    options = {"return_sequences": True, "return_state": True}
     return [
         CELLS[kind](config.units, **options, name=f"{kind}_{layer}")
         for layer in range(config.layers)

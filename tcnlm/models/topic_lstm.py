@@ -19,7 +19,7 @@ from tcnlm.preprocessing.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
-class Config(lstm.StartSettings, tcnlm.JointSettings):
+class Config(lstm.StartSettings, lstm.CellSettings, tcnlm.JointSettings):
     """Settings of the LSTM; the topic model's are TCNLM's."""
 
 

@@ -99,7 +99,7 @@ def log_probs_by_document(model, split):
         inputs = [word for sentence in document for word in (GO, *sentence)]
         targets = [word for sentence in document for word in (*sentence, EOS)]
         if targets:
-            batch = {"inputs": [inputs], "targets": [targets]}
+            batch = {"inputs": tf.constant([inputs]), "targets": tf.constant([targets])}
             total -= float(tf.reduce_sum(model(batch)))
     return total
 

@@ -55,12 +55,12 @@ class Model(tf.keras.Model):
     layered = False  # whether its topics are in layers: see gbn_rnn.py
     documental = False  # whether `call` gives log p of a document's words
     feature_parts: dict[str, int] = {}  # what `features` puts side by side
-    carried: Any = None  # the state that a batch leaves to the next
     fitted: tuple[tf.Variable, ...] = ()  # learned from data, but by no gradient
 
     def __init__(self, config: Settings, vocabulary: Vocabulary, seed: int = 0):
         super().__init__()
         self.config, self.vocabulary, self.initial_seed = config, vocabulary, seed
+        self.carried: Any = None  # state for the next batch; a class's is not tracked
         self.steps = tf.Variable(0, trainable=False, dtype=tf.int64, name="steps")
 
     def prepare(self, dataset: Dataset) -> None:

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 import tiny
 from helpers import assert_close
-from loops import SIZES, VOCABULARY, B, D, beside_topics, dense, draw_batch
+from loops import VOCABULARY, B, D, beside_topics, dense, draw_batch
 
 from tcnlm.common.errors import InputError
 from tcnlm.data.contexts import NO_WORD
@@ -17,7 +17,6 @@ from tcnlm.data.dataset import Dataset
 from tcnlm.generation.saved_model import export
 from tcnlm.layers.neural_topics import TopicEncoder, bag_of_words
 from tcnlm.models.bag_lstm import BagLSTM
-from tcnlm.models.base import TopicModel
 from tcnlm.programs import generate
 
 Q = 3  # units of the context's vector
@@ -44,7 +43,7 @@ def test_the_loss_is_the_oracle_s_and_the_same_in_training(rng):
         for b in range(B)
     ]
     for training in (False, True):
-        terms = tf.function(model.objective)(batch, training=training)
+        terms = tf.function(model.compute_loss)(batch, training=training)
         assert set(terms) == {"loss", "nll"}
         nll = np.log(oracle.perplexity(expected))
         np.testing.assert_allclose(terms["nll"], nll, rtol=2e-5)
@@ -66,7 +65,7 @@ def test_the_language_model_s_loss_teaches_the_words_of_the_bag_and_no_others(rn
     model, batch = make_model(rng), draw_batch(rng)
     batch["context"] = np.array([[2, 0, 2], [-1, -1, -1], [4, 0, -1]], np.int32)
     with tf.GradientTape() as tape:
-        loss = model.objective(batch, training=True)["loss"]
+        loss = model.compute_loss(batch, training=True)["loss"]
     found = tape.gradient(loss, model.encoder.trainable_weights)
     assert all(np.abs(gradient).max() > 0 for gradient in found)
     assert set(np.flatnonzero(np.any(found[0], axis=1))) == {0, 2, 4}
@@ -100,17 +99,6 @@ def test_no_word_of_a_sentence_itself_reaches_its_q(toy_data, rng, rule):
         assert found == topic_ids - {NO_WORD} or not found  # no unit of a layer is on
         reached += bool(found)
     assert reached > 10
-
-
-def test_the_output_layer_alone_sees_q(rng):
-    model, batch = make_model(rng), draw_batch(rng)
-    assert model.softmax.head.shape[0] == SIZES["units"] + Q
-    assert not isinstance(model, TopicModel)
-    hidden = [
-        model.hidden(batch["inputs"], model.context({"context": context}), False)
-        for context in (batch["context"], batch["context"][::-1])
-    ]
-    assert_close(hidden[0], hidden[1].numpy())
 
 
 # --- From a document ------------------------------------------------------------------

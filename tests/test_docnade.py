@@ -154,9 +154,12 @@ def test_a_split_s_gradient_is_the_finite_differences(rng):
 
 
 def test_every_split_leaves_a_word_to_predict_and_all_are_as_likely(rng):
-    model = make_model(rng)
+    model, found = make_model(rng, objective="split"), []
+    split_nats = model.nade.split_nats
+    model.nade.split_nats = lambda *given: found.append(given[1]) or split_nats(*given)
     words = tf.repeat(tf.constant([[0, 1, 2, -1], [3, -1, -1, -1]]), 3000, axis=0)
-    seen = model._draw_seen(words).numpy().reshape(2, 3000)
+    model.compute_loss({"words": words}, training=True)
+    seen = found[0].numpy().reshape(2, 3000)
     assert not seen[1].any()
     np.testing.assert_allclose(np.bincount(seen[0]) / 3000, [1 / 3] * 3, atol=0.03)
 
@@ -189,13 +192,16 @@ def test_an_order_is_a_permutation_with_padding_at_its_end():
     assert in_order(words, keys).numpy().tolist() == [[2, 2, 4], [0, -1, -1]]
 
 
-def test_orders_are_drawn_anew_in_training_and_again_from_the_same_seed(rng):
+def test_orders_are_drawn_anew_in_every_step_and_again_in_the_same(rng):
     model, batch = make_model(rng), {"words": tf.constant([[0, 1, 2, 3, 4]])}
-    losses = [float(model.objective(batch, training=True)["loss"]) for _ in range(6)]
+
+    def loss(step):
+        model.steps.assign(step)
+        return float(model.compute_loss(batch, training=True)["loss"])
+
+    losses = [loss(step) for step in range(6)]
     assert len(set(losses)) == 6
-    model.noise.reset_from_seed(0)
-    again = [float(model.objective(batch, training=True)["loss"]) for _ in range(6)]
-    assert again == losses
+    assert [loss(step) for step in range(6)] == losses
     orders = itertools.permutations(range(5))
     expected = [-np.sum(oracle_log_p(model.nade, order)) for order in orders]
     assert all(np.isclose(expected, loss, rtol=1e-5).any() for loss in losses)
@@ -203,8 +209,10 @@ def test_orders_are_drawn_anew_in_training_and_again_from_the_same_seed(rng):
 
 def test_the_loss_is_nats_a_document_and_nll_nats_a_word(rng):
     model = make_model(rng)
-    terms = model.objective({"words": tf.constant(DOCUMENTS)}, training=False)
+    terms = model.compute_loss({"words": tf.constant(DOCUMENTS)}, training=False)
     np.testing.assert_allclose(terms["loss"] * 3, terms["nll"] * 8, rtol=1e-5)
+    total = -tf.reduce_sum(model({"words": tf.constant(DOCUMENTS)}))
+    np.testing.assert_allclose(terms["loss"] * 3, total, rtol=1e-5)
     assert model.count_words({"words": DOCUMENTS}) == 8
 
 
@@ -253,15 +261,13 @@ def test_over_documents_every_order_is_as_likely(rng):
 
 @pytest.mark.parametrize("settings", [{"objective": "split"}, {"sampled": 3}])
 def test_the_cheaper_objectives_learn(rng, settings):
-    from tcnlm.layers.optimization import GroupedAdam
-
     model = make_model(rng, learning_rate=0.02, **settings)
     batch = {"words": tf.constant(DOCUMENTS)}
-    optimizer = GroupedAdam(model.parameter_groups(), 5.0)
-    before = model.objective(batch, training=False)["nll"]
+    model.compile()
+    before = model.compute_loss(batch, training=False)["nll"]
     for _ in range(60):
-        model.train_step(batch, optimizer)
-    assert model.objective(batch, training=False)["nll"] < 0.9 * before
+        model.train_step(batch)
+    assert model.compute_loss(batch, training=False)["nll"] < 0.9 * before
 
 
 @pytest.mark.parametrize(("start", "deviation"), [("uniform", 0), ("normal", 0.2)])
@@ -293,7 +299,7 @@ def test_a_saved_model_gives_vectors_and_scores_documents(rng, tmp_path):
     found = loaded["features"](documents=texts)["features"]
     np.testing.assert_allclose(found, model.features(batch), rtol=1e-5)
     scores = loaded["score_document"](documents=texts)
-    expected = tf.reduce_sum(model.log_probs(batch), axis=1)
+    expected = tf.reduce_sum(model(batch), axis=1)
     np.testing.assert_allclose(scores["log_probability"], expected, rtol=1e-5)
     assert scores["words"].numpy().tolist() == [3, 0]
     assert scores["perplexity"].numpy()[1] == 1
@@ -315,7 +321,7 @@ def test_a_sampled_softmax_of_a_split_is_refused():
 def test_an_empty_document_costs_nothing(rng):
     model, empty = make_model(rng), {"words": tf.constant([[-1, -1]])}
     for training in (True, False):
-        assert float(model.objective(empty, training)["loss"]) == 0
+        assert float(model.compute_loss(empty, training)["loss"]) == 0
     np.testing.assert_allclose(
         model.features(empty)[0], oracle.sigmoid(model.nade.c.numpy()), rtol=1e-5
     )
@@ -342,11 +348,11 @@ def test_words_are_left_out_in_training_only(rng, objective):
     model.nade.vector = lambda words, w=1.0: seen.append(w) or vector(words, w)
     model.nade.hidden = lambda words, w=1.0: seen.append(w) or hidden(words, w)
     batch = {"words": tf.constant(np.tile(DOCUMENTS, [50, 1]))}
-    model.objective(batch, training=True)
+    model.compute_loss(batch, training=True)
     kept = np.asarray(seen.pop())
     assert set(np.unique(kept).round(4)) == {0.0, 10.0}
     assert kept.mean() == pytest.approx(1, abs=0.3)
-    model.objective(batch, training=False)
+    model.compute_loss(batch, training=False)
     model.features(batch)
     assert seen == [1.0, 1.0]
 

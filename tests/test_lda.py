@@ -18,6 +18,7 @@ from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.generation.requests import requested_topics
 from tcnlm.generation.saved_model import export
+from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.metrics.evaluate import evaluate
 from tcnlm.models import lda_fits
 from tcnlm.models.lda import LatentDirichletAllocation
@@ -131,10 +132,10 @@ def test_without_tomotopy_the_gibbs_fit_is_refused_before_anything_is_written(
     toy_data, monkeypatch
 ):
     monkeypatch.setitem(sys.modules, "tomotopy", None)
-    model, _ = make_model(toy_data, fit="gibbs")
+    model, dataset = make_model(toy_data, fit="gibbs")
     wanted = f"fit=gibbs: needs tomotopy, .*; pip install {TOMOTOPY}"
     with pytest.raises(InputError, match=wanted):
-        model.check()
+        model.prepare(dataset)
     for file in "pyproject.toml", "requirements-optional.txt":
         assert TOMOTOPY in (toy.ROOT / file).read_text()
 
@@ -146,9 +147,9 @@ def test_a_run_is_a_fit_a_validation_and_the_weights(toy_data, tmp_path):
     history = read_history(tmp_path / "RUN")
     assert history.valid_loss.tolist() == [state.best]
     assert "valid_perplexity" not in history
-    bags = trainer.model.bag(np.concatenate([
-        batch["context"] for batch in trainer.validation.rows.batches(64)
-    ]))  # fmt: skip
+    rows = trainer.validation.rows.batches(64)
+    contexts = np.concatenate([batch["context"] for batch in rows])
+    bags = bag_of_words(contexts, trainer.model.lda.num_words)
     bound = trainer.model.lda.bound(bags).numpy()
     assert state.best == pytest.approx(-bound.sum() / bags.numpy().sum(), rel=1e-5)
 
@@ -179,5 +180,5 @@ def test_a_saved_model_infers_topics_and_names_their_words(toy_data, tmp_path):
     found = loaded["infer_topics"](
         documents=tf.constant([f"the ship {model.vocabulary.topic_words[2]}"])
     )
-    expected = model.infer_context(tf.constant([ids]))
+    expected = model.infer(tf.constant([ids]))
     np.testing.assert_allclose(found["topics"], expected, rtol=1e-5)

@@ -5,6 +5,7 @@ import numpy as np
 import oracle
 import pytest
 import tensorflow as tf
+import tiny
 from helpers import assert_close, every_way, fix_draws, randomise
 from loops import (
     LENGTHS,
@@ -64,13 +65,13 @@ def test_loss_is_minus_J_for_the_sampled_topics(rng, monkeypatch):
     model, batch = make_model(rng), draw_batch(rng)
     epsilon = rng.normal(size=[B, K])
     fix_draws(monkeypatch, epsilon)
-    terms = model.objective(batch, training=True)
+    terms = model.compute_loss(batch, training=True)
     assert_is_the_oracle_s(terms, oracle_terms(model, batch, epsilon, oracle_sentence))
 
 
 def test_outside_training_the_topics_are_those_of_the_posterior_s_mean(rng):
     model, batch = make_model(rng), draw_batch(rng)
-    terms = tf.function(model.objective)(batch, training=False)
+    terms = tf.function(model.compute_loss)(batch, training=False)
     epsilon = np.zeros([B, K])
     assert_is_the_oracle_s(terms, oracle_terms(model, batch, epsilon, oracle_sentence))
 
@@ -78,7 +79,7 @@ def test_outside_training_the_topics_are_those_of_the_posterior_s_mean(rng):
 def test_one_topic_alone_is_its_expert(rng):
     model, batch = make_model(rng), draw_batch(rng)
     topics = tf.one_hot([2, 0, 3], K)
-    log_probs = model.log_probs(batch["inputs"], batch["targets"], topics)
+    log_probs = model(batch, context=topics)
     for b, k in enumerate((2, 0, 3)):
         words = np.log(oracle_word_probabilities(model, batch, b, k))
         expected = of_targets(words, batch, b)
@@ -99,7 +100,7 @@ def test_one_expert_is_a_keras_lstm(rng, wrap, dtype):
     cell = layer.cell
     weights = (cell.kernel, cell.recurrent_kernel, cell.bias)
     keras.set_weights([weight.numpy()[0][..., order] for weight in weights])
-    assert_close(wrap(layer)(inputs)[0][:, :, 0], keras(inputs))
+    assert_close(wrap(layer)(inputs)[:, :, 0], keras(inputs))
 
 
 def test_experts_start_as_keras_lstms_and_differ():
@@ -158,15 +159,11 @@ def test_a_saved_model_infers_and_scores_as_the_model(rng, tmp_path):
     loaded = tf.saved_model.load(str(tmp_path / "saved_model")).signatures
     writing = {"generate", "generate_known", "beam_search"}
     assert set(loaded) == {*writing, "infer_topics", "score", "topic_words"}
-    batch = {"inputs": [[1, 5]], "targets": [[5, 2]], "context": [[0, 2]]}
-    batch = {name: tf.constant(ids) for name, ids in batch.items()}
     found = loaded["score"](
         sentences=tf.constant(["w5"]), contexts=tf.constant(["w4 w6"])
     )
-    expected = model.log_probs(batch["inputs"], batch["targets"], model.context(batch))
-    np.testing.assert_allclose(
-        found["log_probability"][0], tf.reduce_sum(expected), rtol=1e-5
-    )
+    expected = tiny.log_prob(model, [5, 2], model.infer(tf.constant([[0, 2]])))
+    np.testing.assert_allclose(found["log_probability"][0], expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("shape", [(40, 50), (40, 50, 20)])
@@ -178,7 +175,7 @@ def test_training_never_copies_the_experts_kernels_to_every_position(shape):
     @tf.function
     def gradient():
         with tf.GradientTape() as tape:
-            loss = tf.reduce_sum(layer(inputs)[0])
+            loss = tf.reduce_sum(layer(inputs))
         return tape.gradient(loss, layer.cell.kernel)
 
     nodes = gradient.get_concrete_function().graph.get_operations()

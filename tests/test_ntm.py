@@ -73,7 +73,7 @@ def oracle_loss(model, contexts, shift):
 @eager_and_graph
 def test_the_loss_is_the_oracle_s(rng, wrap):
     model, contexts = make_model(rng), draw_contexts(rng)
-    found = wrap(lambda: model.objective({"words": contexts}, training=False))()
+    found = wrap(lambda: model.compute_loss({"words": contexts}, training=False))()
     np.testing.assert_allclose(
         found["loss"], oracle_loss(model, contexts, 1), rtol=1e-5
     )
@@ -81,10 +81,11 @@ def test_the_loss_is_the_oracle_s(rng, wrap):
 
 def test_the_other_document_is_drawn_in_training_and_never_the_same(rng):
     model, contexts = make_model(rng), draw_contexts(rng)
-    drawn = {
-        round(float(model.objective({"words": contexts}, training=True)["loss"]), 5)
-        for _ in range(30)
-    }
+    drawn = set()
+    for step in range(30):
+        model.steps.assign(step)
+        loss = model.compute_loss({"words": contexts}, training=True)["loss"]
+        drawn.add(round(float(loss), 5))
     expected = [oracle_loss(model, contexts, shift) for shift in range(1, B)]
     np.testing.assert_allclose(sorted(drawn), sorted(expected), atol=2e-5)
 
@@ -92,7 +93,7 @@ def test_the_other_document_is_drawn_in_training_and_never_the_same(rng):
 def test_a_document_s_topics_are_the_oracle_s(rng):
     model, contexts = make_model(rng), draw_contexts(rng)
     expected = [oracle_document(model, words) for words in contexts]
-    np.testing.assert_allclose(model.infer_context(contexts), expected, rtol=1e-5)
+    np.testing.assert_allclose(model.infer(contexts), expected, rtol=1e-5)
 
 
 def test_topics_are_the_words_ranked_by_their_share_in_it(rng):
@@ -103,7 +104,7 @@ def test_topics_are_the_words_ranked_by_their_share_in_it(rng):
 
 def test_a_document_alone_in_its_batch_has_no_loss(rng):
     model = make_model(rng)
-    terms = model.objective({"words": draw_contexts(rng)[:1]}, training=True)
+    terms = model.compute_loss({"words": draw_contexts(rng)[:1]}, training=True)
     assert float(terms["loss"]) == 0
 
 
@@ -165,17 +166,14 @@ def test_planted_clusters_are_a_topic_each(rng, tmp_path):
     asked = vocabulary, E
     model = prepared(tmp_path / "vectors.txt", vectors, documents, *asked)
     batch = {"words": tf.constant(np.stack(documents), tf.int32)}
-    optimizer = tf.keras.optimizers.Adam(0.01)
+    model.compile(tf.keras.optimizers.Adam(0.01))
     for steps in (0, 100):
         for _ in range(steps):
-            with tf.GradientTape() as tape:
-                loss = model.objective(batch, training=True)["loss"]
-            found = tape.gradient(loss, model.trainable_variables)
-            optimizer.apply_gradients(zip(found, model.trainable_variables))
+            model.train_step(batch)
         themes = [{word[1] for word in topic} for topic in top_words(model, 4)]
         assert sorted(map(len, themes)) == [1] * E
         assert len(set.union(*themes)) == E
-        assert len(set(model.infer_context(batch["words"]).numpy().argmax(1))) == E
+        assert len(set(model.infer(batch["words"]).numpy().argmax(1))) == E
 
 
 def test_more_topics_than_words_can_be_started(rng, tmp_path):
@@ -225,5 +223,5 @@ def test_a_saved_model_infers_topics_and_names_their_words(rng, tmp_path):
     loaded = tf.saved_model.load(str(tmp_path / "saved_model")).signatures
     assert set(loaded) == {"infer_topics", "topic_words"}
     found = loaded["infer_topics"](documents=tf.constant(["w0 w2 w2 w10"]))
-    expected = model.infer_context(tf.constant([[0, 2, 2]]))
+    expected = model.infer(tf.constant([[0, 2, 2]]))
     np.testing.assert_allclose(found["topics"], expected, rtol=1e-5)

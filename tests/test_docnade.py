@@ -32,8 +32,8 @@ ACTIVATIONS = {"sigmoid": oracle.sigmoid, "tanh": np.tanh}
 
 def make_layer(rng, activation="sigmoid", dtype="float64"):
     layer = DocumentNade(D, H, activation, dtype=dtype)
-    randomise(layer, rng)
-    return layer
+    layer.build(None)
+    return randomise(layer, rng)
 
 
 def make_model(rng, **settings):
@@ -273,6 +273,7 @@ def test_the_cheaper_objectives_learn(rng, settings):
 @pytest.mark.parametrize(("start", "deviation"), [("uniform", 0), ("normal", 0.2)])
 def test_weights_start_as_published(start, deviation):
     layer = DocumentNade(400, 50, output_start=start)
+    layer.build(None)
     assert 0 <= layer.W.numpy().min() < layer.W.numpy().max() < 1 / (400 * 50)
     np.testing.assert_allclose(layer.V.numpy().std(), deviation, atol=0.003)
     assert not layer.c.numpy().any()

@@ -333,7 +333,7 @@ def test_it_is_trained_on_the_sentences_before_unless_told_otherwise():
     assert rule("--model", "gbn_rnn", "--recipe", "paper-small") == rule() == "data"
 
 
-@pytest.mark.parametrize("name", ["rgbn_rnn", "transformer_xl"])
+@pytest.mark.parametrize("name", "rgbn_rnn transformer_xl docnade lda ntm".split())
 def test_layers_are_made_again_from_their_configs(name):
     for layer in tiny.untrained(name).layers:
         config = layer.get_config()

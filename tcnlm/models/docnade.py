@@ -55,6 +55,128 @@ class Config(Settings):
     )
 
 
+class DocNADE(Model):
+    """A document's words, each from the sum over those before it, in any order.
+
+        log p(x) = sum_i log p(x_i | x_<i)                  see `DocumentNade`
+        loss = - log p(x), nats a document, a mean over the documents
+
+    The order is drawn anew at every visit; outside training a document's is always the
+    same, and its own. All places of a document are one cumulative sum. With
+    `objective=split` one place of each, drawn at random, stands for all: the same
+    gradient in the mean, for one row of logits a document.
+
+    It has units and no topics: h is no mixture and its entries no shares, so that
+    neither they nor W's columns, of either sign, could be put on a simplex without
+    inventing a model that nobody trained. What it offers are `features` and W.
+
+    Departs from the paper: a full softmax for its tree of words, Adam for its SGD.
+    """
+
+    documental, reads_order, batching = True, False, Documents()
+    Config = Config
+    test_config = {"units": 6}
+
+    def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
+        super().__init__(config, vocabulary, seed)
+        if config.sampled and config.objective != "full":
+            raise InputError(
+                f"sampled={config.sampled}: goes with objective=full alone; make it 0"
+            )
+        counts = np.maximum(np.asarray(vocabulary.topic_counts, np.float32), 1)
+        frequencies = counts / counts.sum()
+        self.nade = DocumentNade(
+            len(vocabulary.topic_words),
+            config.units,
+            config.activation,
+            config.output_start,
+            np.log(frequencies),
+            name="nade",
+        )
+        self.nade.build(None)
+        self.frequencies = tf.constant(frequencies)
+
+    def read(self, words: tf.Tensor) -> tf.Tensor:
+        """Return the words of documents that count, [B, N]; the rest is padding."""
+        return log_counts(words) if self.config.log_counts else words
+
+    def features(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
+        """Return act(c + the sum over all words), [B, H]."""
+        return self.nade.vector(self.read(batch["words"]))
+
+    def word_vectors(self) -> np.ndarray:
+        """Return W [D, H]."""
+        return self.nade.W.numpy()
+
+    def count_words(self, batch: dict[str, np.ndarray]) -> int:
+        """Return the number of words that count."""
+        return int(np.count_nonzero(self.read(batch["words"]) != NO_WORD))
+
+    def log_probs(
+        self, batch: dict[str, tf.Tensor], seed: Any = EVALUATION_ORDER
+    ) -> tf.Tensor:
+        """Return log p of the words, nats, [B, N], in orders that the seed draws."""
+        return self.nade.log_probs(self._one_order(batch["words"], seed))
+
+    def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:
+        """Return log p(x_i | x_<i), nats, [B, N]; zero where there is padding."""
+        return self.log_probs(batch)
+
+    def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
+        """Return {"loss": nats a document, "nll": nats a word}."""
+        words = self.read(batch["words"])
+        if training:
+            total = self._training_nats(words, self.noise("orders", batch, training))
+        else:
+            total = -tf.reduce_sum(self(batch))
+        number = tf.cast(tf.reduce_sum(lengths(words)), total.dtype)
+        documents = tf.cast(tf.shape(words)[0], total.dtype)
+        nll = tf.math.divide_no_nan(total, number)
+        return {"loss": total / documents, "nll": nll}
+
+    def _training_nats(self, words: tf.Tensor, noise: Noise) -> tf.Tensor:
+        """Return - log p of documents in orders drawn anew, or an estimate of it."""
+        words = in_order(words, noise.uniform(tf.shape(words)))
+        c, length = self.config, lengths(words)
+        ones = tf.ones(tf.shape(words), self.nade.W.dtype)
+        weights = noise.dropout(ones, c.word_dropout)
+        if c.objective == "split":  # after so many of each document's words, below D
+            share = noise.uniform(tf.shape(length))
+            seen = tf.cast(share * tf.cast(length, tf.float32), tf.int32)
+            seen = tf.minimum(seen, tf.maximum(length - 1, 0))
+            return tf.reduce_sum(self.nade.split_nats(words, seen, weights))
+        if c.sampled:
+            logits, seed = tf.math.log(self.frequencies)[None], noise.seed
+            drawn = tf.random.stateless_categorical(logits, c.sampled, seed, tf.int32)
+            return self.nade.sampled_nats(words, drawn[0], self.frequencies, weights)
+        return self.nade.nats(words, weights)
+
+    def _one_order(self, words: tf.Tensor, seed: Any) -> tf.Tensor:
+        """Return the words, a document's in an order that its words and the seed set.
+
+        Neither batch nor padding changes it. One order of places for all documents
+        would not average out over them.
+        """
+        width, uniform = tf.shape(words)[1:], tf.random.stateless_uniform
+
+        def of_document(own: tf.Tensor) -> tf.Tensor:
+            return uniform(width, own, alg="philox")
+
+        hashes = self._hashes(words, seed)
+        seeds = tf.stack([hashes, tf.zeros_like(hashes)], axis=1)
+        keys = tf.map_fn(of_document, seeds, fn_output_signature=tf.float32)
+        return in_order(self.read(words), keys)
+
+    def _hashes(self, words: tf.Tensor, seed: Any) -> tf.Tensor:
+        """Return a number of each document by its words, the sum of one a word, [B]."""
+        numbers = tf.random.stateless_uniform(
+            self.frequencies.shape, seed, None, None, tf.int32, alg="philox"
+        )
+        found = tf.gather(numbers, tf.maximum(words, 0))
+        return tf.reduce_sum(tf.where(words != NO_WORD, tf.cast(found, tf.int64), 0), 1)
+
+
+@tf.keras.utils.register_keras_serializable("tcnlm")
 class DocumentNade(tf.keras.layers.Layer):
     """h_i = act(c + sum_{k<i} W[x_k]) and p(x_i | x_<i) = softmax(V h_i + b)[x_i].
 
@@ -73,19 +195,27 @@ class DocumentNade(tf.keras.layers.Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
+        self.num_words = num_words
+        self.units = units
         self.activation = tf.keras.activations.get(activation)
-        draw, limit = tf.keras.initializers, 1 / (num_words * units)
-        start = draw.RandomUniform(0.0, limit)
-        if output_start == "normal":
-            output = draw.RandomNormal(stddev=(2 / units) ** 0.5)
+        self.output_start = output_start
+        self.log_frequencies = np.asarray(log_frequencies, np.float32)
+
+    def build(self, input_shape: Any) -> None:
+        """Make the weights; no shape of documents is needed."""
+        draw, shape = tf.keras.initializers, [self.num_words, self.units]
+        uniform = {"minval": 0.0, "maxval": 1 / (self.num_words * self.units)}
+        start = draw.RandomUniform(**uniform)
+        if self.output_start == "normal":
+            output = draw.RandomNormal(stddev=(2 / self.units) ** 0.5)
         else:
-            output = draw.RandomUniform(0.0, limit)
-        self.W = self.add_weight("W", [num_words, units], initializer=start)
-        self.c = self.add_weight("c", [units], initializer="zeros")
-        self.V = self.add_weight("V", [num_words, units], initializer=output)
-        self.b = self.add_weight(
-            "b", [num_words], initializer=draw.Constant(log_frequencies)
-        )
+            output = draw.RandomUniform(**uniform)
+        bias = draw.Constant(self.log_frequencies)
+        self.W = self.add_weight("W", shape, initializer=start)
+        self.c = self.add_weight("c", [self.units], initializer="zeros")
+        self.V = self.add_weight("V", shape, initializer=output)
+        self.b = self.add_weight("b", [self.num_words], initializer=bias)
+        self.built = True
 
     def vector(self, words: tf.Tensor, weights: Any = 1.0) -> tf.Tensor:
         """Return act(c + the sum over all words), [B, H]: no order is in it.
@@ -172,124 +302,13 @@ class DocumentNade(tf.keras.layers.Layer):
     def _softmax(self) -> tuple[tf.Tensor, tf.Tensor]:
         return tf.convert_to_tensor(self.V), tf.convert_to_tensor(self.b)
 
-
-class DocNADE(Model):
-    """A document's words, each from the sum over those before it, in any order.
-
-        log p(x) = sum_i log p(x_i | x_<i)                  see `DocumentNade`
-        loss = - log p(x), nats a document, a mean over the documents
-
-    The order is drawn anew at every visit; outside training a document's is always the
-    same, and its own. All
-    places of a document are one cumulative sum. `objective=split` takes one place of
-    each, drawn at random, for all: the same gradient in the mean, for one row of logits
-    a document.
-
-    It has units and no topics: h is no mixture and its entries no shares, so that
-    neither they nor W's columns, of either sign, could be put on a simplex without
-    inventing a model that nobody trained. What it offers are `features` and W.
-
-    Departs from the paper: a full softmax for its tree of words, Adam for its SGD.
-    """
-
-    documental, reads_order, batching = True, False, Documents()
-    Config = Config
-    test_config = {"units": 6}
-
-    def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
-        super().__init__(config, vocabulary, seed)
-        if config.sampled and config.objective != "full":
-            raise InputError(
-                f"sampled={config.sampled}: goes with objective=full alone; make it 0"
-            )
-        counts = np.maximum(np.asarray(vocabulary.topic_counts, np.float32), 1)
-        frequencies = counts / counts.sum()
-        self.nade = DocumentNade(
-            len(vocabulary.topic_words),
-            config.units,
-            config.activation,
-            config.output_start,
-            np.log(frequencies),
-            name="nade",
-        )
-        self.frequencies = tf.constant(frequencies)
-
-    def read(self, words: tf.Tensor) -> tf.Tensor:
-        """Return the words of documents that count, [B, N]; the rest is padding."""
-        return log_counts(words) if self.config.log_counts else words
-
-    def features(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
-        """Return act(c + the sum over all words), [B, H]."""
-        return self.nade.vector(self.read(batch["words"]))
-
-    def word_vectors(self) -> np.ndarray:
-        """Return W [D, H]."""
-        return self.nade.W.numpy()
-
-    def count_words(self, batch: dict[str, np.ndarray]) -> int:
-        """Return the number of words that count."""
-        return int(np.count_nonzero(self.read(batch["words"]) != NO_WORD))
-
-    def log_probs(
-        self, batch: dict[str, tf.Tensor], seed: Any = EVALUATION_ORDER
-    ) -> tf.Tensor:
-        """Return log p of the words, nats, [B, N], in orders that the seed draws."""
-        return self.nade.log_probs(self._one_order(batch["words"], seed))
-
-    def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:
-        """Return log p(x_i | x_<i), nats, [B, N]; zero where there is padding."""
-        return self.log_probs(batch)
-
-    def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
-        """Return {"loss": nats a document, "nll": nats a word}."""
-        if training:
-            noise = self.noise("orders", batch, training)
-            keys = noise.uniform(tf.shape(batch["words"]))
-            words = in_order(self.read(batch["words"]), keys)
-            total = self._training_nats(words, noise)
-        else:
-            words = self._one_order(batch["words"], EVALUATION_ORDER)
-            total = -tf.reduce_sum(self.nade.log_probs(words))
-        number = tf.cast(tf.reduce_sum(lengths(words)), total.dtype)
-        documents = tf.cast(tf.shape(words)[0], total.dtype)
-        nll = tf.math.divide_no_nan(total, number)
-        return {"loss": total / documents, "nll": nll}
-
-    def _training_nats(self, words: tf.Tensor, noise: Noise) -> tf.Tensor:
-        c, length = self.config, lengths(words)
-        ones = tf.ones(tf.shape(words), self.nade.W.dtype)
-        weights = noise.dropout(ones, c.word_dropout)
-        if c.objective == "split":  # after so many of each document's words, below D
-            share = noise.uniform(tf.shape(length))
-            seen = tf.cast(share * tf.cast(length, tf.float32), tf.int32)
-            seen = tf.minimum(seen, tf.maximum(length - 1, 0))
-            return tf.reduce_sum(self.nade.split_nats(words, seen, weights))
-        if c.sampled:
-            logits, seed = tf.math.log(self.frequencies)[None], noise.seed
-            drawn = tf.random.stateless_categorical(logits, c.sampled, seed, tf.int32)
-            return self.nade.sampled_nats(words, drawn[0], self.frequencies, weights)
-        return self.nade.nats(words, weights)
-
-    def _one_order(self, words: tf.Tensor, seed: Any) -> tf.Tensor:
-        """Return the words, a document's in an order that its words and the seed set.
-
-        Neither batch nor padding changes it. One order of places for all documents
-        would not average out over them.
-        """
-        width, uniform = tf.shape(words)[1:], tf.random.stateless_uniform
-
-        def of_document(own: tf.Tensor) -> tf.Tensor:
-            return uniform(width, own, alg="philox")
-
-        hashes = self._hashes(words, seed)
-        seeds = tf.stack([hashes, tf.zeros_like(hashes)], axis=1)
-        keys = tf.map_fn(of_document, seeds, fn_output_signature=tf.float32)
-        return in_order(self.read(words), keys)
-
-    def _hashes(self, words: tf.Tensor, seed: Any) -> tf.Tensor:
-        """Return a number of each document by its words, the sum of one a word, [B]."""
-        numbers = tf.random.stateless_uniform(
-            self.frequencies.shape, seed, None, None, tf.int32, alg="philox"
-        )
-        found = tf.gather(numbers, tf.maximum(words, 0))
-        return tf.reduce_sum(tf.where(words != NO_WORD, tf.cast(found, tf.int64), 0), 1)
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        return {
+            **super().get_config(),
+            "num_words": self.num_words,
+            "units": self.units,
+            "activation": tf.keras.activations.serialize(self.activation),
+            "output_start": self.output_start,
+            "log_frequencies": self.log_frequencies.tolist(),
+        }

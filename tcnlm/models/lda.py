@@ -115,6 +115,7 @@ def fit_lda(model: Model, dataset: Dataset) -> None:
     model.lda.topic_weights.assign(fitted)
 
 
+@tf.keras.utils.register_keras_serializable("tcnlm")
 class LatentDirichletAllocation(tf.keras.layers.Layer):
     """Bags of words [B, D] -> gamma [B, K], the parameters of q(t | d).
 
@@ -183,6 +184,11 @@ class LatentDirichletAllocation(tf.keras.layers.Layer):
         length = tf.reduce_sum(counts, axis=1, keepdims=True)
         start = self.alpha + tf.tile(length / self.num_topics, [1, self.num_topics])
         return tf.while_loop(lambda i, _: i < self.iterations, step, (0, start))[1]
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        names = "num_topics", "num_words", "alpha", "iterations"
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
 
 def _word_probabilities(words: tf.Tensor, gamma: tf.Tensor) -> tf.Tensor:

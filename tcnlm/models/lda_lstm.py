@@ -84,10 +84,10 @@ class LDALSTM(Model):
         return {"loss": loss, **nll}
 
     def prepare(self, dataset: Dataset) -> None:
-        """Start embeddings and layers; fit LDA."""
+        """Fit LDA; start embeddings and layers."""
+        lda.fit_lda(self, dataset)  # first: it refuses a package that is not there
         start_embeddings(self, dataset)
         lstm.start_layers(self)
-        lda.fit_lda(self, dataset)
 
     def param_groups(self) -> list[Group]:
         """Return the layers' weights in a group of their own if their rate differs."""

@@ -39,32 +39,6 @@ class Config(Settings):
     learning_rate: float = setting(1e-3, "of Adam", above=0)
 
 
-class WordTopics(tf.keras.layers.Layer):
-    """lt(g) = sigmoid(le(g) W2): every word's topics, [D, K], each in 0..1.
-
-    `le` [D, E], the words' vectors, is given and not trained: centred over the running
-    words, each of length one. `W2` [E, K].
-    """
-
-    def __init__(self, num_words: int, size: int, num_topics: int, **kwargs: Any):
-        super().__init__(**kwargs)
-        self.num_words = num_words
-        self.size = size
-        self.num_topics = num_topics
-
-    def build(self, input_shape: Any) -> None:
-        """Make le, until it is given a draw, and W2."""
-        self.le = self.add_weight(
-            "le", [self.num_words, self.size], initializer="normal", trainable=False
-        )
-        self.W2 = self.add_weight("W2", [self.size, self.num_topics])
-        self.built = True
-
-    def call(self, words: tf.Tensor) -> tf.Tensor:
-        """Return lt [N, K] of topic-word ids [N]."""
-        return tf.sigmoid(matmul(tf.gather(self.le, words), self.W2))
-
-
 class NTM(Model):
     """Words and documents have topics; a word's are its documents' more than others'.
 
@@ -186,3 +160,35 @@ def _centres(le: np.ndarray, counts: np.ndarray, model: NTM) -> np.ndarray:
     number = min(model.config.num_topics, len(np.unique(le, axis=0)))
     clusters = KMeans(number, n_init=1, random_state=model.initial_seed)
     return clusters.fit(le, sample_weight=counts).cluster_centers_.T
+
+
+@tf.keras.utils.register_keras_serializable("tcnlm")
+class WordTopics(tf.keras.layers.Layer):
+    """lt(g) = sigmoid(le(g) W2): every word's topics, [D, K], each in 0..1.
+
+    `le` [D, E], the words' vectors, is given and not trained: centred over the running
+    words, each of length one. `W2` [E, K].
+    """
+
+    def __init__(self, num_words: int, size: int, num_topics: int, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.num_words = num_words
+        self.size = size
+        self.num_topics = num_topics
+
+    def build(self, input_shape: Any) -> None:
+        """Make le, until it is given a draw, and W2."""
+        self.le = self.add_weight(
+            "le", [self.num_words, self.size], initializer="normal", trainable=False
+        )
+        self.W2 = self.add_weight("W2", [self.size, self.num_topics])
+        self.built = True
+
+    def call(self, words: tf.Tensor) -> tf.Tensor:
+        """Return lt [N, K] of topic-word ids [N]."""
+        return tf.sigmoid(matmul(tf.gather(self.le, words), self.W2))
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        names = "num_words", "size", "num_topics"
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}

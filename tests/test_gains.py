@@ -149,7 +149,8 @@ def test_runs_that_cannot_be_compared_are_refused(toy_data, tmp_path, monkeypatc
         for name in ("lstm", "other")
     ]
     options = command.parser().parse_args(list(map(str, runs)))
-    monkeypatch.setattr(RunFolder, "load", lambda _: object())
+    silent = tiny.untrained("lda")
+    monkeypatch.setattr(RunFolder, "load", lambda _: silent)
     with pytest.raises(InputError, match="lstm: predicts no sentences"):
         command.main(options)
     other = Dataset(toy_data)

@@ -181,7 +181,7 @@ def test_every_weight_is_in_one_parameter_group_or_in_those_of_its_batches(name)
 
 @every_model
 def test_a_few_steps_lower_the_loss(name, rng):
-    model = make(name, dropout=0.0, learning_rate=0.01)
+    model = make(name, dropout=0.0, learning_rate=0.01, kl_warmup_steps=0)
     batch = rows_of(model, make_batch(rng, 16, 7))
     if not model.trainable_variables:
         pytest.skip("is fitted before training")

@@ -115,14 +115,14 @@ def test_a_run_with_other_settings_is_refused(toy_data, whole_run):
 
 def test_a_loss_that_is_not_finite_stops_with_step_and_term(toy_data, tmp_path):
     trainer = make_trainer(toy_data, tmp_path / "RUN", "neural_topics", epochs=1)
-    objective = trainer.model.objective
+    objective = trainer.model.compute_loss
 
     def broken(batch, training):
         terms = objective(batch, training)
         spoilt = tf.where(trainer.model.steps >= 4, float("nan"), terms["kl"])
         return {**terms, "kl": spoilt}
 
-    trainer.model.objective = broken
+    trainer.model.compute_loss = broken
     with pytest.raises(NotFiniteError, match="step 5: kl is not finite"):
         trainer.train()
     assert last_checkpoint(tmp_path / "RUN").name == "00000000"
@@ -206,13 +206,13 @@ def test_collapse_is_not_said_before_topics_had_time(toy_data, tmp_path, capsys,
 
 def test_evaluations_share_one_graph(toy_data, tmp_path, monkeypatch):
     trainer, traced = make_trainer(toy_data, tmp_path / "RUN", "lstm"), []
-    objective = type(trainer.model).objective
+    objective = type(trainer.model).compute_loss
 
     def watched(self, batch, training):
         traced.append(training)
         return objective(self, batch, training)
 
-    monkeypatch.setattr(type(trainer.model), "objective", watched)
+    monkeypatch.setattr(type(trainer.model), "compute_loss", watched)
     found = [trainer.validation.scores(trainer.validation.subject()) for _ in range(3)]
     assert found[0] == found[1] == found[2]
     assert traced == [False]

@@ -27,7 +27,8 @@ def document_vectors(model: Any, split: Split) -> np.ndarray:
     """
     from tcnlm.layers.tf_function import graph
 
-    batching = WholeDocuments() if model.offers("step") else Documents()
+    reads_all = model.offers("step") and model.offers("features")
+    batching = WholeDocuments() if reads_all else Documents()
     rows = batching.rows(split)
     features = graph(model.features, input_signature=[batching.signature()])
     found = features.get_concrete_function().structured_outputs

@@ -26,7 +26,7 @@ def data(few_data):
 
 
 def make_model(data, rng):
-    return randomise(tiny.untrained("tcnlm", data.vocabulary), rng, 0.8)
+    return randomise(tiny.untrained("tcnlm", data.vocabulary), rng, 0.3)
 
 
 def rows_of(model, split):

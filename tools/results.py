@@ -34,7 +34,6 @@ from tools.tables import RESULTS, Rows, named, table  # noqa: E402
 
 PLACE = re.compile(r"(<!-- table (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 PAGES = (ROOT / "README.md", *sorted(RESULTS.glob("*.md")))
-PAGES += (ROOT / "journal" / "2026-11-ablations.md",)
 DRAWN = (
     "imdb-lstm-8-epochs",
     "imdb-lstm-multiplied-out-8-epochs",

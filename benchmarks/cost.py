@@ -2,7 +2,7 @@
 
 A made corpus goes through every program, each a process of its own on one core, with
 one of the three sizes changed at a time. Writes OUT/cost.csv and OUT/cost.svg, and
-prints the tables. See benchmarks/README.md.
+prints by how much cost grows. See benchmarks/README.md.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -62,7 +62,7 @@ Costs = dict[Size, dict[str, Cost]]
 
 
 def main(options: argparse.Namespace) -> None:
-    """Measure every size, write the files and print the tables."""
+    """Measure every size, write the files and print how cost grows."""
     sizes = {name: sorted(getattr(options, name)) for name in SIZES}
     points = {place for name in sizes for place in along(name, sizes[name])}
     options.out.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,8 @@ def main(options: argparse.Namespace) -> None:
         print(size, file=sys.stderr)
         write_csv(options.out / "cost.csv", costs)
     for name, chosen in sizes.items():
-        print(table(name, along(name, chosen), costs))
+        if len(chosen) > 1:
+            print(growth(name, along(name, chosen), costs))
     draw(options.out / "cost.svg", sizes, costs)
 
 
@@ -142,28 +143,17 @@ def write_csv(path: Path, costs: Costs) -> None:
                 rows.writerow(row)
 
 
-def table(name: str, sizes: Iterable[Size], costs: Costs) -> str:
-    """Return a table: a row a size, then each more thousand's, or ten topics', cost."""
-    sizes = list(sizes)
-    lines = [f"| {name} | {' | '.join(PROGRAMS)} |", "|---" * (len(PROGRAMS) + 1) + "|"]
-    for size in sizes:
-        found = [costs[size][program] for program in PROGRAMS]
-        cells = [f"{cost.seconds:.1f} s, {cost.megabytes:,.0f} MB" for cost in found]
-        lines.append(f"| {getattr(size, name):,} | {' | '.join(cells)} |")
-    if len(sizes) > 1:
-        unit = 10 if name == "topics" else 1000
-        x = np.array([getattr(size, name) for size in sizes]) / unit
-        cells = [line(x, [costs[s][program] for s in sizes]) for program in PROGRAMS]
-        lines.append(f"| {unit:,} more | {' | '.join(cells)} |")
-    return "\n".join([*lines, ""])
-
-
-def line(x: np.ndarray, costs: Sequence[Cost]) -> str:
-    """Return the slopes of lines through the costs, and how far the seconds miss."""
-    seconds, megabytes = np.array(costs).T
-    (slope, start), (memory, _) = (np.polyfit(x, y, 1) for y in (seconds, megabytes))
-    miss = np.abs(start + slope * x - seconds) / seconds
-    return f"{slope:+.2f} s, {memory:+.1f} MB; off by {miss.max():.0%}"
+def growth(name: str, sizes: Sequence[Size], costs: Costs) -> str:
+    """Return a row: by lines through the costs, what some more of a size cost."""
+    unit, cells = 10 if name == "topics" else 1000, []
+    x = np.array([getattr(size, name) for size in sizes]) / unit
+    for program in PROGRAMS:
+        seconds, memory = np.array([costs[size][program] for size in sizes]).T
+        (slope, start), (more, _) = (np.polyfit(x, y, 1) for y in (seconds, memory))
+        miss = np.abs(start + slope * x - seconds) / seconds
+        told = f"{slope:+.2f} s, {more:+.1f} MB; off by {miss.max():.0%}"
+        cells.append(f"{program} {told}")
+    return f"| {unit:,} more {name} | {' | '.join(cells)} |"
 
 
 def draw(path: Path, sizes: dict[str, Sequence[int]], costs: Costs) -> None:
@@ -196,7 +186,7 @@ def parser() -> argparse.ArgumentParser:
     for name, values in SIZES.items():
         number = whole_number(1, LARGEST)
         chosen = {"type": number, "nargs": "+", "default": values, "metavar": "N"}
-        parsed.add_argument(f"--{name}", **chosen, help="default: all of the README's")
+        parsed.add_argument(f"--{name}", **chosen, help="default: %(default)s")
     parsed.add_argument("--out", type=Path, required=True, help="folder to write into")
     return parsed
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.framework import op_callbacks
 from tensorflow.python.framework.config import disable_op_determinism
 
-from benchmarks.floor import Product
 from tcnlm.data.batching import Batch
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.layers.mixed_precision import products_in
@@ -27,11 +27,11 @@ from tcnlm.preprocessing.vocabulary import Vocabulary
 from tcnlm.training.trainer import Trainer
 
 TRIES = 3  # of a product, the fastest counts: a ceiling is what the machine can do
-SWEPT = 25_000_000  # weights, more than any cache holds
+PRODUCTS = ("MatMul", "BatchMatMulV2")
 
 
 def configure(name: str, settings: dict[str, Any]) -> Any:
-    """Return a method's configuration, with those of the settings that it has."""
+    """Return a model's configuration, with those of the settings that it has."""
     kind = model_class(name).Config
     known = {item.name for item in fields(kind)}
     return kind(**{key: value for key, value in settings.items() if key in known})
@@ -45,26 +45,27 @@ def make_model(name: str, vocabulary: Vocabulary, settings: dict[str, Any]) -> A
 
 
 class Ours:
-    """The training steps of a method of ours."""
+    """The training steps of a model of ours."""
 
     def __init__(self, model: Any, batches: Sequence[Batch], training: Training):
-        self.model, self.batches = model, batches
+        self.model, self.batches, self.training = model, batches, training
         self.targets = sum(map(model.count_words, batches))
-        optimizer = GroupedAdam(
+        self.optimizer = GroupedAdam(
             model.parameter_groups(), training.clip_norm, training.lazy_adam
         )
+        signature = [model.batching.signature()]
+        self.graph = graph(self.step, input_signature=signature)
 
-        def step(batch: Batch) -> dict[str, tf.Tensor]:
-            with products_in(training.precision):
-                return model.train_step(batch, optimizer)
-
-        self.step = graph(step, input_signature=[model.batching.signature()])
+    def step(self, batch: Batch) -> dict[str, tf.Tensor]:
+        """Take a step."""
+        with products_in(self.training.precision):
+            return self.model.train_step(batch, self.optimizer)
 
     def __call__(self) -> float:
         """Take a step with every batch."""
         start = time.perf_counter()
         for batch in self.batches:
-            self.step(batch)["loss"].numpy()
+            self.graph(batch)["loss"].numpy()
         return time.perf_counter() - start
 
 
@@ -89,18 +90,20 @@ class Loop:
 
 
 class Keras:
-    """A plain Keras LSTM language model with the full softmax, trained by `fit`."""
+    """A plain Keras LSTM language model with the full softmax, trained by `fit`.
 
-    def __init__(
-        self, words: int, units: int, embedding: int, batches: Sequence[Batch]
-    ):
+    config: our `lstm`'s, whose sizes it has.
+    """
+
+    def __init__(self, words: int, config: Any, batches: Sequence[Batch]):
         self.batches = [(batch["inputs"], batch["targets"]) for batch in batches]
-        self.targets = count_targets(batches)
+        self.targets = sum(np.count_nonzero(batch["targets"]) for batch in batches)
+        layers = tf.keras.layers
         self.model = tf.keras.Sequential(
             [
-                tf.keras.layers.Embedding(words, embedding, mask_zero=True),
-                tf.keras.layers.LSTM(units, return_sequences=True),
-                tf.keras.layers.Dense(words),
+                layers.Embedding(words, config.embedding_size, mask_zero=True),
+                layers.LSTM(config.units, return_sequences=True),
+                layers.Dense(words),
             ]
         )
         loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
@@ -147,12 +150,34 @@ class Writer:
 
 
 class Products:
-    """Matrix products alone, by TensorFlow: the ceiling of whatever is made of them."""
+    """The matrix products of a system's steps, alone: the ceiling of its speed."""
 
-    def __init__(self, products: Sequence[Product]):
-        self.times = Counter()
-        for product in products:
-            self.times[product[:3]] += product.times
+    def __init__(self, system: Ours):
+        self.times: Counter[tuple[int, int, int]] = Counter()
+        op_callbacks.add_op_callback(self._count)
+        tf.config.run_functions_eagerly(True)
+        try:
+            for batch in system.batches:
+                system.step(batch)
+        finally:
+            tf.config.run_functions_eagerly(False)
+            op_callbacks.clear_op_callbacks()
+
+    def _count(
+        self, kind: str, inputs: Any, attributes: Any, outputs: Any, *_: Any, **__: Any
+    ) -> None:
+        """Count an operation by the sizes of its matrices: rows, inner, columns."""
+        if kind in PRODUCTS:
+            options = dict(zip(attributes[::2], attributes[1::2]))
+            turned = options.get("transpose_a") or options.get("adj_x")
+            *gates, rows, columns = outputs[0].shape
+            inner = inputs[0].shape[-2 if turned else -1]
+            self.times[rows, inner, columns] += int(np.prod(gates))
+
+    @property
+    def flops(self) -> int:
+        """A multiplication and an addition for each of the inner terms."""
+        return sum(2 * int(np.prod(shape)) * n for shape, n in self.times.items())
 
     def __call__(self) -> float:
         """Multiply each shape a few times; return what all of them would have taken."""
@@ -175,15 +200,3 @@ def _seconds(call: Callable[[], Any]) -> float:
     start = time.perf_counter()
     call()
     return time.perf_counter() - start
-
-
-def sweep_rate() -> float:
-    """Return the bytes per second of adding one large variable to another."""
-    x, y = (tf.Variable(tf.ones([SWEPT])) for _ in range(2))
-    seconds = min(_seconds(lambda: x.assign_add(y)) for _ in range(TRIES))
-    return 3 * SWEPT * x.dtype.size / seconds
-
-
-def count_targets(batches: Sequence[Batch]) -> int:
-    """Return the number of real targets."""
-    return sum(np.count_nonzero(batch["targets"]) for batch in batches)

@@ -1,15 +1,22 @@
 """What is compared: ours by the trainer's step, Keras by `fit`, and bare products.
 
-Each is called with nothing and returns the seconds that its share of a round took.
+Each is called with nothing and returns the seconds that its share of a round took. And
+the peak of memory of training, each in a process of its own.
 """
 
 from __future__ import annotations
 
+import re
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, fields
 from functools import cache
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,11 +24,14 @@ import tensorflow as tf
 from tensorflow.python.framework import op_callbacks
 from tensorflow.python.framework.config import disable_op_determinism
 
+from tcnlm.common.process import keep_memory, make_reproducible
 from tcnlm.data.batching import Batch
+from tcnlm.data.dataset import Dataset
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.layers.mixed_precision import products_in
 from tcnlm.layers.optimization import GroupedAdam, Training
 from tcnlm.layers.tf_function import graph
+from tcnlm.metrics.scores import score
 from tcnlm.models import model_class
 from tcnlm.preprocessing.vocabulary import Vocabulary
 from tcnlm.training.trainer import Trainer
@@ -200,3 +210,38 @@ def _seconds(call: Callable[[], Any]) -> float:
     start = time.perf_counter()
     call()
     return time.perf_counter() - start
+
+
+def peak_memory(
+    data: Path, name: str, settings: dict[str, Any], steps: int
+) -> tuple[float, float]:
+    """Return megabytes: all imported, and the peak.
+
+    The peak is that of training steps, a checkpoint and a validation.
+    """
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        return pool.submit(_train, data, name, settings, steps).result()
+
+
+def _train(
+    data: Path, name: str, settings: dict[str, Any], steps: int
+) -> tuple[float, float]:
+    before, loop = _peak_so_far(), Training()
+    keep_memory()
+    make_reproducible(seed=1)
+    dataset = Dataset(data)
+    model = make_model(name, dataset.vocabulary, settings)
+    with tempfile.TemporaryDirectory() as run:
+        trainer = Trainer(model, dataset, Path(run), loop, seed=1)
+        train = trainer.rows.batches(loop.batch_size, seed=1)
+        for batch in islice(train, steps):
+            trainer.step(batch)
+        trainer.checkpoints.save(steps, asdict(trainer.state))
+        score(model, trainer.validation.rows, loop.batch_size)
+    return before, _peak_so_far()
+
+
+def _peak_so_far() -> float:
+    """Return this process's; getrusage may have that of the one that started it."""
+    status = Path("/proc/self/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1024

@@ -15,7 +15,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from statistics import median
@@ -28,17 +28,8 @@ from tqdm import tqdm
 # Run by its path, Python looks for modules in this folder only.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.memory import peak_memory
+from benchmarks import systems
 from benchmarks.synthetic import Corpus, write_data
-from benchmarks.systems import (
-    Keras,
-    Loop,
-    Ours,
-    Products,
-    Writer,
-    configure,
-    make_model,
-)
 from tcnlm.common.process import keep_memory, make_reproducible
 from tcnlm.data.batching import Batch
 from tcnlm.data.dataset import Dataset
@@ -75,7 +66,6 @@ class Bench:
         self.rows = Sequences().rows(self.dataset.split("train"))
         self.systems: dict[str, Any] = {}
         self.seconds: dict[str, list[float]] = {}
-        self.peak = cache(self._peak)
 
     @property
     def rounds(self) -> int:
@@ -101,25 +91,25 @@ class Bench:
         drawn = np.random.default_rng(SEED).integers(len(self.rows), size=size)
         return [self.rows.batch(row) for row in drawn]
 
-    def model(self, name: str, settings: dict[str, Any]) -> Any:
+    def model(self, name: str, settings: dict) -> Any:
         """Return a model of the text's words."""
-        return make_model(name, self.dataset.vocabulary, settings)
+        return systems.make_model(name, self.dataset.vocabulary, settings)
 
-    def ours(self, name: str, settings: dict[str, Any], **training: Any) -> Ours:
+    def ours(self, name: str, settings: dict, **training: Any) -> systems.Ours:
         """Return a model of ours with the batches of a round."""
         model = self.model(name, settings)
-        return Ours(model, self.batches, Training(**training))
+        return systems.Ours(model, self.batches, Training(**training))
 
-    def loop(self, at_hand: bool) -> Loop:
+    def loop(self, at_hand: bool) -> systems.Loop:
         """Return the trainer's loop with TCNLM of Table 6."""
         model = self.model("tcnlm", self.scale.table_6)
         trainer = Trainer(model, self.dataset, self.folder, Training(), SEED)
-        return Loop(trainer, QUARTERS, self.rounds + 1, at_hand)
+        return systems.Loop(trainer, QUARTERS, self.rounds + 1, at_hand)
 
-    def keras(self, settings: dict[str, Any], batches: list[Batch]) -> Keras:
+    def keras(self, settings: dict, batches: list[Batch]) -> systems.Keras:
         """Return a plain Keras LSTM of our LSTM's sizes."""
-        words, config = len(self.dataset.vocabulary), configure("lstm", settings)
-        return Keras(words, config, batches)
+        config = systems.configure("lstm", settings)
+        return systems.Keras(len(self.dataset.vocabulary), config, batches)
 
     @cached_property
     def writing_model(self) -> Any:
@@ -129,10 +119,10 @@ class Bench:
             system()
         return system.model
 
-    def writer(self, temperature: float) -> Writer:
+    def writer(self, temperature: float) -> systems.Writer:
         """Return what writes the sentences."""
         sizes = self.scale.sentences, self.scale.words
-        return Writer(self.writing_model, *sizes, temperature)
+        return systems.Writer(self.writing_model, *sizes, temperature)
 
     def measure(self, names: Iterable[str]) -> None:
         """Let the systems with these names take turns."""
@@ -157,8 +147,9 @@ class Bench:
         """Return the real tokens per second."""
         return self.systems[name].targets / median(self.seconds[name])
 
-    def _peak(self, name: str, size: str) -> tuple[float, float]:
-        return peak_memory(self.data, name, getattr(self.scale, size), self.steps)
+    def peak(self, name: str, settings: dict) -> tuple[float, float]:
+        """Return megabytes before and at the peak of training."""
+        return systems.peak_memory(self.data, name, settings, self.steps)
 
 
 SYSTEMS: dict[str, Callable[[Bench], Any]] = {
@@ -166,7 +157,7 @@ SYSTEMS: dict[str, Callable[[Bench], Any]] = {
     "tcnlm, full softmax": lambda b: b.ours("tcnlm", {**b.scale.small, "cutoffs": ()}),
     "tcnlm, lazy": lambda b: b.ours("tcnlm", b.scale.small, lazy_adam=True),
     "tcnlm, bfloat16": lambda b: b.ours("tcnlm", b.scale.small, precision="bfloat16"),
-    "products": lambda b: Products(b.ours("tcnlm", b.scale.small)),
+    "products": lambda b: systems.Products(b.ours("tcnlm", b.scale.small)),
     "lstm": lambda b: b.ours("lstm", b.scale.small),
     "keras": lambda b: b.keras(b.scale.small, b.plain_batches),
     "keras, our batches": lambda b: b.keras(b.scale.small, b.batches),
@@ -215,8 +206,8 @@ def time_ratio(bench: Bench, a: str, b: str) -> str:
 
 def against_moe(bench: Bench) -> str:
     """Tell the time and the memory of the naive mixture of experts beside TCNLM's."""
-    before, ours = bench.peak("tcnlm", "table_6")
-    _, moe = bench.peak("naive_moe", "table_6")
+    before, ours = bench.peak("tcnlm", bench.scale.table_6)
+    _, moe = bench.peak("naive_moe", bench.scale.table_6)
     return (
         f"{bench.faster('tcnlm of Table 6', 'moe of Table 6'):.1f} x its time, "
         f"{(moe - before) / (ours - before):.1f} x its memory ({moe:,.0f} against "
@@ -227,13 +218,6 @@ def against_moe(bench: Bench) -> str:
 def waiting(bench: Bench) -> str:
     """Tell what more the trainer's loop takes than one with its batches at hand."""
     return f"{max(0.0, 1 - bench.shorter('loop', 'loop, batches at hand')):.1%}"
-
-
-def real_positions(bench: Bench) -> str:
-    """Tell the share of an epoch's computed positions that are real targets."""
-    targets = [batch["targets"] for batch in bench.epoch]
-    real = sum(np.count_nonzero(t) for t in targets) / sum(t.size for t in targets)
-    return f"{real:.3f}"
 
 
 ROWS = {
@@ -297,15 +281,10 @@ ROWS = {
         waiting,
         ("loop", "loop, batches at hand"),
     ),
-    "padding": Row(
-        "share of computed positions that are real targets",
-        "at least 0.95",
-        real_positions,
-    ),
     "memory": Row(
         "peak memory of training small",
         "at most 2,000 MB",
-        lambda b: f"{b.peak('tcnlm', 'small')[1]:,.0f} MB",
+        lambda b: f"{b.peak('tcnlm', b.scale.small)[1]:,.0f} MB",
     ),
     "head-first": Row(
         "256 sentences of 30 words, small, head first against every tail, sentences/s",

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from tiny import make_model
 
-from benchmarks import cost, train_step
+from benchmarks import cost, systems, train_step
 from benchmarks.synthetic import Corpus, write_data
-from benchmarks.systems import Ours, Products
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import Sequences
 from tcnlm.layers.optimization import Training
@@ -40,7 +39,7 @@ BATCH = {
 
 def test_a_step_multiplies_what_the_paper_asks_for_and_no_more():
     model = make_model()
-    system = Ours(model, [BATCH], Training())
+    system = systems.Ours(model, [BATCH], Training())
     config, targets = model.config, BATCH["targets"]
     E, K, V = config.embedding_size, config.num_topics, len(model.vocabulary)
     D, H = len(model.vocabulary.topic_words), config.units
@@ -58,7 +57,7 @@ def test_a_step_multiplies_what_the_paper_asks_for_and_no_more():
     forward += B * (D * first + first * second + 2 * second * K + K * K + K * D)
     forward += K * D * K  # the angles of the topics
     # Backward twice as much; but nothing asks for the gradient of the counts.
-    assert Products(system).flops == 2 * (3 * forward - B * D * first)
+    assert systems.Products(system).flops == 2 * (3 * forward - B * D * first)
 
 
 def test_synthetic_text_is_as_long_as_reviews(data):
@@ -94,7 +93,7 @@ def test_every_row_is_printed(data, tmp_path, monkeypatch, capsys):
     instant = {name: lambda _: Instant() for name in train_step.SYSTEMS}
     monkeypatch.setattr(train_step, "SYSTEMS", instant)
     monkeypatch.setattr(
-        train_step, "peak_memory", lambda _, name, *__: (100.0, 900.0 + len(name))
+        systems, "peak_memory", lambda _, name, *__: (100.0, 900.0 + len(name))
     )
     train_step.run(train_step.Bench(data, TOY, 1, tmp_path), train_step.ROWS)
     printed = capsys.readouterr().out
@@ -104,21 +103,18 @@ def test_every_row_is_printed(data, tmp_path, monkeypatch, capsys):
 
 
 def test_the_peak_of_training_is_above_the_programs_own(data):
-    before, peak = train_step.peak_memory(data, "tcnlm", TOY.small, steps=1)
+    before, peak = systems.peak_memory(data, "tcnlm", TOY.small, steps=1)
     assert 100 < before < peak < 2000
 
 
 def test_cost_says_the_slope_and_the_largest_distance_from_the_line():
-    sizes = cost.along("documents", [1000, 2000, 3000])
-    taken = {size: size.documents / 500 + 1 for size in sizes}
+    taken = {size: size.documents / 500 + 1 for size in cost.along("documents")}
     costs = {
         size: {name: cost.Cost(seconds, 100 * seconds) for name in cost.PROGRAMS}
         for size, seconds in taken.items()
     }
     told = " | ".join(f"{p} +2.00 s, +200.0 MB; off by 0%" for p in cost.PROGRAMS)
-    assert (
-        cost.growth("documents", sizes, costs) == f"| 1,000 more documents | {told} |"
-    )
+    assert cost.growth("documents", costs) == f"| 1,000 more documents | {told} |"
 
 
 def test_cost_measures_the_process_that_it_starts():
@@ -126,6 +122,12 @@ def test_cost_measures_the_process_that_it_starts():
     assert 1 <= cost.cost([sys.executable, "-c", busy]).seconds < 3
     with pytest.raises(SystemExit, match="status 3"):
         cost.cost([sys.executable, "-c", "raise SystemExit(3)"])
+
+
+def test_every_program_is_measured_on_the_made_texts(tmp_path):
+    found = cost.measured(cost.Size(documents=40, topics=3, words=300), tmp_path)
+    assert list(found) == [*cost.PROGRAMS]
+    assert all(each.seconds > 0 and each.megabytes > 100 for each in found.values())
 
 
 def test_the_made_texts_have_so_many_documents_of_known_words(tmp_path):

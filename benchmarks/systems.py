@@ -28,9 +28,7 @@ from tcnlm.common.process import keep_memory, make_reproducible
 from tcnlm.data.batching import Batch
 from tcnlm.data.dataset import Dataset
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
-from tcnlm.layers.mixed_precision import products_in
-from tcnlm.layers.optimization import GroupedAdam, Training
-from tcnlm.layers.tf_function import graph
+from tcnlm.layers.optimization import Training
 from tcnlm.metrics.scores import score
 from tcnlm.models import model_class
 from tcnlm.preprocessing.vocabulary import Vocabulary
@@ -57,25 +55,15 @@ def make_model(name: str, vocabulary: Vocabulary, settings: dict[str, Any]) -> A
 class Ours:
     """The training steps of a model of ours."""
 
-    def __init__(self, model: Any, batches: Sequence[Batch], training: Training):
-        self.model, self.batches, self.training = model, batches, training
-        self.targets = sum(map(model.count_words, batches))
-        self.optimizer = GroupedAdam(
-            model.parameter_groups(), training.clip_norm, training.lazy_adam
-        )
-        signature = [model.batching.signature()]
-        self.graph = graph(self.step, input_signature=signature)
-
-    def step(self, batch: Batch) -> dict[str, tf.Tensor]:
-        """Take a step."""
-        with products_in(self.training.precision):
-            return self.model.train_step(batch, self.optimizer)
+    def __init__(self, trainer: Trainer, batches: Sequence[Batch]):
+        self.model, self.step, self.batches = trainer.model, trainer.step, batches
+        self.targets = sum(map(self.model.count_words, batches))
 
     def __call__(self) -> float:
         """Take a step with every batch."""
         start = time.perf_counter()
         for batch in self.batches:
-            self.graph(batch)["loss"].numpy()
+            self.step(batch)["loss"].numpy()
         return time.perf_counter() - start
 
 
@@ -150,7 +138,7 @@ class Writer:
     def __init__(self, model: Any, sentences: int, words: int, temperature: float):
         number = model.config.num_topics
         topics = tf.one_hot(np.arange(sentences) % number, number)
-        self.context, self.rows = model.context_from_topics(topics), sentences
+        self.context, self.rows = model.context({"topics": topics}), sentences
         options = Decoding(max_length=words, temperature=temperature)
         self.decoder = SentenceDecoder(model, options)
 

@@ -91,19 +91,19 @@ class Bench:
         drawn = np.random.default_rng(SEED).integers(len(self.rows), size=size)
         return [self.rows.batch(row) for row in drawn]
 
-    def model(self, name: str, settings: dict) -> Any:
-        """Return a model of the text's words."""
-        return systems.make_model(name, self.dataset.vocabulary, settings)
+    def trainer(self, name: str, settings: dict, **training: Any) -> Trainer:
+        """Return the trainer of a model with random weights."""
+        model = systems.make_model(name, self.dataset.vocabulary, settings)
+        loop = Training(**training)
+        return Trainer(model, self.dataset, self.folder, loop, SEED)
 
     def ours(self, name: str, settings: dict, **training: Any) -> systems.Ours:
         """Return a model of ours with the batches of a round."""
-        model = self.model(name, settings)
-        return systems.Ours(model, self.batches, Training(**training))
+        return systems.Ours(self.trainer(name, settings, **training), self.batches)
 
     def loop(self, at_hand: bool) -> systems.Loop:
         """Return the trainer's loop with TCNLM of Table 6."""
-        model = self.model("tcnlm", self.scale.table_6)
-        trainer = Trainer(model, self.dataset, self.folder, Training(), SEED)
+        trainer = self.trainer("tcnlm", self.scale.table_6)
         return systems.Loop(trainer, QUARTERS, self.rounds + 1, at_hand)
 
     def keras(self, settings: dict, batches: list[Batch]) -> systems.Keras:

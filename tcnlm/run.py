@@ -30,7 +30,6 @@ from tcnlm.generation.mixtures import as_request, by_number
 from tcnlm.generation.saved_model import Program
 from tcnlm.metrics.over_time import PERIODS, WORDS, by_day, by_period, group_rows
 from tcnlm.metrics.reading import Reader, Reading
-from tcnlm.models.base import LanguageModel, TopicModel
 from tcnlm.models.names import FILE, automatic_labels, shown_words
 from tcnlm.preprocessing.dates import iso_date
 from tcnlm.runs.ownership import owned_file
@@ -110,7 +109,7 @@ class Run:
         """
         from pandas import DataFrame
 
-        if not isinstance(self.model, TopicModel):
+        if not self.model.offers("topics"):
             raise InputError(f"{self.path}: a {self.config['model']} has no topics")
         _check_chosen(labels, merge, hide)
         path = self.path / FILE
@@ -138,7 +137,7 @@ class Run:
         return np.concatenate([np.empty(0), *read])
 
     def _in_contexts(self, texts: list[str], contexts: list[str]) -> np.ndarray:
-        if not isinstance(self.model, LanguageModel):
+        if not self.model.offers("step"):
             raise InputError(f"{self.path}: a {self.config['model']} takes no contexts")
         if len(texts) != len(contexts):
             raise InputError(f"{len(texts)} texts, but {len(contexts)} contexts")
@@ -189,7 +188,7 @@ class Run:
         about = requests.Document(self._sentences(document)) if document else None
         if chosen and about:
             raise InputError("generate: give a topic or a document, not both")
-        if not (chosen or about) and isinstance(self.model, TopicModel):
+        if not (chosen or about) and self.model.offers("topics"):
             raise InputError("generate: give a topic or a document to write from")
         size = self.preprocessing["context_words"]
         topics = requests.requested_topics(self.model, chosen, about, size)

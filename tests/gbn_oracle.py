@@ -77,7 +77,7 @@ def mean_theta(document, model):
     for n in reversed(range(len(layers))):
         for j, (k, scale) in enumerate(layers[n]):
             shape = np.full(len(scale), k)
-            if not model.over_sentences and n + 1 < len(layers):
+            if not model.network.Pi and n + 1 < len(layers):
                 shape = shape + Phi[n + 1] @ found[n + 1][j][2]
             theta = [s * math.gamma(1 + 1 / a) for s, a in zip(scale, shape)]
             found[n][j] = shape, scale, np.array(theta)
@@ -91,7 +91,7 @@ def prior_shape(theta, model, n, j):
     """
     top = n + 1 == len(theta)
     shape = np.zeros(len(theta[n][j]))
-    if model.over_sentences and j:
+    if model.network.Pi and j:
         shape = shape + model.network.Pi[n].numpy() @ theta[n][j - 1]
     elif top:
         shape = shape + 1

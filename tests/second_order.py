@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 from scipy.special import log_softmax
 
-from tcnlm.models.base import LanguageModel
+from tcnlm.layers.next_word import NextWord
 from tcnlm.preprocessing.vocabulary import EOS, GO, Vocabulary
 
 WORDS = ["<pad>", "<go>", "<eos>", "<unk>", "a", "b", "c"]
@@ -20,19 +20,14 @@ class SecondOrderModel:
         self.scores = np.asarray(scores, np.float32)
         self.vocabulary = Vocabulary(words, [0] * len(words), [])
 
-    def initial_state(self, batch_size):
-        return [tf.zeros([batch_size, 1])]
-
-    def for_steps(self, context):
-        return context
+    def initial_state(self, context, rows):
+        return [tf.zeros([rows, 1])], context
 
     def step(self, token, state, context):
         before = tf.cast(state[0][:, 0], tf.int32)
         scores = tf.gather_nd(self.scores, tf.stack([before, token], axis=1))
         new_state = [tf.cast(token[:, None], tf.float32)]
-        return tf.nn.log_softmax(scores + context), new_state
-
-    next_word = LanguageModel.next_word
+        return NextWord(lambda: tf.nn.log_softmax(scores + context)), new_state
 
     def log_prob(self, ids, context):
         """Return log p of `ids`, which may end with <eos>, by a plain loop."""

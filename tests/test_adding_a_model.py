@@ -16,9 +16,12 @@ from trained import call
 import tcnlm
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.contexts import NO_WORD
+from tcnlm.data.documents import Documents
+from tcnlm.layers.adaptive_softmax import language_loss
+from tcnlm.layers.next_word import NextWord
 from tcnlm.metrics.registry import asked
 from tcnlm.models import MODELS
-from tcnlm.models.base import DocumentModel, LanguageModel, language_terms
+from tcnlm.models.base import Model
 from tcnlm.preprocessing.vocabulary import PAD
 from tcnlm.programs import evaluate, export, generate, infer
 
@@ -30,7 +33,7 @@ class Config(Settings):
     learning_rate: float = setting(0.5, "of Adam", above=0)
 
 
-class Bigram(LanguageModel):
+class Bigram(Model):
     """p(y_m | y_(m-1)), a row of logits for every word before."""
 
     Config = Config
@@ -40,15 +43,12 @@ class Bigram(LanguageModel):
         self.logits = self.add_weight("logits", [size, size], initializer="zeros")
         self.built = True
 
-    def context(self, batch):
-        return ()
-
-    def objective(self, batch, training):
-        log_probs = self.batch_log_probs(batch, self.context(batch), training)
-        loss, terms = language_terms(log_probs, batch["targets"])
+    def compute_loss(self, batch, training):
+        loss, terms = language_loss(self(batch), batch["targets"])
         return {"loss": loss, **terms}
 
-    def log_probs(self, inputs, targets, context, training=False):
+    def call(self, batch, training=False, context=None):
+        inputs, targets = batch["inputs"], batch["targets"]
         rows = tf.nn.log_softmax(tf.gather(self.logits, inputs))
         found = tf.gather(rows, targets, batch_dims=2)
         return tf.where(targets == PAD, 0.0, found)
@@ -57,17 +57,19 @@ class Bigram(LanguageModel):
         inputs = batch["inputs"]
         return tf.reduce_mean(tf.one_hot(inputs, len(self.vocabulary.words)), axis=1)
 
-    def initial_state(self, batch_size):
-        return tf.zeros([batch_size, 1])
+    def initial_state(self, context, rows):
+        return tf.zeros([rows, 1]), ()
 
-    def step(self, token, state, context):
-        return tf.nn.log_softmax(tf.gather(self.logits, token)), state
+    def step(self, token, state, constants):
+        logits = tf.gather(self.logits, token)
+        return NextWord(lambda: tf.nn.log_softmax(logits)), state
 
 
-class Fixed(DocumentModel):
+class Fixed(Model):
     """Every topic word as likely as any other; a document's vector is its sum."""
 
     Config = Config
+    documental, reads_order, batching = True, False, Documents()
 
     def build_weights(self):
         size = len(self.vocabulary.topic_words)
@@ -88,7 +90,10 @@ class Fixed(DocumentModel):
         found = tf.gather(tf.nn.log_softmax(self.logits), tf.maximum(words, 0))
         return tf.where(words == NO_WORD, 0.0, found)
 
-    def objective(self, batch, training):
+    def call(self, batch, training=False, context=None):
+        return self.log_probs(batch)
+
+    def compute_loss(self, batch, training):
         real = tf.reduce_sum(tf.cast(batch["words"] != NO_WORD, tf.float32))
         nll = -tf.reduce_sum(self.log_probs(batch)) / real
         return {"loss": nll, "nll": nll}
@@ -164,12 +169,3 @@ def test_a_bare_language_model_writes_sentences(data, tmp_path, capsys):
         generate.main(generate.parser().parse_args(line))
     written = capsys.readouterr().out.splitlines()
     assert len(list(filter(None, written))) == 3
-
-
-def test_a_model_that_lacks_what_its_contract_asks_cannot_be_made(data):
-    class Lacking(Bigram):
-        step = LanguageModel.step
-
-    vocabulary = tcnlm.data.dataset.Dataset(data).vocabulary
-    with pytest.raises(TypeError, match="Lacking does not have step"):
-        Lacking(Config(), vocabulary)

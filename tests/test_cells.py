@@ -1,5 +1,7 @@
 """The topic compositional LSTM against the paper's equations and its reductions."""
 
+from functools import partial
+
 import numpy as np
 import oracle
 import pytest
@@ -30,11 +32,21 @@ def make_cell(rng, dtype="float64", **options):
     return cell
 
 
+def over(layer, *inputs, **options):
+    """Return a layer's outputs and the state after them."""
+    outputs, *state = layer(*inputs, **options)
+    return outputs, state
+
+
 def make_layer(rng, dtype="float64", **options):
+    options = {**SEQUENCES, **options}
     layer = TopicCompositionalLSTM(H, K, num_factors=F, dtype=dtype, **options)
     layer.build((None, None, E))
     randomise(layer, rng)
     return layer
+
+
+SEQUENCES = {"return_sequences": True, "return_state": True}
 
 
 def weights(cell):
@@ -83,7 +95,9 @@ def test_layer_is_the_equations_over_a_sequence(rng, wrap, dtype, given_state):
     x, t = draw(rng, B, M, E), draw_topics(rng)
     state = (draw(rng, B, H), draw(rng, B, H)) if given_state else None
     start = tensors(dtype, *state) if given_state else None
-    result = wrap(lambda x, t: layer(x, t, initial_state=start))(*tensors(dtype, x, t))
+    result = wrap(lambda x, t: over(layer, x, t, initial_state=start))(
+        *tensors(dtype, x, t)
+    )
     expected = oracle.topic_compositional_lstm(weights(layer.cell), x, t, state)
     assert_close(result, expected)
 
@@ -93,7 +107,7 @@ def test_without_bias_the_equations_are_the_printed_ones(rng):
     x, t = draw(rng, B, M, E), draw_topics(rng)
     stored = {name: getattr(layer.cell, name).numpy() for name in WEIGHTS[:-1]}
     stored["bias"] = np.zeros(4 * H)
-    assert_close(layer(x, t), oracle.topic_compositional_lstm(stored, x, t))
+    assert_close(over(layer, x, t), oracle.topic_compositional_lstm(stored, x, t))
 
 
 def test_effective_kernels_are_equation_12(rng):
@@ -111,7 +125,7 @@ def test_any_batch_and_length_in_one_traced_graph(rng, batch, steps):
     layer = make_layer(rng)
     shapes = [None, None, E], [None, K]
     signature = [tf.TensorSpec(shape, tf.float64) for shape in shapes]
-    graph = tf.function(layer, input_signature=signature)
+    graph = tf.function(partial(over, layer), input_signature=signature)
     x, t = draw(rng, batch, steps, E), draw_topics(rng, batch)
     expected = oracle.topic_compositional_lstm(weights(layer.cell), x, t)
     assert_close(graph(tf.constant(x), tf.constant(t)), expected)
@@ -142,12 +156,12 @@ def test_one_hot_topic_selects_its_expert(rng, topic):
     one_hot = tf.one_hot([topic] * B, K, dtype=tf.float64)
     W, U = (kernel[0].numpy() for kernel in layer.cell.effective_kernels(one_hot))
     expert = keras_lstm(W, U, layer.cell.bias.numpy().reshape(4, H))
-    assert_close(layer(x, one_hot), run_keras(expert, x))
+    assert_close(over(layer, x, one_hot), run_keras(expert, x))
 
 
 def test_any_mixture_is_an_ordinary_lstm_with_the_effective_kernels(rng):
     layer, x, t = make_layer(rng), draw(rng, B, M, E), draw_topics(rng)
-    outputs, (h, c) = layer(x, t)
+    outputs, (h, c) = over(layer, x, t)
     W, U = (kernel.numpy() for kernel in layer.cell.effective_kernels(tf.constant(t)))
     for b in range(B):
         lstm = keras_lstm(W[b], U[b], layer.cell.bias.numpy().reshape(4, H))
@@ -171,11 +185,11 @@ def test_all_ones_Wb_and_Ub_leave_the_lstm_Wc_Wa_whatever_the_topics(rng):
     )
     lstm = keras_lstm(W, U, stored["bias"].reshape(4, H))
     for t in (draw_topics(rng), np.eye(K)[[0, 3]], np.full([B, K], 1 / K)):
-        assert_close(layer(x, t), run_keras(lstm, x))
+        assert_close(over(layer, x, t), run_keras(lstm, x))
 
 
 def test_one_topic_is_an_ordinary_lstm(rng):
-    layer = TopicCompositionalLSTM(H, 1, num_factors=F, dtype="float64")
+    layer = TopicCompositionalLSTM(H, 1, num_factors=F, dtype="float64", **SEQUENCES)
     layer.build((None, None, E))
     randomise(layer, rng)
     x, t = draw(rng, B, M, E), np.ones([B, 1])
@@ -183,7 +197,7 @@ def test_one_topic_is_an_ordinary_lstm(rng):
         kernel[0].numpy() for kernel in layer.cell.effective_kernels(tf.ones_like(t))
     )
     lstm = keras_lstm(W, U, layer.cell.bias.numpy().reshape(4, H))
-    assert_close(layer(x, t), run_keras(lstm, x))
+    assert_close(over(layer, x, t), run_keras(lstm, x))
 
 
 def test_effective_kernels_are_the_mixture_of_the_experts(rng):
@@ -208,15 +222,15 @@ def test_preactivations_are_linear_in_the_topics(rng):
 
 def test_permuting_the_topics_everywhere_changes_nothing(rng):
     layer, x, t = make_layer(rng), draw(rng, B, M, E), draw_topics(rng)
-    before, order = layer(x, t), rng.permutation(K)
+    before, order = over(layer, x, t), rng.permutation(K)
     for factors in (layer.cell.Wb, layer.cell.Ub):
         factors.assign(factors.numpy()[order])
-    assert_close(layer(x, t[:, order]), before)
+    assert_close(over(layer, x, t[:, order]), before)
 
 
 def test_topics_matter(rng):
     layer, x = make_layer(rng), draw(rng, B, M, E)
-    first, second = (layer(x, np.eye(K)[[k] * B])[0] for k in (0, 1))
+    first, second = (over(layer, x, np.eye(K)[[k] * B])[0] for k in (0, 1))
     assert np.abs(first - second).max() > 1e-2
 
 
@@ -240,7 +254,7 @@ def test_layer_equals_keras_rnn_of_its_cell_in_values_and_gradients(
     )
 
     def by_layer(x, t, h, c):
-        outputs, state = layer(x, t, initial_state=[h, c])
+        outputs, state = over(layer, x, t, initial_state=[h, c])
         return [outputs, *state]
 
     def by_rnn(x, t, h, c):
@@ -276,9 +290,9 @@ def test_keras_rnn_builds_an_unbuilt_cell(rng):
 
 def test_state_carried_over_a_cut_equals_the_whole_sequence(rng):
     layer, x, t = make_layer(rng), draw(rng, B, M, E), draw_topics(rng)
-    whole, end = layer(x, t)
-    first, middle = layer(x[:, :2], t)
-    second, last = layer(x[:, 2:], t, initial_state=middle)
+    whole, end = over(layer, x, t)
+    first, middle = over(layer, x[:, :2], t)
+    second, last = over(layer, x[:, 2:], t, initial_state=middle)
     assert_close([tf.concat([first, second], axis=1), last], [whole, end])
 
 
@@ -296,7 +310,7 @@ def test_config_restores_the_same_computation(rng, make):
     assert copy.get_config() == original.get_config()
     t = draw_topics(rng)
     if make is make_layer:
-        call, shape = (lambda layer: layer(x, t)), (B, M, E)
+        call, shape = (lambda layer: over(layer, x, t)), (B, M, E)
     else:
         call, shape = (lambda cell: call_cell(cell, x, h, h, t)), (B, E)
     x, h = draw(rng, *shape), draw(rng, B, H)
@@ -330,7 +344,7 @@ def test_layer_gradients_are_finite_differences(rng, candidate):
     x, t = draw(rng, B, M, E), draw_topics(rng)
 
     def loss(x, t):
-        return tf.reduce_sum(probe * layer(x, t)[0])
+        return tf.reduce_sum(probe * over(layer, x, t)[0])
 
     assert_input_gradients(tf.function(loss), [x, t])
     run = tf.function(lambda: loss(tf.constant(x), tf.constant(t)))
@@ -342,7 +356,7 @@ def test_layer_gradients_are_finite_differences(rng, candidate):
 
 def dependence(layer, x, t):
     """Whether output [b, m] moves with input [b', m']: [B, M, B, M]."""
-    slopes = jacobian(lambda x: tf.reduce_sum(layer(x, t)[0], axis=2), x)
+    slopes = jacobian(lambda x: tf.reduce_sum(over(layer, x, t)[0], axis=2), x)
     return np.any(slopes != 0, axis=4)  # slopes [B, M, B, M, E]
 
 
@@ -356,12 +370,12 @@ def test_an_output_depends_on_its_own_past_alone(rng):
 def test_padding_at_the_right_changes_no_earlier_output(rng):
     layer, x, t = make_layer(rng), draw(rng, B, M, E), draw_topics(rng)
     padded = np.concatenate([x, 100 * draw(rng, B, 3, E)], axis=1)
-    assert_close(layer(padded, t)[0][:, :M], layer(x, t)[0])
+    assert_close(over(layer, padded, t)[0][:, :M], over(layer, x, t)[0])
 
 
 def test_a_document_s_topics_reach_its_own_rows_alone(rng):
     layer, x = make_layer(rng), draw(rng, B, M, E)
-    outputs, t = lambda t: tf.reduce_sum(layer(x, t)[0], axis=2), draw_topics(rng)
+    outputs, t = lambda t: tf.reduce_sum(over(layer, x, t)[0], axis=2), draw_topics(rng)
     reached = np.any(jacobian(outputs, t) != 0, axis=3)  # of [B, M, B, K]
     expected = np.broadcast_to(np.eye(B, dtype=bool)[:, None], (B, M, B))
     np.testing.assert_array_equal(reached, expected)

@@ -148,7 +148,8 @@ def test_an_adaptive_softmax_s_words_have_the_law_of_all_its_log_probs(
         temperature=temperature, allow_unknown=allow_unknown, max_length=1
     )
     [written] = SentenceDecoder(model, options)((), 1, number=5000, seed=3)
-    log_p = model.step(tf.constant([GO]), model.initial_state(1), ())[0][0].numpy()
+    word, _ = model.step(tf.constant([GO]), *model.initial_state((), 1))
+    log_p = word.log_probs()[0].numpy()
     names = model.vocabulary.words
     words = [names.index(s.words[0]) if s.words else EOS for s in written]
     told = [sentence.log_probability for sentence in written]

@@ -29,7 +29,7 @@ class Cell(tf.keras.layers.Layer):
     def __init__(self, model, options, context, rows):
         super().__init__()
         # Keras would wrap nests among a layer's attributes, which tfa does not take.
-        self.start = (model.initial_state(rows), model.for_steps(context)).__iter__
+        self.start = model.initial_state(context, rows).__iter__
         self.model_step, self.never = model.step, options.forbidden
         self.output_size = tf.TensorShape([len(model.vocabulary.words)])
         self.state_size = [x.shape[1:] for x in self.get_initial_state()]
@@ -39,7 +39,8 @@ class Cell(tf.keras.layers.Layer):
 
     def call(self, token, flat):
         state, context = tf.nest.pack_sequence_as(tuple(self.start()), flat)
-        log_probs, state = self.model_step(token, state, context)
+        word, state = self.model_step(token, state, context)
+        log_probs = word.log_probs()
         never = np.isin(np.arange(self.output_size[0]), self.never)
         log_probs = tf.where(never, -np.inf, log_probs)
         return log_probs, tf.nest.flatten((state, context))

@@ -12,6 +12,7 @@ from trained import call
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.texts import split_of
+from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.metrics import classification
 from tcnlm.metrics.classifiers import Classification
 from tcnlm.metrics.features import document_vectors
@@ -57,8 +58,8 @@ def test_a_language_models_vector_is_its_state_after_the_last_word(name, labelle
     vectors = document_vectors(model, split)
     for row in range(3):
         words = [w for sentence in split.document(row) for w in (GO, *sentence)]
-        hidden = model.hidden(tf.constant([words]), (), training=False)
-        np.testing.assert_allclose(vectors[row], hidden[0, -1], rtol=1e-4, atol=1e-6)
+        alone = model.features({"inputs": tf.constant([words]), "targets": [words]})
+        np.testing.assert_allclose(vectors[row], alone[0], rtol=1e-4, atol=1e-6)
 
 
 def test_a_topic_models_vector_is_its_proportions(labelled):
@@ -66,7 +67,7 @@ def test_a_topic_models_vector_is_its_proportions(labelled):
     model, split = tiny.untrained("tcnlm", data.vocabulary), data.split("test")
     vectors = document_vectors(model, split)
     for row in range(3):
-        expected = model.infer_context(split.content(row)[None])
+        expected = model.infer(split.content(row)[None])
         np.testing.assert_allclose(vectors[row], expected[0], rtol=1e-4, atol=1e-6)
 
 
@@ -162,10 +163,12 @@ def test_topic_rnns_vector_is_its_mean_and_the_state_after_the_last_word(labelle
     data = Dataset(labelled)
     model, split = tiny.untrained("topic_rnn", data.vocabulary), data.split("test")
     vectors = document_vectors(model, split)
-    assert sum(model.feature_parts().values()) == vectors.shape[1]
+    assert sum(model.feature_parts.values()) == vectors.shape[1]
     for row in range(3):
         words = [w for sentence in split.document(row) for w in (GO, *sentence)]
-        hidden = model.hidden(tf.constant([words]), (), training=False)
-        mean, _ = model.encoder(model.bag(split.content(row)[None]))
-        expected = np.concatenate([mean[0], hidden[0, -1]])
+        content = tf.constant(split.content(row)[None])
+        mean, _ = model.encoder(bag_of_words(content, len(data.vocabulary.topic_words)))
+        batch = {"inputs": tf.constant([words]), "targets": [words], "words": content}
+        alone = model.features({**batch, "context": content})[0]
+        expected = np.concatenate([mean[0], alone[len(mean[0]) :]])
         np.testing.assert_allclose(vectors[row], expected, rtol=1e-4, atol=1e-6)

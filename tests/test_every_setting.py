@@ -60,7 +60,6 @@ def made(name, config, vocabulary):
     try:
         model = model_class(name)(config, vocabulary, seed=3)
         model.build_weights()
-        model.check()
     except InputError as error:
         return str(error)
     return model
@@ -79,9 +78,9 @@ def test_settings_within_bounds_train_or_are_refused_by_name(name, toy_data, dat
     if not model.trainable_variables:  # nothing is left to learn after a fit
         return
     model.prepare(dataset)
-    optimizer = GroupedAdam(model.parameter_groups(), loop.clip_norm)
-    rows = model.trained_on.rows(dataset.split("train"))
-    terms = model.train_step(next(iter(rows.batches(4, 1, 0, 0))), optimizer)
+    model.compile(GroupedAdam(model.param_groups(), loop.clip_norm))
+    rows = (model.trained_on or model.batching).rows(dataset.split("train"))
+    terms = model.train_step(next(iter(rows.batches(4, 1, 0, 0))))
     assert int(model.steps) == 1
     assert all(np.isfinite(term) for term in terms.values())
 
@@ -89,7 +88,7 @@ def test_settings_within_bounds_train_or_are_refused_by_name(name, toy_data, dat
 def test_a_head_start_that_diverges_is_refused_before_a_checkpoint(toy_data):
     dataset, kind = Dataset(toy_data), model_class("tcnlm")
     wild = {"topic_pretrain_rates": (1e3, 1e3), "encoder_units": (256, 256)}
-    config = KINDS["tcnlm"](**{**kind.TINY, **wild})
+    config = KINDS["tcnlm"](**{**kind.test_config, **wild})
     model = made("tcnlm", config, dataset.vocabulary)
     with pytest.raises(InputError, match="pretrain_rates=1000.0,1000.0: .* lower"):
         model.prepare(dataset)

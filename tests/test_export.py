@@ -16,9 +16,7 @@ from tcnlm.generation import chunking, decoding
 from tcnlm.generation.chunking import in_pieces
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.generation.saved_model import Program, Texts, export, is_export_of
-from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.models import MODELS, model_class
-from tcnlm.models.base import LanguageModel, TopicModel
 from tcnlm.models.topics import top_words
 from tcnlm.preprocessing.languages import languages
 from tcnlm.preprocessing.text import tokenize
@@ -184,7 +182,7 @@ def content(text):
 
 
 def infer(model, text):
-    return model.infer(bag_of_words(tf.constant(content(text)), len(tiny.TOPIC_WORDS)))
+    return model.infer(tf.constant(content(text)))
 
 
 def expected_log_prob(model, sentence, context):
@@ -192,8 +190,8 @@ def expected_log_prob(model, sentence, context):
     ids, total = [1, *model.vocabulary.ids(tokenize(sentence)), EOS], 0.0
     for start in range(0, len(ids) - 1, 30):
         piece = tf.constant([ids[start : start + 31]])
-        log_probs = model.log_probs(piece[:, :-1], piece[:, 1:], context)
-        total += float(tf.reduce_sum(log_probs))
+        batch = {"inputs": piece[:, :-1], "targets": piece[:, 1:]}
+        total += float(tf.reduce_sum(model(batch, context=context)))
     return total
 
 
@@ -307,8 +305,7 @@ def test_the_beams_of_many_topics_are_those_of_few(model, offered, monkeypatch):
     [
         name
         for name in sorted(MODELS)
-        if issubclass(model_class(name), LanguageModel)
-        and issubclass(model_class(name), TopicModel)
+        if model_class(name).offers("step") and model_class(name).offers("topics")
     ],
 )
 def test_a_language_model_with_topics_has_its_own_numbers(name, tmp_path):
@@ -320,7 +317,7 @@ def test_a_language_model_with_topics_has_its_own_numbers(name, tmp_path):
     contexts = [tf.constant(content(text)) for text in CONTEXTS]
     assert_scores(score, model, [model.context({"context": c}) for c in contexts])
     found = offered["infer_topics"](documents=texts["contexts"])["topics"]
-    expected = [model.infer_context(c)[0] for c in contexts]
+    expected = [model.infer(c)[0] for c in contexts]
     np.testing.assert_allclose(found, expected, atol=1e-5)
     given = {"seed": tf.constant(7, tf.int64), "temperature": tf.constant(1.0)}
     written = offered["generate"](topics=tf.constant(TOPICS), **given)["sentences"]

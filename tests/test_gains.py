@@ -53,12 +53,13 @@ def test_nats_stand_in_the_order_of_the_text(few, carry):
     split = few.split("valid")
     nats, place = target_nats(model, split, batch_size=5), 0
     for index in range(3):
-        state = model.initial_state(1)
+        state, _ = model.initial_state((), 1)
         for sentence in split.document(index):
-            state = state if carry else model.initial_state(1)
+            state = state if carry else model.initial_state((), 1)[0]
             for before, word in zip([GO, *sentence], [*sentence, EOS]):
-                log_probs, state = model.step(tf.constant([before]), state, ())
-                assert nats[place] == pytest.approx(-float(log_probs[0, word]), 1e-4)
+                following, state = model.step(tf.constant([before]), state, ())
+                log_p = float(following.log_probs()[0, word])
+                assert nats[place] == pytest.approx(-log_p, 1e-4)
                 place += 1
 
 

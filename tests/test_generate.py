@@ -17,7 +17,6 @@ import trained
 from tcnlm.common.errors import InputError
 from tcnlm.generation import requests as generation
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
-from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.preprocessing.text import sentences
 from tcnlm.preprocessing.vocabulary import EOS, GO, UNK
 from tcnlm.programs import generate
@@ -95,10 +94,9 @@ def test_a_documents_topics_are_those_of_its_content_words(model, tmp_path):
     content = [tiny.TOPIC_WORDS.index(w) for w in words if w in tiny.TOPIC_WORDS]
     assert len(content) == 7
     for size in (300, 3):
-        bow = bag_of_words(tf.constant([content[:size]]), len(tiny.TOPIC_WORDS))
         document = generation.read_document(str(path))
         topics = generation.requested_topics(model, [], document, size)
-        np.testing.assert_array_equal(topics, model.infer(bow))
+        np.testing.assert_array_equal(topics, model.infer(np.int32([content[:size]])))
 
 
 @pytest.mark.parametrize(
@@ -159,11 +157,12 @@ def test_a_real_models_sentences_have_its_log_probabilities(name, method):
 
 def log_allowed(model, ids, context, forbidden, after):
     """Return the log of what all allowed words have at each step beyond the prompt."""
-    context, state, total = model.for_steps(context), model.initial_state(1), 0.0
+    (state, constants), total = model.initial_state(context, 1), 0.0
     for place, token in enumerate([GO, *ids[:-1]]):
-        log_probs, state = model.step(tf.constant([token]), state, context)
+        word, state = model.step(tf.constant([token]), state, constants)
         if place >= after:
-            total += np.log1p(-np.exp(log_probs.numpy()[0, forbidden]).sum())
+            log_probs = word.log_probs().numpy()
+            total += np.log1p(-np.exp(log_probs[0, forbidden]).sum())
     return total
 
 

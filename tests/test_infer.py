@@ -320,7 +320,7 @@ def test_docnade_has_units_and_a_perplexity(corpus, tmp_path):
     batch = {"words": tf.constant([words])}
     units = [float(row[f"unit_{k}"]) for k in range(model.config.units)]
     np.testing.assert_allclose(units, model.features(batch).numpy()[0], rtol=1e-4)
-    nll = float(model.objective(batch, training=False)["nll"])
+    nll = float(model.compute_loss(batch, training=False)["nll"])
     assert math.log(float(row["perplexity"])) == pytest.approx(nll, rel=1e-4)
     assert "topic_0" not in row
 

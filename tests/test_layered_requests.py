@@ -90,7 +90,7 @@ def test_a_mixture_of_layers_is_the_mean_of_what_each_topic_gives(model):
 def test_proportions_of_the_lowest_layer_mean_what_they_meant(model):
     topics = np.float32([[0.5, 0, 0.25, 0.25]])
     found = mixtures.context_of(model, mixtures.of_lowest(model, topics))
-    for ours, theirs in zip(found, model.context_from_topics(tf.constant(topics))):
+    for ours, theirs in zip(found, model.context({"topics": tf.constant(topics)})):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
 

@@ -1,7 +1,5 @@
 """LCLM against its equations in loops; what reaches its context, and what that does."""
 
-import dataclasses
-
 import loops
 import numpy as np
 import oracle
@@ -14,6 +12,7 @@ from oracle import sigmoid
 
 from tcnlm.coherence.reference import Reference
 from tcnlm.common.errors import InputError
+from tcnlm.common.settings import names
 from tcnlm.data.dataset import Dataset
 from tcnlm.generation import requests as generation
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
@@ -21,7 +20,7 @@ from tcnlm.generation.saved_model import export
 from tcnlm.metrics.evaluate import evaluate
 from tcnlm.metrics.scores import score
 from tcnlm.models.lclm import LCLM, LateFusionLSTM, LateFusionLSTMCell
-from tcnlm.models.lstm import LSTM, RecurrentConfig
+from tcnlm.models.lstm import LSTM
 from tcnlm.preprocessing.text import sentences, tokenize
 
 B, N = 4, 3
@@ -49,11 +48,6 @@ def padded(sentences, number=N, width=8):
 
 def draw_batch(rng):
     return {**loops.draw_batch(rng, 3, LENGTHS), "preceding": padded(SENTENCES)}
-
-
-def log_probs(model, batch):
-    context = model.context(batch)
-    return model.log_probs(batch["inputs"], batch["targets"], context)
 
 
 # --- The oracle ---------------------------------------------------------------------
@@ -118,9 +112,9 @@ def test_the_loss_is_the_oracles(rng):
         rows = log_word_probabilities(model, inputs, SENTENCES[b])
         expected.append(of_targets(rows, batch, b))
     for b, values in enumerate(expected):
-        found = log_probs(model, batch)[b, : LENGTHS[b]]
+        found = model(batch)[b, : LENGTHS[b]]
         np.testing.assert_allclose(found, values, rtol=1e-4)
-    terms = tf.function(model.objective)(batch, training=False)
+    terms = tf.function(model.compute_loss)(batch, training=False)
     np.testing.assert_allclose(terms["loss"], -sum(map(sum, expected)) / B, rtol=2e-5)
     nll = np.log(oracle.perplexity(expected))
     np.testing.assert_allclose(terms["nll"], nll, rtol=2e-5)
@@ -128,11 +122,11 @@ def test_the_loss_is_the_oracles(rng):
 
 def test_a_step_gives_all_words(rng):
     model, batch = make_model(rng), draw_batch(rng)
-    context, state = model.context(batch), model.initial_state(B)
+    state, constants = model.initial_state(model.context(batch), B)
     for m in range(M):
-        found, state = model.step(batch["inputs"][:, m], state, context)
+        word, state = model.step(batch["inputs"][:, m], state, constants)
     expected = log_word_probabilities(model, batch["inputs"][0], SENTENCES[0])[-1]
-    np.testing.assert_allclose(found[0], expected, rtol=1e-4)
+    np.testing.assert_allclose(word.log_probs()[0], expected, rtol=1e-4)
 
 
 def test_gradients_are_those_of_finite_differences(rng):
@@ -143,7 +137,7 @@ def test_gradients_are_those_of_finite_differences(rng):
     layer(inputs, (z, real))
     randomise(layer, rng)
     assert_weight_gradients(
-        lambda: tf.reduce_sum(weigh * layer(inputs, (z, real))[0]),
+        lambda: tf.reduce_sum(weigh * layer(inputs, (z, real))),
         layer.trainable_variables,
         rng,
     )
@@ -163,9 +157,9 @@ def test_the_layer_and_its_cell_come_back_from_their_configuration():
 
 def plain_twin(model):
     """The LSTM with the same weights, where it has them."""
-    shared = {f.name: getattr(model.config, f.name) for f in
-              dataclasses.fields(RecurrentConfig)}  # fmt: skip
-    twin = LSTM(LSTM.Config(**shared), model.vocabulary)
+    shared = set(names(LSTM.Config)) & set(names(LCLM.Config))
+    config = LSTM.Config(**{name: getattr(model.config, name) for name in shared})
+    twin = LSTM(config, model.vocabulary)
     twin.build_weights()
     twin.embedding.set_weights(model.embedding.get_weights())
     twin.softmax.set_weights(model.softmax.get_weights())
@@ -181,16 +175,16 @@ def test_without_a_preceding_sentence_it_is_the_lstm(rng):
     model, batch = make_model(rng), draw_batch(rng)
     batch["preceding"] = padded([[]] * B)
     twin = plain_twin(model)
-    assert_close(log_probs(model, batch), log_probs(twin, batch).numpy())
+    assert_close(model(batch), twin(batch).numpy())
 
 
 def test_with_its_projection_at_zero_it_is_the_lstm(rng):
     model, batch = make_model(rng), draw_batch(rng)
-    plain = log_probs(plain_twin(model), batch).numpy()
-    assert np.abs(log_probs(model, batch) - plain).max() > 0.1
+    plain = plain_twin(model)(batch).numpy()
+    assert np.abs(model(batch) - plain).max() > 0.1
     for layer in model.recurrent:
         layer.cell.Wp.assign(tf.zeros_like(layer.cell.Wp))
-    assert_close(log_probs(model, batch), plain)
+    assert_close(model(batch), plain)
 
 
 # --- What reaches what ----------------------------------------------------------------
@@ -232,7 +226,7 @@ def test_a_sentence_reaches_every_word_but_no_other_sequence(rng):
     z, real = model.context(batch)
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(z)
-        values = model.log_probs(batch["inputs"], batch["targets"], (z, real))[0]
+        values = model(batch, context=(z, real))[0]
     slopes = tape.jacobian(values, z, experimental_use_pfor=False)
     reached = np.abs(slopes).max(axis=-1)  # [M, B, N]
     assert (reached[:, 0] > 0).all()
@@ -243,19 +237,17 @@ def test_an_absent_sentence_is_not_attended_to(rng):
     model, batch = make_model(rng), draw_batch(rng)
     z, real = model.context(batch)
     noise = tf.where(real[:, :, None], z, rng.normal(size=z.shape).astype("float32"))
-    inputs, targets = batch["inputs"], batch["targets"]
-    found = model.log_probs(inputs, targets, (noise, real))
-    assert_close(found, log_probs(model, batch).numpy())
+    assert_close(model(batch, context=(noise, real)), model(batch).numpy())
 
 
 def test_the_order_of_sentences_counts_and_that_of_their_words_does_not(rng):
     model, batch = make_model(rng), draw_batch(rng)
-    before = log_probs(model, batch)
+    before = model(batch)
     words = batch["preceding"].copy()
     words[0, 0, :4] = words[0, 0, :4][::-1]
-    same = log_probs(model, {**batch, "preceding": words})
+    same = model({**batch, "preceding": words})
     assert_close(same, before.numpy())
-    turned = log_probs(model, {**batch, "preceding": batch["preceding"][:, ::-1]})
+    turned = model({**batch, "preceding": batch["preceding"][:, ::-1]})
     assert np.abs(turned - before)[0].max() > 1e-3
 
 
@@ -378,7 +370,8 @@ def test_a_saved_model_takes_the_lines_of_a_context_for_sentences(tmp_path):
         words = [model.vocabulary.ids(tokenize(line)) for line in lines[-n:]]
         context = model.context({"preceding": padded([words], n)})
         pieces = [tf.constant([ids[k : k + 31]]) for k in (0, 30)]
-        values = [model.log_probs(p[:, :-1], p[:, 1:], context) for p in pieces]
+        batches = [{"inputs": p[:, :-1], "targets": p[:, 1:]} for p in pieces]
+        values = [model(batch, context=context) for batch in batches]
         expected.append(sum(float(tf.reduce_sum(value)) for value in values))
     assert len(set(expected)) == len(expected)
     np.testing.assert_allclose(found["log_probability"], expected, rtol=1e-5)

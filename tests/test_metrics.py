@@ -130,7 +130,7 @@ def test_there_is_a_bound_only_where_the_objective_has_a_divergence(name):
         mean_score = None
 
     subject = Scored(model, None, None)
-    terms = model.objective(model.batching.empty(2), training=False)
+    terms = model.compute_loss(model.batching.empty(2), training=False)
     subject.mean_score = type("", (), {"terms": dict(terms)})
     assert (Elbo().measure(subject)["elbo"] is not None) == has.get(name, False)
 

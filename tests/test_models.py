@@ -12,18 +12,17 @@ from loops import vocabulary_of
 
 import tcnlm.models
 from tcnlm.common.settings import names
-from tcnlm.layers.optimization import GroupedAdam
 from tcnlm.models import MODELS, model_class
-from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel
+from tcnlm.models.base import METHODS, Model
 
 VOCABULARY = vocabulary_of(range(8, 20), size=30)
 STEPS = 5  # more than a Transformer-XL for tests remembers
 every_model = pytest.mark.parametrize("name", sorted(MODELS))
 language_models = pytest.mark.parametrize(
-    "name", [n for n in sorted(MODELS) if issubclass(model_class(n), LanguageModel)]
+    "name", [n for n in sorted(MODELS) if model_class(n).offers("step")]
 )
 topic_models = pytest.mark.parametrize(
-    "name", [n for n in sorted(MODELS) if issubclass(model_class(n), TopicModel)]
+    "name", [n for n in sorted(MODELS) if model_class(n).offers("topics")]
 )
 
 
@@ -80,8 +79,7 @@ def widen(batch):
 
 
 def score(model, batch):
-    context = model.context(batch)
-    return model.log_probs(batch["inputs"], batch["targets"], context)
+    return model(batch)
 
 
 def test_every_file_of_models_is_registered():
@@ -89,10 +87,9 @@ def test_every_file_of_models_is_registered():
     files = {path.stem for path in folder.glob("*.py")} - {
         "__init__",
         "base",
-        "guided",
         "lda_fits",
         "names",
-        "recurrent",
+        "starts",
         "topics",
     }
     assert files == {entry.split(":")[0].split(".")[-1] for entry in MODELS.values()}
@@ -106,11 +103,11 @@ def test_an_unknown_model_is_refused_naming_the_known():
 @language_models
 def test_step_by_step_gives_the_same_probabilities(name, rng):
     model, batch = made(name), make_batch(rng)
-    context, state = model.context(batch), model.initial_state(4)
+    state, constants = model.initial_state(model.context(batch), 4)
     expected = score(model, batch).numpy()
-    context = model.for_steps(context)
     for m in range(STEPS):
-        log_probs, state = model.step(batch["inputs"][:, m], state, context)
+        word, state = model.step(batch["inputs"][:, m], state, constants)
+        log_probs = word.log_probs()
         assert_close(tf.reduce_sum(tf.exp(log_probs), axis=1), np.ones(4, "float32"))
         target = batch["targets"][:, m].numpy()
         chosen = log_probs.numpy()[np.arange(4), target]
@@ -122,7 +119,7 @@ def test_no_word_is_predicted_from_a_later_one(name, rng):
     model, batch = made(name), make_batch(rng)
     context = model.context(batch)
     with tf.GradientTape(persistent=True) as tape:
-        log_probs = model.log_probs(batch["inputs"], batch["targets"], context)
+        log_probs = model(batch, context=context)
         row = tf.unstack(log_probs[0])
     for m, value in enumerate(row):
         table = tf.convert_to_tensor(tape.gradient(value, model.embedding.embeddings))
@@ -136,8 +133,8 @@ def test_no_word_is_predicted_from_a_later_one(name, rng):
 def test_padding_changes_no_objective(name, rng):
     model = made(name)
     batch = rows_of(model, make_batch(rng))
-    terms = model.objective(widen(batch), training=False)
-    for key, value in model.objective(batch, training=False).items():
+    terms = model.compute_loss(widen(batch), training=False)
+    for key, value in model.compute_loss(batch, training=False).items():
         assert_close(terms[key], value)
 
 
@@ -153,10 +150,10 @@ def test_padding_changes_no_word(name, rng):
 @pytest.mark.parametrize(("rows", "steps"), [(1, 1), (5, 12)])
 def test_any_batch_and_length_goes(name, rows, steps, rng):
     model, batch = make(name), make_batch(rng, rows, steps)
-    if isinstance(model, LanguageModel):
+    if model.offers("step"):
         assert score(model, batch).shape == (rows, steps)
     batch = rows_of(model, batch)
-    assert np.isfinite(model.objective(batch, training=True)["loss"])
+    assert np.isfinite(model.compute_loss(batch, training=True)["loss"])
 
 
 @every_model
@@ -164,7 +161,7 @@ def test_every_weight_gets_a_finite_gradient(name, rng):
     model = make(name)
     batch = rows_of(model, make_batch(rng, 16))
     with tf.GradientTape() as tape:
-        loss = model.objective(batch, training=True)["loss"]
+        loss = model.compute_loss(batch, training=True)["loss"]
     weights = model.trainable_variables
     for weight, gradient in zip(weights, tape.gradient(loss, weights)):
         assert gradient is not None, weight.name
@@ -176,8 +173,8 @@ def test_every_weight_gets_a_finite_gradient(name, rng):
 @every_model
 def test_every_weight_is_in_one_parameter_group_or_in_those_of_its_batches(name):
     model = made(name)
-    grouped = [id(w) for weights, _ in model.parameter_groups() for w in weights]
-    if model.trained_on != model.batching:  # of several kinds
+    grouped = [id(w) for weights, _ in model.param_groups() for w in weights]
+    if (model.trained_on or model.batching) != model.batching:  # of several kinds
         grouped = set(grouped)
     assert sorted(grouped) == sorted(id(w) for w in model.trainable_variables)
 
@@ -186,13 +183,13 @@ def test_every_weight_is_in_one_parameter_group_or_in_those_of_its_batches(name)
 def test_a_few_steps_lower_the_loss(name, rng):
     model = make(name, dropout=0.0, learning_rate=0.01)
     batch = rows_of(model, make_batch(rng, 16, 7))
-    optimizer = GroupedAdam(model.parameter_groups(), clip_norm=5.0)
     if not model.trainable_variables:
         pytest.skip("is fitted before training")
-    before = model.objective(batch, training=False)["loss"]
+    model.compile()
+    before = model.compute_loss(batch, training=False)["loss"]
     for _ in range(8):
-        model.train_step(batch, optimizer)
-    assert model.objective(batch, training=False)["loss"] < before
+        model.train_step(batch)
+    assert model.compute_loss(batch, training=False)["loss"] < before
     assert int(model.steps) == 8
 
 
@@ -204,24 +201,36 @@ def test_saved_weights_give_the_same_objective(name, rng, tmp_path):
         noise = tf.constant(rng.uniform(size=weight.shape), tf.float32)
         weight.assign_add(0.2 * noise)
     model.save_weights(tmp_path / "model.weights.h5")
-    other, expected = make(name), model.objective(batch, training=False)
-    assert other.objective(batch, training=False)["loss"] != expected["loss"]
+    other, expected = make(name), model.compute_loss(batch, training=False)
+    assert other.compute_loss(batch, training=False)["loss"] != expected["loss"]
     other.load_weights(tmp_path / "model.weights.h5")
-    found = other.objective(batch, training=False)
+    found = other.compute_loss(batch, training=False)
     for key, value in expected.items():
         assert_close(found[key], value)
 
 
 @every_model
 def test_a_model_has_sentences_topics_or_documents(name):
-    assert issubclass(model_class(name), (LanguageModel, TopicModel, DocumentModel))
+    kind = model_class(name)
+    assert kind.offers("step") or kind.offers("topics") or kind.documental
+
+
+def test_a_model_may_offer_ten_methods():
+    assert len(METHODS) == 10
+    assert all(callable(getattr(Model, name)) for name in METHODS)
+    assert len(Path(tcnlm.models.base.__file__).read_text().splitlines()) <= 200
+
+
+@every_model
+def test_one_class_is_between_a_model_and_keras(name):
+    assert model_class(name).__mro__[1:3] == (Model, tf.keras.Model)
 
 
 @every_model
 def test_what_an_epoch_is_judged_by_is_in_the_objective(name, rng):
     model = made(name)
     batch = rows_of(model, make_batch(rng))
-    assert model.per_word in model.objective(batch, training=False)
+    assert model.per_word in model.compute_loss(batch, training=False)
     arrays = {key: ids.numpy() for key, ids in batch.items()}
     assert 0 < model.count_words(arrays) <= arrays["context"].size
 
@@ -229,9 +238,9 @@ def test_what_an_epoch_is_judged_by_is_in_the_objective(name, rng):
 @topic_models
 def test_topics_and_proportions_are_on_the_simplex(name, rng):
     model = made(name)
-    bags = rng.poisson(1.0, (5, 12)).astype("float32")
-    bags[0] = 0  # a document without content words
-    for rows in (model.infer(bags), model.topics()):
+    words = rng.integers(-1, 12, (5, 9)).astype("int32")
+    words[0] = -1  # a document without content words
+    for rows in (model.infer(words), model.topics()):
         assert (rows.numpy() >= 0).all()
         assert_close(rows.numpy().sum(axis=1), np.ones(len(rows), "float32"))
 
@@ -239,14 +248,13 @@ def test_topics_and_proportions_are_on_the_simplex(name, rng):
 @topic_models
 def test_given_topics_drive_the_words(name):
     model = made(name)
-    if not isinstance(model, LanguageModel):
+    if not model.offers("step"):
         pytest.skip("writes no words")
     first, second = (
         model.step(
             tf.constant([1]),
-            model.initial_state(1),
-            model.for_steps(model.context_from_topics(topics)),
-        )[0]
+            *model.initial_state(model.context({"topics": topics}), 1),
+        )[0].log_probs()
         for topics in (tf.constant([[1.0, 0.0, 0.0]]), tf.constant([[0.0, 0.0, 1.0]]))
     )
     assert np.abs(first.numpy() - second.numpy()).max() > 1e-4

@@ -20,7 +20,6 @@ from loops import (
     word_log_probs,
 )
 
-from tcnlm.layers.optimization import GroupedAdam
 from tcnlm.models.tcnlm import TCNLM
 
 WEIGHTS = ("Wa", "Wb", "Wc", "Ua", "Ub", "Uc", "bias")
@@ -50,13 +49,13 @@ def epsilon(rng, monkeypatch):
 @pytest.mark.parametrize("encoder_input", ["counts", "log"])
 def test_loss_is_minus_J_for_the_sampled_topics(rng, epsilon, encoder_input):
     model, batch = make_model(rng, encoder_input=encoder_input), draw_batch(rng)
-    terms = model.objective(batch, training=True)
+    terms = model.compute_loss(batch, training=True)
     assert_is_the_oracle_s(terms, oracle_terms(model, batch, epsilon, oracle_sentence))
 
 
 def test_only_the_sentences_are_at_the_mean_where_the_settings_say_so(rng, epsilon):
     model, batch = make_model(rng, language_topics="mean"), draw_batch(rng)
-    terms = model.objective(batch, training=True)
+    terms = model.compute_loss(batch, training=True)
     log_p_d, kl, _, R = oracle_terms(model, batch, epsilon, oracle_sentence)
     _, _, log_p_y, _ = oracle_terms(model, batch, np.zeros([B, K]), oracle_sentence)
     assert_is_the_oracle_s(terms, (log_p_d, kl, log_p_y, R))
@@ -64,7 +63,7 @@ def test_only_the_sentences_are_at_the_mean_where_the_settings_say_so(rng, epsil
 
 def test_outside_training_the_topics_are_those_of_the_posterior_s_mean(rng):
     model, batch = make_model(rng), draw_batch(rng)
-    terms = tf.function(model.objective)(batch, training=False)
+    terms = tf.function(model.compute_loss)(batch, training=False)
     epsilon = np.zeros([B, K])
     assert_is_the_oracle_s(terms, oracle_terms(model, batch, epsilon, oracle_sentence))
 
@@ -72,11 +71,11 @@ def test_outside_training_the_topics_are_those_of_the_posterior_s_mean(rng):
 @pytest.mark.parametrize("rate", [0.0, 1e-3])
 def test_a_joint_step_moves_the_topic_model_only_at_a_rate_above_zero(rng, rate):
     model, batch = make_model(rng, topic_learning_rate=rate), draw_batch(rng)
-    topics = sum(model.topic_weights(), [])
+    parts = model.encoder, model.proportions, model.decoder
+    topics = [weight for part in parts for weight in part.trainable_variables]
     before = [weight.numpy() for weight in (*topics, model.embedding.embeddings)]
-    with tf.GradientTape() as tape:
-        loss = tf.reduce_mean(model.objective(batch, training=True)["loss"])
-    GroupedAdam(model.parameter_groups(), clip_norm=5.0).minimize(loss, tape)
+    model.compile()
+    model.train_step(batch)
     after = [weight.numpy() for weight in (*topics, model.embedding.embeddings)]
     moved = [not np.array_equal(old, new) for old, new in zip(before, after)]
     assert moved == [rate > 0] * len(topics) + [True]
@@ -84,11 +83,12 @@ def test_a_joint_step_moves_the_topic_model_only_at_a_rate_above_zero(rng, rate)
 
 def test_the_words_one_step_at_a_time_have_the_oracle_s_probabilities(rng):
     model, batch = make_model(rng), draw_batch(rng)
-    context, state = model.for_steps(model.context(batch)), model.initial_state(B)
+    state, constants = model.initial_state(model.context(batch), B)
     epsilon = np.zeros([B, K])
     _, _, expected, _ = oracle_terms(model, batch, epsilon, oracle_sentence)
     for m in range(M):
-        log_probs, state = model.step(batch["inputs"][:, m], state, context)
+        word, state = model.step(batch["inputs"][:, m], state, constants)
+        log_probs = word.log_probs()
         for b in range(B):
             if m < LENGTHS[b]:
                 actual = log_probs[b, batch["targets"][b, m]]

@@ -12,6 +12,7 @@ from tcnlm.common.errors import InputError
 from tcnlm.generation import mixtures, paragraphs
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.generation.requests import Document
+from tcnlm.models.gbn_rnn import as_seen
 from tcnlm.preprocessing.text import sentences
 from tcnlm.preprocessing.vocabulary import EOS
 from tcnlm.programs import generate
@@ -112,7 +113,7 @@ def test_sentence_j_is_written_from_theta_j_and_past_the_end_from_pi(model, meth
     for sentence, theta, share in zip(written, start, shares):
         np.testing.assert_allclose(share, theta[0][0] / sum(theta[0][0]), rtol=1e-5)
         ids = [*map(tiny.WORDS.index, sentence.words), *[EOS] * sentence.ended]
-        expected = tiny.log_prob(model, ids, model.context_of_theta(theta))
+        expected = tiny.log_prob(model, ids, as_seen(model, theta))
         assert sentence.log_probability == pytest.approx(expected, abs=1e-4)
 
 

@@ -66,11 +66,11 @@ def nll_by_steps(model, sentence):
     batch = {
         k: tf.constant(v) for k, v in Sequences([sentence]).batch([sentence]).items()
     }
-    context, state = model.for_steps(model.context(batch)), model.initial_state(1)
+    state, constants = model.initial_state(model.context(batch), 1)
     total = 0.0
     for word, following in zip([GO, *sentence], [*sentence, EOS]):
-        log_probs, state = model.step(tf.constant([word]), state, context)
-        total -= float(log_probs[0, following])
+        found, state = model.step(tf.constant([word]), state, constants)
+        total -= float(found.log_probs()[0, following])
     return total
 
 
@@ -109,7 +109,7 @@ def test_padding_is_of_no_account(model):
 
 def test_terms_are_those_of_the_objective(rng):
     model, split = make_model("tcnlm", rng), Sequences(SENTENCES)
-    objective = model.objective(next(split.batches(len(SENTENCES))), training=False)
+    objective = model.compute_loss(next(split.batches(len(SENTENCES))), training=False)
     terms = score(model, split, batch_size=2).terms
     assert set(terms) == set(objective) - {"nll"}
     for name, value in terms.items():
@@ -122,18 +122,18 @@ class Guesser(tf.Module):
     vocabulary = VOCABULARY
     batching = sequences.Sequences()
     state_apart = staticmethod(contextlib.nullcontext)
+    draws_topics = True
 
     def __init__(self, values):
         super().__init__()
-        self.noise = tf.random.Generator.from_seed(5)
         self.values = tf.constant(values)
 
-    def sample_context(self, batch):
-        rows = tf.shape(batch["targets"])[0]
-        return tf.gather(self.values, self.noise.uniform([rows], 0, 2, tf.int32))
+    def context(self, batch, noise):
+        drawn = noise.uniform(tf.shape(batch["targets"])[:1])
+        return tf.gather(self.values, tf.cast(2 * drawn, tf.int32))
 
-    def log_probs(self, inputs, targets, context, training=False):
-        return tf.where(targets != 0, tf.math.log(context)[:, None], 0.0)
+    def __call__(self, batch, context):
+        return tf.where(batch["targets"] != 0, tf.math.log(context)[:, None], 0.0)
 
 
 def test_sampled_score_averages_likelihoods_and_not_their_logarithms():

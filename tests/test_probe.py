@@ -85,7 +85,7 @@ def test_a_target_is_of_the_words_that_the_state_has_read(toy_data, settings):
 
 def stepped(model, words):
     """Return h and c of every layer after words, read one by one from zero."""
-    state = model.initial_state(1)
+    state, _ = model.initial_state((), 1)
     for word in words:
         _, state = model.step(tf.constant([word]), state, ())
     return np.concatenate([np.ravel(part) for part in tf.nest.flatten(state)])
@@ -117,7 +117,7 @@ def test_targets_are_centred_logs_of_the_topics(toy_data):
     rows = tiny.untrained("lstm", data.vocabulary).batching.rows(data.split("valid"))
     found = probe.targets(topics, rows)
     for row, words in list(enumerate(probe.read_words(rows)))[:9]:
-        t = topics.infer_context(words[None].astype(np.int32)).numpy()[0]
+        t = topics.infer(words[None].astype(np.int32)).numpy()[0]
         logs = np.log(t + 1.2e-7)
         np.testing.assert_allclose(found[row], logs - logs.mean(), atol=1e-5)
 

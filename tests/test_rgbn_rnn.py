@@ -17,7 +17,6 @@ from trained import call
 import tcnlm
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
-from tcnlm.layers.optimization import GroupedAdam
 from tcnlm.metrics.scores import sampled_score, score
 from tcnlm.preprocessing.vocabulary import EOS, GO, PAD
 from tcnlm.programs.train import chosen, options_of
@@ -54,7 +53,7 @@ def sentences_of(batch):
 
 def batch_for(model, rng):
     groups = make_groups(rng)
-    return groups if model.over_sentences else sentences_of(groups)
+    return groups if model.network.Pi else sentences_of(groups)
 
 
 def documents_of(batch):
@@ -70,7 +69,7 @@ def test_the_terms_are_those_of_the_loops(name, rng):
     model = make_model(name, rng=rng)
     batch = batch_for(model, rng)
     documents = documents_of(batch)
-    terms = model.objective(batch, training=False)
+    terms = model.compute_loss(batch, training=False)
     each = [oracle.topic_terms(document, model) for document in documents]
     size = sum(map(len, documents))
     kls = np.sum([kls for _, kls in each], axis=0) / size
@@ -90,9 +89,7 @@ def test_words_are_predicted_from_all_layers_coupled(name, settings, rng):
     topics = {"num_topics": (3, 2), "units": (6, 5)}
     model = make_model(name, rng=rng, **topics, **settings)
     batch = batch_for(model, rng)
-    log_probs = model.log_probs(
-        batch["inputs"], batch["targets"], model.context(batch)
-    ).numpy()
+    log_probs = model(batch).numpy()
     rows = log_probs if log_probs.ndim == 3 else log_probs[:, None]
     sentences, found = sentences_of(batch) if log_probs.ndim == 3 else batch, []
     for document, row in zip(documents_of(batch), rows):
@@ -119,18 +116,15 @@ def test_a_sentence_by_itself_is_a_group_of_one(rng):
     alone = {name: ids[:, 0] for name, ids in batch.items()}
     for group, single in zip(model.context(batch), model.context(alone)):
         assert_close(single, group[:, 0].numpy())
-    bags = model.bag(alone["context"])
-    assert_close(model.infer(bags), model.infer_context(alone["context"]).numpy())
+    assert_close(model(alone), model(batch)[:, 0].numpy())
     theta = [layer[0][2] for layer in oracle.mean_theta(documents_of(alone)[0], model)]
-    assert_close(model.infer(bags)[0], (theta[0] / theta[0].sum()))
+    assert_close(model.infer(alone["context"])[0], theta[0] / theta[0].sum())
 
 
 def test_no_sentence_knows_of_a_later_one_nor_padding_of_anything(rng):
     model, batch = make_model(rng=rng), make_groups(rng, [[4, 4, 4], [4, 2, 0]])
     with tf.GradientTape(persistent=True) as tape:
-        log_probs = model.log_probs(
-            batch["inputs"], batch["targets"], model.context(batch)
-        )
+        log_probs = model(batch)
         rows = [tf.unstack(tf.reduce_sum(group, 1)) for group in tf.unstack(log_probs)]
     words = batch["context"].numpy()
     for g, group in enumerate(rows):
@@ -167,8 +161,8 @@ def test_padded_sentences_change_no_term(name, rng):
     shorter = {key: ids[:, :2] for key, ids in batch.items()}
     if name == "gbn_rnn":
         batch, shorter = sentences_of(batch), sentences_of(shorter)
-    expected = model.objective(shorter, training=False)
-    for key, value in model.objective(batch, training=False).items():
+    expected = model.compute_loss(shorter, training=False)
+    for key, value in model.compute_loss(batch, training=False).items():
         assert_close(value, expected[key].numpy())
 
 
@@ -194,12 +188,12 @@ def test_the_kl_rises_to_its_weights(rng):
     batch = make_groups(rng)
     for steps, share in ((0, 0.0), (1, 0.25), (4, 1.0), (9, 1.0)):
         model.steps.assign(steps)
-        terms = model.objective(batch, training=True)
+        terms = model.compute_loss(batch, training=True)
         kl = share * (0.5 * terms["kl_1"] + 0.25 * terms["kl_2"])
         words = np.count_nonzero(batch["targets"]) / 6
         expected = terms["nll"] * words + 0.1 * (terms["reconstruction"] + kl)
         assert float(terms["loss"]) == pytest.approx(float(expected), rel=1e-5)
-    whole = model.objective(batch, training=False)
+    whole = model.compute_loss(batch, training=False)
     kl = 0.5 * whole["kl_1"] + 0.25 * whole["kl_2"]
     expected = whole["nll"] * words + 0.1 * (whole["reconstruction"] + kl)
     assert float(whole["loss"]) == pytest.approx(float(expected), rel=1e-5)
@@ -211,7 +205,8 @@ def test_the_steps_of_all_chains_are_those_of_the_settings(rng):
     for step in (1.0, 1e-6):
         model = make_model(rng=rng, chain_step=step, chain_delay=1000.0)
         before = [each.numpy() for each in model.network.matrices]
-        model.train_step(make_groups(rng), GroupedAdam(model.parameter_groups(), 5.0))
+        model.compile()
+        model.train_step(make_groups(rng))
         pairs = zip(model.network.matrices, before)
         moved[step] = [abs(new.numpy() - old).max() for new, old in pairs]
         chains = [*model.network.topics, *model.network.transitions]
@@ -223,7 +218,7 @@ def test_the_steps_of_all_chains_are_those_of_the_settings(rng):
 def test_proportions_alone_give_every_layer_its_usual_weight(name, rng):
     model = make_model(name, rng=rng)
     model.sums.assign([50.0, 8.0])
-    theta = model.context_from_topics(tf.eye(3))
+    theta = model.context({"topics": tf.eye(3)})
     assert_close(theta[0], 50 * np.eye(3, dtype="float32"))
     Phi = model.network.Phi[1].numpy()  # [3, 2]
     for topic in range(3):
@@ -244,9 +239,9 @@ def test_topics_of_a_higher_layer_are_mixtures_of_those_below(name, rng):
 def test_a_step_moves_phi_and_keeps_its_columns_on_the_simplex(name, rng):
     model = make_model(name, rng=rng)
     batch, before = batch_for(model, rng), [w.numpy() for w in model.network.matrices]
-    optimizer = GroupedAdam(model.parameter_groups(), clip_norm=5.0)
+    model.compile()
     for _ in range(3):
-        model.train_step(batch, optimizer)
+        model.train_step(batch)
     assert len(before) == (4 if name == "rgbn_rnn" else 2)
     for old, new in zip(before, model.network.matrices):
         assert (old != new.numpy()).any()
@@ -264,9 +259,9 @@ def test_padded_sentences_have_no_part_in_a_step(rng):
         tf.keras.utils.set_random_seed(4)
         model = make_model(dropout=0.0)
         models.append(model)
-        optimizer = GroupedAdam(model.parameter_groups(), clip_norm=5.0)
+        model.compile()
         for _ in range(3):
-            model.train_step(batch, optimizer)
+            model.train_step(batch)
     for ours, theirs in zip(*(model.weights for model in models)):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-6)
 
@@ -312,12 +307,12 @@ def test_the_whole_way_from_training_to_a_report_and_sentences(
     model, text = tcnlm.load(run), "the ship of the sea of ."
     topics = served["infer_topics"](documents=tf.constant([text]))["topics"]
     ids = tf.constant([[*filter(lambda i: i >= 0, topic_ids(model, text))]])
-    assert_close(topics, model.infer_context(ids).numpy())
+    assert_close(topics, model.infer(ids).numpy())
     scored = served["score"](sentences=tf.constant([text]), contexts=tf.constant([""]))
     words = model.vocabulary.ids(text.split())
     rows = tf.constant([[GO, *words]]), tf.constant([[*words, EOS]])
-    context = model.context({"context": tf.constant([[-1]])})
-    expected = tf.reduce_sum(model.log_probs(*rows, context))
+    batch = dict(zip(("inputs", "targets"), rows), context=tf.constant([[-1]]))
+    expected = tf.reduce_sum(model(batch))
     assert_close(scored["log_probability"][0], expected.numpy())
 
 
@@ -336,3 +331,10 @@ def test_it_is_trained_on_the_sentences_before_unless_told_otherwise():
     assert rule("--model", "rgbn_rnn", "--recipe", "paper-small") == "preceding"
     assert rule("--model", "rgbn_rnn", "--set", "context=others") == "others"
     assert rule("--model", "gbn_rnn", "--recipe", "paper-small") == rule() == "data"
+
+
+@pytest.mark.parametrize("name", ["rgbn_rnn", "transformer_xl"])
+def test_layers_are_made_again_from_their_configs(name):
+    for layer in tiny.untrained(name).layers:
+        config = layer.get_config()
+        assert type(layer).from_config(config).get_config() == config

@@ -29,7 +29,7 @@ from tcnlm.data.dataset import Dataset
 from tcnlm.models import MODELS
 from tcnlm.training import rendezvous, scratch
 from tcnlm.training.cluster import CLUSTER, RIGHT, Cluster, parse_cluster
-from tcnlm.training.parts import PART, Part
+from tcnlm.training.parts import PART, Part, why_not_shardable
 from tcnlm.training.workers import (
     SeveralWorkers,
     Workers,
@@ -49,17 +49,14 @@ def worker(index, number=2):
     return made
 
 
-def gradients(model, batch, part=None):
-    """Return the loss's gradients in training, from the same random state each time."""
-    model.noise.reset_from_seed(5)
-    with model.having(part), tf.GradientTape() as tape:
-        loss = model.objective(batch, training=True)["loss"]
-    found = tape.gradient(loss, model.trainable_variables)
+def gradients(model, batch):
+    """Return the loss's gradients in training."""
+    _, found = model.compute_gradients(batch)
     return [tf.convert_to_tensor(each).numpy().astype(float) for each in found]
 
 
 def test_it_is_known_of_every_model_whether_it_takes_parts():
-    takes = {name for name in MODELS if not tiny.make_model(name).undivided()}
+    takes = {name for name in MODELS if not why_not_shardable(tiny.make_model(name))}
     assert takes == set(TAKE_PARTS)
 
 
@@ -75,8 +72,8 @@ def test_parts_of_a_batch_sum_to_the_whole_with_all_its_random_draws(
     whole, summed = gradients(model, batch), 0
     for index in range(3):
         own = worker(index, number=3).own(batch, model)
-        part = Part(tf.constant(own.pop(PART)[0]), list)
-        scaled = [float(part.sequences) * each for each in gradients(model, own, part)]
+        part = Part(tf.constant(own.pop(PART)[0]))
+        scaled = [float(part.sequences) * each for each in gradients(model, own)]
         summed = [a + b for a, b in zip(summed, scaled)] if summed else scaled
     for ours, expected in zip(summed, whole):
         np.testing.assert_allclose(ours, expected, rtol=2e-4, atol=1e-6)
@@ -87,11 +84,11 @@ def test_the_terms_of_parts_by_their_shares_are_those_of_the_whole(name, toy_dat
     data = Dataset(toy_data)
     model = tiny.untrained(name, data.vocabulary)
     batch = next(iter(model.batching.rows(data.split("train")).batches(7, 1)))
-    whole, summed = model.objective(batch, training=False), Counter()
+    whole, summed = model.compute_loss(batch, training=False), Counter()
     for index in range(3):
         own = worker(index, number=3).own(batch, model)
-        part = Part(tf.constant(own.pop(PART)[0]), list)
-        for term, value in model.objective(own, training=False).items():
+        part = Part(tf.constant(own.pop(PART)[0]))
+        for term, value in model.compute_loss(own, training=False).items():
             summed[term] += float(part.share(term, model) * value)
     for term, value in whole.items():
         assert summed[term] == pytest.approx(float(value), rel=1e-4), term
@@ -127,9 +124,10 @@ def test_parts_of_windows_sum_to_the_whole_and_carry_its_state(
     for index in range(3):
         model.carried.keep(before)
         own = worker(index, number=3).own(batch, model)
-        part = Part(tf.constant(own.pop(PART)[0]), list)
-        found = [float(part.sequences) * g for g in gradients(model, own, part)]
-        found += carried_states(model)
+        part = Part(tf.constant(own.pop(PART)[0]))
+        found = [float(part.sequences) * g for g in gradients(model, own)]
+        states = tf.nest.flatten(model.carried.nest)
+        found += [state.numpy() for state in part.together(states, list)]
         summed = [a + b for a, b in zip(summed, found)]
     for ours, expected in zip(summed, whole):
         np.testing.assert_allclose(ours, expected, rtol=2e-4, atol=1e-6)

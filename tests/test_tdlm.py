@@ -1,5 +1,7 @@
 """TDLM against its equations in loops; its batches and steps; order, padding, sizes."""
 
+import re
+
 import loops
 import numpy as np
 import oracle
@@ -22,7 +24,7 @@ from splits import DOCUMENTS, make_split
 
 from tcnlm.data.sequences import SequencesAndStretches
 from tcnlm.layers.optimization import GroupedAdam, decay
-from tcnlm.models.tdlm import TDLM, Config, words_of
+from tcnlm.models.tdlm import TDLM, Config
 
 TOPIC_IDS = (5, 6, 8, 11)  # word ids of the topic words
 CONTEXTS = ([0, 3, 3, 1, 2], [], [2])
@@ -151,7 +153,7 @@ def oracle_windows(documents, context_words):
 @pytest.mark.parametrize("width", [1, 2, 3])
 def test_the_loss_is_both_models(rng, width):
     model, batch = make_model(rng, filter_width=width), draw_batch(rng)
-    terms, expected = model.objective(batch, True), oracle_terms(model, batch)
+    terms, expected = model.compute_loss(batch, True), oracle_terms(model, batch)
     assert terms.keys() == expected.keys()
     for name, value in expected.items():
         np.testing.assert_allclose(terms[name], value, rtol=2e-5, err_msg=name)
@@ -159,12 +161,12 @@ def test_the_loss_is_both_models(rng, width):
 
 def test_a_step_gives_all_words(rng):
     model, batch = make_model(rng), draw_batch(rng)
-    s, state = model.context(batch), model.initial_state(B)
+    state, constants = model.initial_state(model.context(batch), B)
     for m in range(LENGTHS[0]):
-        log_probs, state = model.step(batch["inputs"][:, m], state, s)
+        word, state = model.step(batch["inputs"][:, m], state, constants)
     vector = topic_vector(model, attention(model, CONTEXTS[0]))
     expected = log_word_probabilities(model, batch["inputs"][0], vector)[-1]
-    np.testing.assert_allclose(log_probs[0], expected, rtol=1e-4)
+    np.testing.assert_allclose(word.log_probs()[0], expected, rtol=1e-4)
 
 
 def test_topics_are_over_the_topic_words_alone(rng):
@@ -177,7 +179,7 @@ def test_topics_are_over_the_topic_words_alone(rng):
 
 def test_proportions_are_the_attention_over_the_words_in_order(rng):
     model = make_model(rng)
-    found = model.infer_context(padded(CONTEXTS, 6))
+    found = model.infer(padded(CONTEXTS, 6))
     expected = [attention(model, words) for words in CONTEXTS]
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
@@ -263,16 +265,22 @@ def topic_weights(model):
     return [table, *kernels]
 
 
+def compiled(model, *chosen, **options):
+    """Compile a model, and return its optimizer."""
+    model.compile(GroupedAdam(model.param_groups(), *chosen, **options))
+    return model.optimizer
+
+
 def test_a_topic_step_is_down_the_loss_of_whole_documents_unclipped(rng):
     model, clip = make_model(rng), 1e-3
-    optimizer, batch = GroupedAdam(model.parameter_groups(), clip), topic_batch()
+    optimizer, batch = compiled(model, clip), topic_batch()
     slopes = [
         slope(lambda: oracle_topic_loss(model, WHOLE, WINDOWS), *each)
         for each in topic_weights(model)
     ]
     expected = oracle_topic_loss(model, WHOLE, WINDOWS)
     before = [weight.numpy() for weight in model.trainable_variables]
-    terms = model.train_step(batch, optimizer)
+    terms = model.train_step(batch)
     np.testing.assert_allclose(terms["loss"], expected, rtol=1e-5)
     assert float(terms["nll"]) == float(terms["gradient_norm_0"]) == 0
     language, topic = optimizer.adams
@@ -285,12 +293,12 @@ def test_a_topic_step_is_down_the_loss_of_whole_documents_unclipped(rng):
         for old, weight in zip(before, model.trainable_variables)
         if (old != weight.numpy()).any()
     }
-    assert moved == {weight.ref() for weight in optimizer.weights[1]}
+    assert moved == {weight.ref() for weight in optimizer.groups[1]}
 
 
 def test_a_language_step_moves_all_but_w_by_an_adam_of_its_own_clipped(rng):
     model, clip = make_model(rng), 1e-3
-    optimizer, batch = GroupedAdam(model.parameter_groups(), clip), language_batch(rng)
+    optimizer, batch = compiled(model, clip), language_batch(rng)
     plain = {name: array.numpy() for name, array in batch.items()}
 
     def loss():
@@ -300,7 +308,7 @@ def test_a_language_step_moves_all_but_w_by_an_adam_of_its_own_clipped(rng):
     shared = [each for each in topic_weights(model) if each[0].shape[-1] != V]
     slopes, expected = [slope(loss, *each) for each in shared], loss()
     W = [weight.numpy() for weight in model.words.weights]
-    terms = model.train_step(batch, optimizer)
+    terms = model.train_step(batch)
     np.testing.assert_allclose(terms["loss"], expected, rtol=1e-5)
     assert float(terms["topic_model"]) == float(terms["gradient_norm_1"]) == 0
     language, topic = optimizer.adams
@@ -316,11 +324,11 @@ def test_a_language_step_moves_all_but_w_by_an_adam_of_its_own_clipped(rng):
 def test_rates_fall_by_all_steps_whichever_model_takes_them(rng):
     model = make_model(rng, learning_rate=0.01)
     schedule = decay("linear", 4, model.steps)
-    optimizer = GroupedAdam(model.parameter_groups(), 5.0, schedule=schedule)
+    compiled(model, 5.0, schedule=schedule)
     for batch in (topic_batch(), language_batch(rng), topic_batch()):
-        model.train_step(batch, optimizer)
+        model.train_step(batch)
     bias = model.words.bias.numpy()
-    model.train_step(topic_batch(), optimizer)
+    model.train_step(topic_batch())
     largest = np.abs(model.words.bias.numpy() - bias).max()
     assert 0.001 < largest < 0.0026  # a quarter of the rate is left, for the last step
 
@@ -329,7 +337,7 @@ def test_batches_of_sentences_are_the_other_way():
     model = TDLM(Config(topic_batches="sentences"), vocabulary_of(TOPIC_IDS))
     assert model.trained_on == model.batching
     model.build_weights()
-    (language, _), (topic, _) = model.parameter_groups()
+    (language, _), (topic, _) = model.param_groups()
     shared = {weight.ref() for weight in language} & {each.ref() for each in topic}
     assert not shared
 
@@ -339,16 +347,8 @@ def test_batches_of_sentences_are_the_other_way():
 
 def test_the_order_of_the_words_counts(rng):
     model = make_model(rng)
-    p, q = model.infer_context(np.array([[0, 1, 2, 3], [2, 1, 3, 0]])).numpy()
+    p, q = model.infer(np.array([[0, 1, 2, 3], [2, 1, 3, 0]])).numpy()
     assert np.abs(p - q).max() > 1e-3
-
-
-def test_a_bag_is_read_in_the_vocabularys_order(rng):
-    model = make_model(rng)
-    bags = np.float32([[2, 0, 1, 1], [0, 0, 0, 0], [0, 3, 0, 0]])
-    words = [[0, 0, 2, 3], [-1] * 4, [1, 1, 1, -1]]
-    np.testing.assert_array_equal(words_of(bags), words)
-    assert_close(model.infer(bags), model.infer_context(np.array(words)))
 
 
 def test_the_sentence_does_not_reach_its_topic_vector(rng):
@@ -362,10 +362,13 @@ def test_the_sentence_does_not_reach_its_topic_vector(rng):
 
 def test_dropout_in_training_falls_on_the_topic_model(rng):
     model, batch = make_model(rng, topic_dropout=0.6), draw_batch(rng)
-    values = [float(model.objective(batch, True)["topic_model"]) for _ in range(3)]
-    assert len(set(values)) == 3
-    calm = [float(model.objective(batch, False)["topic_model"]) for _ in range(2)]
-    assert calm[0] == calm[1]
+    values = {True: set(), False: set()}
+    for step in range(3):
+        model.steps.assign(step)
+        for training, found in values.items():
+            found.add(float(model.compute_loss(batch, training)["topic_model"]))
+    assert len(values[True]) == 3
+    assert len(values[False]) == 1
 
 
 # --- Centred documents ----------------------------------------------------------------
@@ -380,10 +383,10 @@ def test_the_mean_follows_documents_in_training_and_is_taken_off_ever_after(rng)
         seen += [sum(vectors) / len(vectors)] if vectors else []
     mean = sum(seen) / len(seen)  # of few batches; later ones count a hundredth
     A = array(model.attention.kernel)
-    for words, found in zip(WHOLE, model.infer_context(padded(WHOLE, 6)).numpy()):
+    for words, found in zip(WHOLE, model.infer(padded(WHOLE, 6)).numpy()):
         expected = oracle.softmax(A.T @ (document_vector(model, words) - mean))
         np.testing.assert_allclose(found, expected, rtol=1e-4)
-    none = model.infer_context(padded([[]], 6)).numpy()
+    none = model.infer(padded([[]], 6)).numpy()
     np.testing.assert_allclose(none, np.full([1, K], 1 / K), rtol=1e-6)
     model.encoder.seen.assign(500.0)
     model.encoder(padded([[2]], 6), training=True)
@@ -393,23 +396,27 @@ def test_the_mean_follows_documents_in_training_and_is_taken_off_ever_after(rng)
 
 def test_the_mean_stays_outside_training_and_saved_weights_have_it(rng, tmp_path):
     model, batch = make_model(rng, center_documents=True), draw_batch(rng)
-    model.objective(batch, training=True)
+    model.compute_loss(batch, training=True)
     before = model.encoder.mean.numpy()
     assert before.any()
-    expected = model.objective(batch, training=False)["loss"]
+    expected = model.compute_loss(batch, training=False)["loss"]
     assert_close(model.encoder.mean.numpy(), before)
     model.save_weights(tmp_path / "model.weights.h5")
     other = make_model(rng, center_documents=True)
     other.load_weights(tmp_path / "model.weights.h5")
-    assert_close(other.objective(batch, training=False)["loss"], expected)
+    assert_close(other.compute_loss(batch, training=False)["loss"], expected)
 
 
-def test_centred_batches_are_not_shared_out(rng):
-    apart = {"topic_batches": "sentences"}
-    centred = make_model(rng, center_documents=True, **apart)
-    assert "means of whole batches" in centred.undivided()
-    assert make_model(rng, **apart).undivided() == ""
-    assert "each of its two models" in make_model(rng).undivided()
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({}, "steps two models apart"),
+        ({"topic_batches": "sentences"}, "^$"),
+        ({"topic_batches": "sentences", "center_documents": True}, "whole batches"),
+    ],
+)
+def test_batches_are_shared_out_where_rows_learn_apart(rng, settings, reason):
+    assert re.search(reason, make_model(rng, **settings).why_not_shardable)
 
 
 # --- Sizes ----------------------------------------------------------------------------

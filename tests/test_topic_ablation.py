@@ -1,4 +1,4 @@
-"""Topic worth and topic recovery: what is scored, and what the command says of it."""
+"""Topic worth: what is scored, and what the command says of it."""
 
 import json
 import math
@@ -11,7 +11,6 @@ from helpers import randomise
 from trained import call
 
 from tcnlm.data.dataset import Dataset
-from tcnlm.metrics import topic_recovery as recovery
 from tcnlm.metrics import topic_worth as ablation
 from tcnlm.metrics.evaluation_context import EvaluationContext
 from tcnlm.metrics.scores import score
@@ -36,8 +35,8 @@ def rows_of(model, split):
 
 def nats(model, batch, contexts):
     """Nats and targets of a batch, each sentence with its context."""
-    own = model.context_from_topics(tf.constant(np.array(contexts), tf.float32))
-    log_probs = model.log_probs(batch["inputs"], batch["targets"], own)
+    own = model.context({"topics": tf.constant(np.array(contexts), tf.float32)})
+    log_probs = model(batch, context=own)
     return -float(tf.reduce_sum(log_probs)), np.count_nonzero(batch["targets"])
 
 
@@ -46,7 +45,7 @@ def test_the_three_perplexities_are_of_own_other_and_mean_topics(data, rng):
     mean = np.array([0.2, 0.5, 0.3])
     sums = {"own": [], "other": [], "mean": []}
     for batch in rows_of(model, split).batches(ablation.BATCH, ablation.SEED):
-        own = model.infer_context(batch["context"]).numpy()
+        own = model.infer(batch["context"]).numpy()
         others = [own[i - 1] for i in range(len(own))]
         sums["own"].append(nats(model, batch, own))
         sums["other"].append(nats(model, batch, others))
@@ -94,41 +93,21 @@ def test_the_worth_takes_no_larger_batches_than_a_small_batch_size_allows(data, 
     assert taken == [8] * 3 + [ablation.BATCH] * 6
 
 
-def test_a_topic_is_recovered_where_the_encoder_finds_it_again(monkeypatch):
-    finds = np.eye(4)[[0, 1, 3, 3]]
-    monkeypatch.setattr(recovery, "inferred", lambda *_: finds)
-    found = recovery.topic_recovery(tiny.make_model(), 300, sentences=4)
-    assert found["share"] == 0.75
-    assert (found["recovered"], found["topics"], found["sentences"]) == (3, 4, 4)
-    assert found["inferred"] == [0, 1, 3, 3]
-
-
-def test_what_topics_wrote_is_read_as_a_document_of_the_training_s_size():
-    model = tiny.make_model()
-    words = recovery.written_words(model, 90, seed=1)
-    assert len(words) == 4
-    assert min(map(len, words)) > 10
-    again = recovery.inferred(model, words, 10)
-    context = np.array([ids[:10] for ids in words], np.int32)
-    np.testing.assert_allclose(again, model.infer_context(context), rtol=1e-6)
-
-
 @pytest.mark.slow
-def test_the_command_measures_worth_and_recovery_where_they_apply(toy_data, tmp_path):
+def test_the_command_measures_worth_where_it_applies(toy_data, tmp_path):
     made = {
         name: tiny.make_run_on(toy_data, tmp_path / name, name)
         for name in ("tcnlm", "lstm")
     }
-    done = call("evaluate", *made.values(), "--topic-worth", "--topic-recovery")
+    done = call("evaluate", *made.values(), "--topic-worth")
     assert done.returncode == 0, done.stderr
     kept = json.loads((made["tcnlm"] / "evaluation.json").read_text())
     assert kept["topic_worth"]["own"] == pytest.approx(kept["perplexity"], rel=1e-4)
     assert f"{kept['topic_worth']['mean']:.2f}" in done.stdout
-    assert kept["topic_recovery"]["topics"] == 3
     page = (made["tcnlm"] / "report.html").read_text()
     assert "What the topics are worth" in page
     other = json.loads((made["lstm"] / "evaluation.json").read_text())
-    assert other["topic_worth"] is other["topic_recovery"] is None
+    assert other["topic_worth"] is None
 
 
 @pytest.mark.slow

@@ -10,6 +10,8 @@ from loops import LENGTHS, B, K, V, array, arrays, lstm, vocabulary_of
 from splits import DOCUMENTS, VOCABULARY, make_split
 
 from tcnlm.data.dataset import Dataset
+from tcnlm.layers.neural_topics import bag_of_words
+from tcnlm.layers.noise import Noise
 from tcnlm.metrics.scores import score
 from tcnlm.models.lstm import CELLS
 from tcnlm.models.topic_rnn import Config, TopicRNN
@@ -125,26 +127,26 @@ def test_loss_is_minus_the_bound_for_the_sampled_theta(rng, monkeypatch, cell):
     model, batch = make_model(rng, cell), draw_batch(rng)
     epsilon = rng.normal(size=[B, K])
     fix_draws(monkeypatch, epsilon)
-    terms = model.objective(batch, training=True)
+    terms = model.compute_loss(batch, training=True)
     assert_terms(terms, oracle_terms(model, batch, epsilon))
 
 
 def test_outside_training_theta_is_the_posterior_s_mean(rng):
     model, batch = make_model(rng), draw_batch(rng)
-    terms = model.objective(batch, training=False)
+    terms = model.compute_loss(batch, training=False)
     assert_terms(terms, oracle_terms(model, batch, np.zeros([B, K])))
 
 
 @pytest.mark.parametrize("cell", CELLS)
 def test_a_step_gives_all_words_with_the_switch_summed_out(rng, cell):
     model, batch = make_model(rng, cell), draw_batch(rng)
-    theta, state = model.context(batch), model.initial_state(B)
+    state, constants = model.initial_state(model.context(batch), B)
     for m in range(LENGTHS[0]):
-        log_probs, state = model.step(batch["inputs"][:, m], state, theta)
+        word, state = model.step(batch["inputs"][:, m], state, constants)
     h = states(model, batch["inputs"][0])[-1]
     mu, _ = posterior(model, batch["context"][0])
     expected = np.log(sum(joint(model, h, mu))).astype("float32")
-    np.testing.assert_allclose(log_probs[0], expected, rtol=1e-4)
+    np.testing.assert_allclose(word.log_probs()[0], expected, rtol=1e-4)
 
 
 @pytest.mark.parametrize("carried", [False, True])
@@ -164,7 +166,7 @@ def test_the_rows_of_a_document_bear_its_kl_once(carried):
     assert found.tolist() == [list(document).count(each) for each in document]
 
 
-def test_each_row_bears_its_share_of_the_kl_which_rises_in_training(rng):
+def test_each_row_bears_its_share_of_the_kl_which_rises_in_training(rng, monkeypatch):
     given = make_model(rng)
     sizes = {"layers": 2, "kl_warmup_steps": 8}
     model = loops.make_model(TopicRNN, rng, vocabulary_of(TOPIC_IDS), **sizes)
@@ -172,16 +174,16 @@ def test_each_row_bears_its_share_of_the_kl_which_rises_in_training(rng):
         ours.assign(theirs)
     batch = {**draw_batch(rng), "siblings": np.int32([2, 0, 5])}
     kls = [oracle.gaussian_kl(*posterior(model, row)) for row in batch["context"]]
-    reference = given.objective(batch, training=False)
+    reference = given.compute_loss(batch, training=False)
     language = float(reference["loss"]) - np.mean(kls) / 3.0
     shared = (kls[0] / 2 + kls[2] / 5) / B
-    loss = model.objective(batch, training=False)["loss"]
+    loss = model.compute_loss(batch, training=False)["loss"]
     np.testing.assert_allclose(loss, language + shared, rtol=2e-5)
+    fix_draws(monkeypatch, rng.normal(size=[B, K]))
     losses = []
     for step in (0, 2, 8, 20):
         model.steps.assign(step)
-        model.noise.reset_from_seed(3)
-        losses.append(float(model.objective(batch, training=True)["loss"]))
+        losses.append(float(model.compute_loss(batch, training=True)["loss"]))
     rises = np.diff(losses[:1] + losses)[1:].cumsum()
     np.testing.assert_allclose(rises, [shared / 4, shared, shared], rtol=1e-3)
 
@@ -191,11 +193,10 @@ def test_each_row_bears_its_share_of_the_kl_which_rises_in_training(rng):
 
 def test_prediction_never_sees_the_label(rng):
     model, batch = make_model(rng), draw_batch(rng)
-    sentence = batch["inputs"], batch["targets"], model.context(batch)
-    before, bound = model.log_probs(*sentence), model.objective(batch, False)["loss"]
+    before, bound = model(batch), model.compute_loss(batch, False)["loss"]
     model.is_stop_word = 1 - model.is_stop_word
-    assert_close(model.log_probs(*sentence), before)
-    assert abs(model.objective(batch, False)["loss"] - bound) > 1e-3
+    assert_close(model(batch), before)
+    assert abs(model.compute_loss(batch, False)["loss"] - bound) > 1e-3
 
 
 def test_every_word_as_the_target_has_probability_one_in_all(rng):
@@ -203,8 +204,10 @@ def test_every_word_as_the_target_has_probability_one_in_all(rng):
     model, batch = make_model(rng), draw_batch(rng)
     theta = tf.repeat(model.context(batch)[:1], V, axis=0)
     inputs = np.repeat(batch["inputs"][:1, :1], V, axis=0)
-    log_probs = model.log_probs(inputs, np.arange(V)[:, None], theta).numpy()[1:, 0]
-    padding = model.step(inputs[:1, 0], model.initial_state(1), theta[:1])[0][0, 0]
+    each = {"inputs": inputs, "targets": np.arange(V)[:, None]}
+    log_probs = model(each, context=theta).numpy()[1:, 0]
+    word, _ = model.step(inputs[:1, 0], *model.initial_state(theta[:1], 1))
+    padding = word.log_probs()[0, 0]
     np.testing.assert_allclose(np.exp([*log_probs, padding]).sum(), 1, rtol=1e-5)
 
 
@@ -240,20 +243,20 @@ def test_topics_are_the_rows_of_B_over_the_topic_words(rng):
 def test_proportions_are_the_softmax_of_the_posterior_s_mean(rng):
     model, batch = make_model(rng), draw_batch(rng)
     expected = [oracle.softmax(posterior(model, row)[0]) for row in batch["context"]]
-    found = model.infer_context(batch["context"])
+    found = model.infer(batch["context"])
     np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
 def test_a_theta_made_from_topics_has_them_as_its_proportions(rng):
     model = make_model(rng)
     topics = rng.dirichlet(np.ones(K) * 3, size=6).astype("float32")
-    theta = model.context_from_topics(tf.constant(topics))
+    theta = model.context({"topics": tf.constant(topics)})
     assert_close(tf.nn.softmax(theta), topics)
     np.testing.assert_allclose(tf.reduce_mean(theta, axis=1), np.zeros(6), atol=1e-6)
 
 
 def test_a_topic_alone_is_as_far_from_the_others_as_draws_from_the_prior_reach(rng):
-    theta = make_model(rng).context_from_topics(tf.eye(K)).numpy()
+    theta = make_model(rng).context({"topics": tf.eye(K)}).numpy()
     assert_close(
         theta[0] - theta[0, 0], np.float32([0, *[-2 * np.sqrt(2 * np.log(K))] * 3])
     )
@@ -261,8 +264,9 @@ def test_a_topic_alone_is_as_far_from_the_others_as_draws_from_the_prior_reach(r
 
 def test_a_draw_of_theta_varies_around_the_posterior_s_mean(rng):
     model, batch = make_model(rng), draw_batch(rng)
-    draws = np.stack([model.sample_context(batch) for _ in range(400)])
-    _, log_variance = model.encoder(model.bag(batch["context"]))
+    noises = [Noise(1, step, "theta") for step in range(400)]
+    draws = np.stack([model.context(batch, noise) for noise in noises])
+    _, log_variance = model.posterior(batch["context"])
     deviation = np.exp(0.5 * log_variance.numpy())
     error = np.abs(draws.mean(axis=0) - model.context(batch)) / deviation
     assert (error < 5 / np.sqrt(400)).all()
@@ -285,8 +289,8 @@ def test_its_state_goes_through_windows_as_through_one_long_pass(few_data, rng, 
         inputs = [word for sentence in document for word in (GO, *sentence)]
         targets = [word for sentence in document for word in (*sentence, EOS)]
         context = model.context({"context": tf.constant([[0]])})
-        rows = tf.constant([inputs]), tf.constant([targets])
-        expected -= float(tf.reduce_sum(model.log_probs(*rows, context)))
+        rows = {"inputs": tf.constant([inputs]), "targets": tf.constant([targets])}
+        expected -= float(tf.reduce_sum(model(rows, context=context)))
     found = score(model, model.batching.rows(split), 3)
     assert found.nll * split.num_targets == pytest.approx(expected, rel=1e-5)
 
@@ -300,7 +304,7 @@ def test_the_theta_of_a_window_knows_only_what_was_read(toy_data, rng):
     rows = model.batching.rows(data.split("test"))
     for number in range(6):
         batch = rows.batch(np.array([number]))
-        bow = model.bag(batch["context"])
+        bow = bag_of_words(batch["context"], len(data.vocabulary.topic_words))
         with tf.GradientTape() as tape:
             tape.watch(bow)
             theta = tf.reduce_sum(model.encoder(bow)[0])

@@ -19,6 +19,7 @@ from loops import (
 )
 
 from tcnlm.data.dataset import Dataset
+from tcnlm.layers.noise import Noise
 from tcnlm.layers.relative_attention import (
     TransformerXLLayer,
     remembered,
@@ -26,6 +27,7 @@ from tcnlm.layers.relative_attention import (
     sinusoids,
     visible,
 )
+from tcnlm.models import transformer_xl
 from tcnlm.models.topic_transformer_xl import TopicTransformerXL
 from tcnlm.models.transformer_xl import TransformerXL
 
@@ -107,7 +109,7 @@ def beside(model, batch, b, t):
 
 
 def make_layer(rng, size=4, dtype="float64"):
-    layer = TransformerXLLayer(HEADS, 7, REACH, (0.0, 0.0), dtype=dtype)
+    layer = TransformerXLLayer(HEADS, 7, REACH, dtype=dtype)
     layer.build((None, None, size))
     return randomise(layer, rng)
 
@@ -204,12 +206,12 @@ def test_the_last_words_are_remembered_and_padding_is_not(rng):
 
 def test_the_words_of_a_sentence_have_the_oracle_s_probabilities(rng):
     model, batch = make_model(rng), draw_batch(rng)
-    found = model.log_probs(batch["inputs"], batch["targets"], ()).numpy()
+    found = model(batch).numpy()
     expected = [alone(model, batch, b) for b in range(B)]
     for row, values in zip(found, expected):
         np.testing.assert_allclose(row[: len(values)], values, rtol=2e-4, atol=2e-5)
     words = sum(map(len, expected))
-    nll = model.objective(batch, training=False)["nll"]
+    nll = model.compute_loss(batch, training=False)["nll"]
     np.testing.assert_allclose(nll, -np.sum(np.concatenate(expected)) / words, 1e-4)
 
 
@@ -225,7 +227,7 @@ def test_with_a_memory_a_document_has_the_oracle_s_probabilities_in_windows(
         inputs, targets = (r[:, : min(window, 11 - first)] for r in rows)
         batch = {"inputs": inputs, "targets": targets, "fresh": [int(first == 0)]}
         batch = {key: tf.constant(value, tf.int32) for key, value in batch.items()}
-        found.extend(model.batch_log_probs(batch, ())[0].numpy())
+        found.extend(model(batch)[0].numpy())
     rows = word_log_probs(model.softmax, outputs(model, words[:-1]))
     expected = [row[word] for row, word in zip(rows, words[1:])]
     np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-5)
@@ -240,7 +242,7 @@ def test_a_window_learns_nothing_through_its_memory_though_it_reads_it(rng):
         for batch in (first, now):
             rows = {key: tf.constant(value) for key, value in batch.items()}
             with tf.GradientTape() as tape:
-                loss = model.objective(rows, training=False)["loss"]
+                loss = model.compute_loss(rows, training=False)["loss"]
         losses.append(float(loss))
         table = tape.gradient(loss, model.embedding.embeddings)
         moved = tf.reduce_any(tf.convert_to_tensor(table) != 0, axis=1)
@@ -255,11 +257,14 @@ def test_what_is_written_has_the_probability_that_scoring_gives_it(kind, rng):
     words = tf.constant(rng.integers(4, loops.V, [2, 11]), tf.int32)
     has_topics = kind is TopicTransformerXL
     context = tf.one_hot([1, 3], K) if has_topics else ()
-    _, state = model.carry_hidden(words[:, :4], model.initial_state(2), False)
-    expected = model.log_probs(words[:, :-1], words[:, 1:], context)
+    state, constants = model.initial_state(context, 2)
+    noise = Noise(0, 0, "words", training=False)
+    _, state = transformer_xl.attend(model, words[:, :4], state, noise)
+    batch = {"inputs": words[:, :-1], "targets": words[:, 1:]}
+    expected = model(batch, context=context)
     for m in range(4, 10):
-        log_probs, state = model.step(words[:, m], state, context)
-        chosen = tf.gather(log_probs, words[:, m + 1], batch_dims=1)
+        word, state = model.step(words[:, m], state, constants)
+        chosen = tf.gather(word.log_probs(), words[:, m + 1], batch_dims=1)
         np.testing.assert_allclose(chosen, expected[:, m], rtol=2e-4, atol=2e-5)
 
 
@@ -270,18 +275,19 @@ def test_with_topics_the_loss_is_minus_J_for_the_sampled_ones(rng, monkeypatch):
     model, batch = make_model(rng, TopicTransformerXL), draw_batch(rng)
     epsilon = rng.normal(size=[B, K])
     fix_draws(monkeypatch, epsilon)
-    terms = model.objective(batch, training=True)
+    terms = model.compute_loss(batch, training=True)
     assert_is_the_oracle_s(terms, oracle_terms(model, batch, epsilon, beside))
 
 
 def test_topics_change_the_output_layer_alone(rng):
     model, batch = make_model(rng, TopicTransformerXL), draw_batch(rng)
-    hidden, log_probs = [], []
+    memories, log_probs = [], []
     for topics in (tf.one_hot([2, 0, 3], K), tf.one_hot([1, 1, 0], K)):
-        hidden.append(model.hidden(batch["inputs"], topics, training=False).numpy())
-        rows = batch["inputs"], batch["targets"]
-        log_probs.append(model.log_probs(*rows, topics).numpy())
-    assert_close(*hidden)
+        log_probs.append(model(batch, context=topics).numpy())
+        state, constants = model.initial_state(topics, B)
+        _, state = model.step(batch["inputs"][:, 0], state, constants)
+        memories.append(tf.nest.flatten(state))
+    assert_close(*memories)
     assert np.abs(log_probs[0] - log_probs[1]).max() > 1e-2
 
 
@@ -291,10 +297,10 @@ def test_with_topics_the_memory_is_carried_in_training_too(rng, toy_data):
     model = make_model(rng, TopicTransformerXL, data.vocabulary, **chosen)
     model.prepare(data)
     batches = model.batching.rows(data.split("train")).batches(4, 1)
-    model.objective(next(batches), training=True)
+    model.compute_loss(next(batches), training=True)
     memory, filled = (state.numpy() for state in model.carried.nest[0])
     assert (filled == 3).all()
     assert memory[:, -3:].any(axis=-1).all()
-    start = model.carried.start(tf.constant([0, 1, 0, 1]))
+    start = model.carried.start({"fresh": tf.constant([0, 1, 0, 1])})
     assert start[0][1].numpy().ravel().tolist() == [3, 0, 3, 0]
     assert start[0][0].numpy().any(axis=(1, 2)).tolist() == [True, False, True, False]

@@ -7,20 +7,20 @@ from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 from trained import make_trainer
 
 from tcnlm.generation.saved_model import export
-from tcnlm.layers import xla as compiled
+from tcnlm.layers import xla
 from tcnlm.layers.lstm import LSTM
 from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTM
 
 SHAPE, UNITS, TOPICS = (3, 5, 4), 6, 2  # sentences, words, numbers a word
 LAYERS = {
     "lstm": lambda: LSTM(UNITS, return_sequences=True),
-    "tcnlm": lambda: TopicCompositionalLSTM(UNITS, TOPICS),
+    "tcnlm": lambda: TopicCompositionalLSTM(UNITS, TOPICS, return_sequences=True),
 }
 
 
 @pytest.fixture
 def gpu(monkeypatch):
-    monkeypatch.setattr(compiled, "on_gpu", lambda: True)
+    monkeypatch.setattr(xla, "on_gpu", lambda: True)
 
 
 def outputs_and_gradients(name):
@@ -34,9 +34,9 @@ def outputs_and_gradients(name):
 
     @tf.function
     def taken():
-        with compiled.compiled_loops(), tf.GradientTape() as tape:
+        with xla.compiled_loops(), tf.GradientTape() as tape:
             tape.watch([inputs, topics])
-            outputs = layer(inputs) if name == "lstm" else layer(inputs, topics)[0]
+            outputs = layer(inputs) if name == "lstm" else layer(inputs, topics)
             loss = tf.reduce_sum(outputs * weighing)
             sources = [inputs, *([topics] if name == "tcnlm" else [])]
             return outputs, tape.gradient(loss, [*sources, *layer.trainable_variables])

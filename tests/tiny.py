@@ -30,7 +30,7 @@ AS_IT_IS = {"temperature": 1.0, "allow_unknown": True}
 def untrained(name, vocabulary=VOCABULARY, **settings):
     """Return a model as it starts, of the sizes its class has for tests."""
     kind = model_class(name)
-    model = kind(kind.Config(**{**kind.TINY, **settings}), vocabulary, seed=1)
+    model = kind(kind.Config(**{**kind.test_config, **settings}), vocabulary, seed=1)
     model.build_weights()
     return model
 
@@ -38,9 +38,9 @@ def untrained(name, vocabulary=VOCABULARY, **settings):
 def settings(name):
     kind = model_class(name)
     chosen = {k: value for k, value in SETTINGS.items() if k in names(kind.Config)}
-    if isinstance(kind.TINY.get("num_topics"), tuple):  # topics of each layer
+    if isinstance(kind.test_config.get("num_topics"), tuple):  # topics of each layer
         chosen["num_topics"] = (SETTINGS["num_topics"], 2)
-    return {**kind.TINY, **chosen}
+    return {**kind.test_config, **chosen}
 
 
 def make_model(name="tcnlm"):
@@ -78,6 +78,5 @@ def make_run_on(data, folder, name="tcnlm", **settings):
 def log_prob(model, ids, context):
     """Return log p of a sentence's word ids, nats, by `log_probs` in one sequence."""
     sequence = tf.constant([[1, *ids]])
-    return float(
-        tf.reduce_sum(model.log_probs(sequence[:, :-1], sequence[:, 1:], context))
-    )
+    batch = {"inputs": sequence[:, :-1], "targets": sequence[:, 1:]}
+    return float(tf.reduce_sum(model(batch, context=context)))

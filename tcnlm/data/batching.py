@@ -53,6 +53,18 @@ class Batching:
             for name, array in self.arrays.items()
         }
 
+    def tf_data(
+        self, split: Split, batch_size: int = 64, seed: int | None = None
+    ) -> tf.data.Dataset:
+        """Return the batches of an epoch over a split, in the order of `Rows.batches`.
+
+        `model.fit` takes them; train.py has the same in its first epoch.
+        """
+        rows = self.rows(split)
+        return tf.data.Dataset.from_generator(
+            lambda: rows.batches(batch_size, seed), output_signature=self.signature()
+        )
+
     def empty(self, number: Any) -> dict[str, tf.Tensor]:
         """Return a batch of rows without words; number: of them, may be a tensor."""
         return {

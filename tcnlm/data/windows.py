@@ -5,10 +5,8 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tcnlm.data.batching import (
     CONTEXT,
@@ -48,11 +46,6 @@ class Windows(Batching):
     def rows(self, split: Split) -> WindowRows:
         """Return the windows of a split."""
         return WindowRows(split, self)
-
-    def of_texts(self, texts: Any, documents: Any) -> dict[str, Any]:
-        """Return the contexts of documents; every row is fresh."""
-        arrays = super().of_texts(texts, documents)
-        return {**arrays, "fresh": tf.ones(tf.shape(arrays["context"])[:1], tf.int32)}
 
 
 class WindowRows(TargetRows):

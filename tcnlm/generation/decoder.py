@@ -38,11 +38,12 @@ def decode(
     context: of N rows, as the model's `context` returns; log p: the prefix's too. A
     beam that led nowhere has zeros alone, and a log p of minus infinity.
     """
-    context, prefix = model.for_steps(context), tf.convert_to_tensor(prefix)
+    prefix = tf.convert_to_tensor(prefix)
+    state, constants = model.initial_state(context, rows)
 
     def step(i, token, state, ended, total, ids):
-        word, state = model.next_word(token, state, context, forbidden)
-        words, total, kept = choose(i, word, total, ended)
+        word, state = model.step(token, state, constants)
+        words, total, kept = choose(i, word.without(forbidden), total, ended)
         if kept is not None:
             old = state, ended, ids
             state, ended, ids = tf.nest.map_structure(lambda x: tf.gather(x, kept), old)
@@ -50,7 +51,7 @@ def decode(
         ended |= (words == EOS) | (total == -np.inf)
         return i + 1, words, state, ended, total, tf.concat([ids, words[:, None]], 1)
 
-    state, before = _read(model, context, rows, prefix)
+    state, before = _read(model, state, constants, rows, prefix)
     start = tf.fill([rows], prefix[-1]), state, tf.fill([rows], False), tf.zeros([rows])
     shapes = tf.nest.map_structure(lambda x: x.shape, start)
     *_, total, ids = tf.while_loop(
@@ -63,15 +64,17 @@ def decode(
     return tf.where(total[:, None] > -np.inf, ids, PAD), before + total
 
 
-def _read(model: Any, context: Any, rows: Any, prefix: tf.Tensor) -> tuple:
+def _read(
+    model: Any, state: Any, constants: Any, rows: Any, prefix: tf.Tensor
+) -> tuple:
     """Return the state before the prefix's last word, and log p(prefix) [N]."""
 
     def read(i: tf.Tensor, state: Any, total: tf.Tensor) -> tuple[Any, ...]:
         token = tf.fill([rows], prefix[i])
-        log_probs, state = model.step(token, state, context)
-        return i + 1, state, total + log_probs[:, prefix[i + 1]]
+        word, state = model.step(token, state, constants)
+        return i + 1, state, total + word.log_probs()[:, prefix[i + 1]]
 
-    start = tf.constant(0), model.initial_state(rows), tf.zeros([rows])
+    start = tf.constant(0), state, tf.zeros([rows])
     if prefix.shape[0] == 1:  # spares a loop that does nothing
         return start[1:]
     last = tf.size(prefix) - 1

@@ -14,7 +14,8 @@ import numpy as np
 import tensorflow as tf
 
 from tcnlm.common.errors import InputError
-from tcnlm.models.base import TopicHierarchy
+from tcnlm.models.base import Model
+from tcnlm.models.gbn_rnn import spread
 from tcnlm.models.names import Names
 from tcnlm.models.topics import top_words
 
@@ -31,7 +32,7 @@ LAYERED_FORM = (
 
 def as_request(model: Any, topic: int | tuple[int, int], weight: float) -> str:
     """Return a topic, or a layer's (2, 17), as --topic takes it."""
-    if isinstance(model, TopicHierarchy) and isinstance(topic, Integral):
+    if model.layered and isinstance(topic, Integral):
         topic = 1, topic
     numbers = topic if isinstance(topic, tuple) else (topic,)
     return ":".join(map(str, (*numbers, weight)))
@@ -118,29 +119,30 @@ def _numbers(value: str, whole: Sequence[str], weight: str, form: str) -> tuple:
 
 def of_lowest(model: Any, topics: np.ndarray) -> np.ndarray:
     """Return topics [N, K] as they stand among those of all layers, if there are."""
-    if not isinstance(model, TopicHierarchy):
+    if not model.layered:
         return topics
     return np.pad(topics, [(0, 0), (0, sum(model.sizes[1:]))])
 
 
-def layers_of(model: TopicHierarchy, topics: np.ndarray) -> list[tf.Tensor]:
+def layers_of(model: Model, topics: np.ndarray) -> list[tf.Tensor]:
     """Return the proportions of every layer [N, K_l] of topics [N, K_1 + ... + K_L]."""
-    parts = tf.split(tf.constant(topics, tf.float32), list(model.sizes), axis=1)
-    spread = [model.spread(part, layer) for layer, part in enumerate(parts, 1)]
-    return [tf.add_n(each) for each in zip(*spread)]
+    parts = tf.split(tf.cast(topics, tf.float32), list(model.sizes), axis=1)
+    shared = [spread(model, part, layer) for layer, part in enumerate(parts, 1)]
+    return [tf.add_n(each) for each in zip(*shared)]
 
 
 def context_of(model: Any, topics: np.ndarray) -> Any:
-    """Return the context for `step` of topics [N, K], one layer after another."""
-    if isinstance(model, TopicHierarchy):
-        return model.context_from_layers(layers_of(model, topics))
-    return model.context_from_topics(tf.constant(topics, tf.float32))
+    """Return the context of topics [N, K], one layer after another."""
+    topics = tf.constant(topics, tf.float32)
+    if model.layered:
+        topics = layers_of(model, topics)
+    return model.context({"topics": topics})
 
 
 def named_topics(model: Any, number: int, names: Names) -> list[dict[str, Any]]:
     """Return every topic's number and first words, layer or label if there are any."""
     own = [{"label": row.label} if names.given else {} for row in names.rows]
-    if not isinstance(model, TopicHierarchy):
+    if not model.layered:
         words = top_words(model, number)
         return [{"topic": k, "words": each} | own[k] for k, each in enumerate(words)]
     return [

@@ -26,7 +26,8 @@ from tcnlm.generation.requests import (
     largest_topics,
     record,
 )
-from tcnlm.models.base import TopicHierarchy
+from tcnlm.models.base import Model
+from tcnlm.models.gbn_rnn import as_seen, proportions, usual_theta
 from tcnlm.models.names import Names
 from tcnlm.models.topics import theta_of_sentences
 
@@ -47,7 +48,7 @@ def check(
     model: Any, length: int, number: int, method: str, document: Document | None
 ) -> None:
     """Refuse by InputError what makes no paragraph."""
-    if not (isinstance(model, TopicHierarchy) and model.over_sentences):
+    if not (model.layered and model.network.Pi):
         raise InputError(
             f"--paragraph: model {type(model).__name__} has no topics that move from "
             "sentence to sentence; rgbn_rnn has"
@@ -64,7 +65,7 @@ def check(
 
 
 def starts(
-    model: TopicHierarchy,
+    model: Model,
     topics: np.ndarray,
     document: Document | None,
     settings: Mapping[str, Any],
@@ -74,7 +75,7 @@ def starts(
     settings: sequence_length, context and context_words, those of the training.
     """
     if not document:
-        return [model.weighted(layers_of(model, topics))]
+        return [usual_theta(model, layers_of(model, topics))]
     theta = theta_of_sentences(model, document.sentences, settings)
     return [[each[j : j + 1] for each in theta] for j in range(len(theta[0]))]
 
@@ -92,7 +93,7 @@ def write_paragraphs(
     The prompt begins the first sentence. Where words are not sampled, theta is not
     either: it moves on to the mean of what would be drawn.
     """
-    model: TopicHierarchy = write.model
+    model = write.model
     length, rng = length or len(start), np.random.default_rng(seed % 2**64)
     rows = start[0][0].shape[0] * number
     begun = beginning_ids(model, prompt)
@@ -104,12 +105,12 @@ def write_paragraphs(
         else:
             moves = tf.constant(draws) if sampled else None
             theta = model.moved(theta, moves)
-        context = model.context_of_theta(theta)
+        context = as_seen(model, theta)
         written.append(write(context, rows, 1, () if j else begun, int(words)))
-        shares.append(theta[0] / tf.reduce_sum(theta[0], axis=1, keepdims=True))
-    proportions = tf.stack(shares, axis=1).numpy()  # [N, J, K]
+        shares.append(proportions(theta[0]))
+    of_rows = tf.stack(shares, axis=1).numpy()  # [N, J, K]
     each = [
-        Paragraph([sentences[row][0] for sentences in written], proportions[row])
+        Paragraph([sentences[row][0] for sentences in written], of_rows[row])
         for row in range(rows)
     ]
     return [each[i : i + number] for i in range(0, rows, number)]
@@ -120,8 +121,8 @@ def as_json(
 ) -> str:
     """Return a line of JSON for every paragraph: each sentence with its topics."""
     lines = []
-    for sentences, proportions in paragraphs:
-        each = largest_topics(model, of_lowest(model, proportions), names)
+    for sentences, shares in paragraphs:
+        each = largest_topics(model, of_lowest(model, shares), names)
         records = list(map(record, each, sentences))
         lines.append(json.dumps({"topics": topics, "sentences": records}))
     return "\n".join(lines)

@@ -24,7 +24,6 @@ from tcnlm.generation.mixtures import (
     of_lowest,
     written_as,
 )
-from tcnlm.models.base import LanguageModel, TopicHierarchy, TopicModel
 from tcnlm.models.names import Names
 from tcnlm.preprocessing.phrases import Sentences
 from tcnlm.preprocessing.text import sentences
@@ -57,9 +56,9 @@ def requested_topics(
     columns of `mixtures`. A document that a model without topics reads is
     `document_before`'s.
     """
-    if not isinstance(model, LanguageModel):
+    if not model.offers("step"):
         raise InputError(f"model {type(model).__name__} writes no sentences")
-    if not isinstance(model, TopicModel):
+    if not model.offers("topics"):
         if chosen or (document and not model.reads_document):
             options = "--topic" if model.reads_document else "--topic and --document"
             raise InputError(
@@ -68,7 +67,7 @@ def requested_topics(
         return None
     if document:
         topics = document_topics(model, document, context_words)
-    elif chosen and isinstance(model, TopicHierarchy):
+    elif chosen and model.layered:
         return layered_mixture(chosen, model.sizes)[None]
     elif chosen:
         return mixture(chosen, len(model.topics()))[None]
@@ -103,7 +102,7 @@ class DocumentReader:
 
 def document_topics(model: Any, document: Document, context_words: int) -> np.ndarray:
     """Infer a document's topics [1, K] from its first content words, as in training."""
-    return model.infer_context(document_content(model, document, context_words)).numpy()
+    return model.infer(document_content(model, document, context_words)).numpy()
 
 
 def document_content(model: Any, document: Document, context_words: int) -> tf.Tensor:

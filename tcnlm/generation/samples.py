@@ -9,7 +9,6 @@ import tensorflow as tf
 
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.generation.requests import beginning_ids
-from tcnlm.models.base import LanguageModel
 from tcnlm.models.topics import top_words
 from tcnlm.preprocessing.vocabulary import UNK
 
@@ -75,9 +74,9 @@ def _write(
     prompt: Any = (),
 ) -> list | None:
     """Return `number` sentences of each topic; None where the model writes none."""
-    if not isinstance(model, LanguageModel):
+    if not model.offers("step"):
         return None
     one_hot = tf.one_hot(np.array(topics), len(model.topics()))
-    context = model.context_from_topics(one_hot)
+    context = model.context({"topics": one_hot})
     write = SentenceDecoder(model, Decoding(**options))
     return write(context, len(one_hot), number, prompt, seed=seed)

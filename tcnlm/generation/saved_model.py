@@ -49,7 +49,6 @@ from tcnlm.generation.decoder import beams, decode, repeated, sampled
 from tcnlm.generation.methods import Decoding
 from tcnlm.generation.phrases import JoinedPhrases
 from tcnlm.layers.tf_function import graph
-from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel
 from tcnlm.preprocessing.text import capitals, rules
 from tcnlm.preprocessing.vocabulary import EOS, GO, PAD, SPECIALS, UNK, Vocabulary
 
@@ -184,13 +183,13 @@ class Program:
     def signatures(self) -> dict[str, Any]:
         """Return the functions that the model has, ready to be saved."""
         found = {}
-        if isinstance(self.model, TopicModel):
+        if self.model.offers("topics"):
             found["infer_topics"] = graph(self.infer_topics, [DOCUMENTS])
             found["topic_words"] = graph(self.topic_words, [NUMBER])
-        if isinstance(self.model, LanguageModel):
+        if self.model.offers("step"):
             found["score"] = graph(self.score, [SENTENCES, CONTEXTS])
             found |= self._writing()
-        if isinstance(self.model, DocumentModel):
+        if self.model.documental:
             found["features"] = graph(self.features, [DOCUMENTS])
             found["score_document"] = graph(self.score_document, [DOCUMENTS])
         return found
@@ -199,7 +198,7 @@ class Program:
         write, known = self.generate, self.generate_known
         search = self.beam_search
         source, contexts = [NUMBER], []
-        if isinstance(self.model, TopicModel):
+        if self.model.offers("topics"):
             number = self.model.topics().shape[0]
             source = contexts = [tf.TensorSpec([None, number], tf.float32, "topics")]
             write, known = self.generate_from_topics, self.generate_known_from_topics
@@ -217,7 +216,7 @@ class Program:
         """
         content, topics = self.texts.content(documents), self.model.topics().shape[0]
         [found] = in_pieces(
-            lambda first, last: [self.model.infer_context(content[first:last])],
+            lambda first, last: [self.model.infer(content[first:last])],
             tf.size(documents),
             [tf.TensorSpec([None, topics], tf.float32)],
         )
@@ -254,7 +253,7 @@ class Program:
         return {"log_probability": total, "words": words, "perplexity": perplexity}
 
     def _document_log_probs(self, batch: Tensors) -> tf.Tensor:
-        return tf.reduce_sum(self.model.log_probs(batch), axis=1)
+        return tf.reduce_sum(self.model(batch), axis=1)
 
     def _batch(self, documents: tf.Tensor) -> Tensors:
         return self.model.batching.of_texts(self.texts, documents)
@@ -288,9 +287,7 @@ class Program:
 
     def _sequence_log_probs(self, batch: Tensors) -> tf.Tensor:
         """Return log p of the targets of every sequence together, nats, [B]."""
-        context = self.model.context(batch)
-        log_probs = self.model.log_probs(batch["inputs"], batch["targets"], context)
-        return tf.reduce_sum(log_probs, axis=1)
+        return tf.reduce_sum(self.model(batch), axis=1)
 
     def generate(
         self, number: tf.Tensor, seed: tf.Tensor, temperature: tf.Tensor
@@ -329,8 +326,12 @@ class Program:
         return number, lambda first, last: self.model.context(empty(last - first))
 
     def _mixed(self, topics: tf.Tensor) -> Contexts:
-        topics, start = input_checks.mixtures(topics), self.model.context_from_topics
-        return tf.shape(topics)[0], lambda first, last: start(topics[first:last])
+        topics, start = input_checks.mixtures(topics), self.model.context
+
+        def context(first: tf.Tensor, last: tf.Tensor) -> Any:
+            return start({"topics": topics[first:last]})
+
+        return tf.shape(topics)[0], context
 
     def _sample(
         self,

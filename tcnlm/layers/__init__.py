@@ -1,1 +1,24 @@
-"""3. Layers and distributions that the models are made of."""
+"""Keras layers: the public ones by name, each in a file of its own."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+PUBLIC = {
+    "AdaptiveSoftmax": "adaptive_softmax",
+    "CoupledLSTM": "coupled_lstm",
+    "TopicCompositionalLSTM": "topic_compositional_lstm",
+    "TopicCompositionalLSTMCell": "topic_compositional_lstm",
+    "TopicDecoder": "neural_topics",
+    "TopicEncoder": "neural_topics",
+    "TopicProportions": "neural_topics",
+}
+__all__ = list(PUBLIC)
+
+
+def __getattr__(name: str) -> Any:
+    """Return a public layer; TensorFlow is imported only where one is asked for."""
+    if name not in PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"tcnlm.layers.{PUBLIC[name]}"), name)

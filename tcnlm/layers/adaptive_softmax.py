@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,6 +11,7 @@ import tensorflow as tf
 from tcnlm.layers.mixed_precision import matmul
 from tcnlm.layers.next_word import NextWord, categorical, chosen, forbid
 from tcnlm.layers.xla import on_gpu
+from tcnlm.preprocessing.vocabulary import PAD
 
 
 def cross_entropy(targets: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
@@ -25,6 +26,37 @@ def cross_entropy(targets: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
     return fused(features=logits, labels=targets).loss
 
 
+def of_targets(
+    log_prob: Callable[..., tf.Tensor],
+    targets: tf.Tensor,
+    hidden: tf.Tensor,
+    *by_row: tf.Tensor,
+) -> tf.Tensor:
+    """Return log p of targets [B, T], nats, zero where they are padding.
+
+    log_prob: of words [N] after their hidden states [N, ...], from [B, T, ...], and
+    what else there is of their rows, [N, ...] from [B, ...].
+    """
+    real = tf.where(targets != PAD)
+    each = [tf.gather(values, real[:, 0]) for values in by_row]
+    found = log_prob(tf.gather_nd(hidden, real), tf.gather_nd(targets, real), *each)
+    return tf.scatter_nd(real, found, tf.shape(targets, tf.int64))
+
+
+def language_loss(
+    log_probs: tf.Tensor, targets: tf.Tensor
+) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
+    """Return the language model's loss, nats a sequence, and {"nll": nats a target}.
+
+    log_probs: of targets [B, T], as `of_targets` returns them.
+    """
+    total = -tf.reduce_sum(log_probs)
+    count = tf.math.count_nonzero(targets, dtype=tf.float32)
+    batch = tf.cast(tf.shape(targets)[0], tf.float32)
+    return total / batch, {"nll": total / tf.maximum(count, 1.0)}
+
+
+@tf.keras.utils.register_keras_serializable("tcnlm")
 class AdaptiveSoftmax(tf.keras.layers.Layer):
     """Distribution over a frequency-sorted vocabulary in which rare words cost little.
 
@@ -38,6 +70,12 @@ class AdaptiveSoftmax(tf.keras.layers.Layer):
     No biases (as published). Cut-offs beyond the vocabulary fall away; without any the
     layer is the full softmax. Weights: `head` [H, c_1 + n], `projections[i]` [H, H_i],
     `tails[i]` [H_i, c_(i+1) - c_i].
+
+    >>> softmax = AdaptiveSoftmax(10_000, cutoffs=(2000,))
+    >>> softmax(tf.zeros([2, 8]), tf.constant([3, 9999])).shape  # log p, nats
+    TensorShape([2])
+    >>> softmax.log_probs(tf.zeros([2, 8])).shape
+    TensorShape([2, 10000])
     """
 
     def __init__(
@@ -93,6 +131,15 @@ class AdaptiveSoftmax(tf.keras.layers.Layer):
             targets = tf.where(inside, cluster, targets)
         return targets
 
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        return {
+            **super().get_config(),
+            "vocabulary_size": self.vocabulary_size,
+            "cutoffs": self.cutoffs[:-1],
+            "div_value": self.div_value,
+        }
+
     def log_probs(self, hidden: tf.Tensor) -> tf.Tensor:
         """Return log p of every word, nats: hidden [N, H] -> [N, V]."""
         head = tf.nn.log_softmax(hidden @ self.head)
@@ -102,11 +149,14 @@ class AdaptiveSoftmax(tf.keras.layers.Layer):
             parts.append(cluster + tf.nn.log_softmax((hidden @ projection) @ tail))
         return tf.concat(parts, axis=1)
 
-    def next_word(self, hidden: tf.Tensor, forbidden: Sequence[int]) -> NextWord:
+    def next_word(self, hidden: tf.Tensor) -> NextWord:
         """Return the distribution of the words after hidden states [N, H]."""
-        in_head = max(forbidden, default=-1) < self.cutoffs[0]
-        draw = partial(self.draw, hidden, forbidden) if in_head else None
-        return NextWord(lambda: self.log_probs(hidden), forbidden, draw)
+
+        def in_head(forbidden: Sequence[int]) -> bool:
+            return max(forbidden, default=-1) < self.cutoffs[0]
+
+        draw = partial(self.draw, hidden)
+        return NextWord(lambda: self.log_probs(hidden), draw, in_head)
 
     def draw(
         self, hidden: tf.Tensor, forbidden: Sequence[int], seed: tf.Tensor

@@ -31,6 +31,9 @@ class CoupledLSTM(tf.keras.layers.Layer):
     [3H], z, r and the candidate side by side, `U` [H, 2H] of z and r and `Uh` [H, H]:
     4 (E + H) H and 3 (K + H) H, as in Table 3, and 7 H biases. The gates start as the
     released code's, b_z at -1 (its z is our 1 - z) and b_r at 1: a begins close to h.
+
+    >>> CoupledLSTM(16)((tf.zeros([2, 7, 8]), tf.ones([2, 4]))).shape
+    TensorShape([2, 7, 16])
     """
 
     def __init__(self, units: int, **kwargs: Any):
@@ -82,5 +85,5 @@ class CoupledLSTM(tf.keras.layers.Layer):
         return h + z * (candidate - h)
 
     def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments, for Keras."""
+        """Return the constructor's arguments."""
         return {**super().get_config(), "units": self.units}

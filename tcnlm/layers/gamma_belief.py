@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from tcnlm.layers.bags import real_words
 from tcnlm.layers.counts import categorical, crt, owners_of, split
 from tcnlm.layers.topic_matrix import TopicMatrix
 
@@ -27,6 +28,7 @@ class Counts(NamedTuple):
     Z: list[tf.Tensor] | None  # of Pi^l, [K_l, K_l]
 
 
+@tf.keras.utils.register_keras_serializable("tcnlm")
 class GammaBeliefNetwork(tf.keras.layers.Layer):
     """The matrices of a gamma belief network of bags of `vocabulary` words.
 
@@ -47,8 +49,16 @@ class GammaBeliefNetwork(tf.keras.layers.Layer):
         recurrent: bool,
         step: float = 1.0,
         delay: float = 20.0,
+        **kwargs: Any,
     ):
-        super().__init__()
+        super().__init__(**kwargs)
+        self.arguments = {
+            "sizes": tuple(sizes),
+            "vocabulary": vocabulary,
+            "recurrent": recurrent,
+            "step": step,
+            "delay": delay,
+        }
         layers = enumerate(zip([vocabulary, *sizes], sizes), 1)
         chain = partial(TopicMatrix, step=step, delay=delay)
         self.topics = [chain(*shape, name=f"Phi_{n}") for n, shape in layers]
@@ -73,6 +83,10 @@ class GammaBeliefNetwork(tf.keras.layers.Layer):
     def matrices(self) -> list[tf.Variable]:
         """All of Phi and Pi."""
         return [*self.Phi, *self.Pi]
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        return {**super().get_config(), **self.arguments}
 
     def update(
         self,
@@ -99,7 +113,10 @@ class GammaBeliefNetwork(tf.keras.layers.Layer):
         return tf.convert_to_tensor(product)
 
     def prior_shapes(self, thetas: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-        """Return the shape of the gamma law of every theta; both [B, J, K_l]."""
+        """Return the shape of every theta's gamma law; both [B, J, K_l].
+
+        Without recurrence [..., K_l].
+        """
         shapes = [_apply(Phi, theta) for Phi, theta in zip(self.Phi[1:], thetas[1:])]
         top = tf.zeros_like if self.Pi else tf.ones_like
         shapes.append(top(thetas[-1]))
@@ -123,12 +140,10 @@ def augment(
     words [B, J, C], topic-word ids with -1 as padding; thetas [B, J, K_l]. Eq. 13 to
     16, one categorical draw for every word and every table. A sentence without words
     adds nothing, but hands on what later ones left it. Without Pis every sentence is
-    taken for a first one.
+    taken for a first one, and they may be of any shape [..., C].
     """
     A, Z, layers = [], [], len(thetas)
-    places = tf.where(words >= 0)
-    rows = places[:, 0] * tf.shape(words, tf.int64)[1] + places[:, 1]
-    items = tf.gather_nd(words, places)
+    items, rows = real_words(words)
     for n, each in enumerate(_seeds(seed, layers)):
         for_A, for_tables = _seeds(each, 2)
         theta, top = thetas[n], n + 1 == layers
@@ -189,7 +204,7 @@ def _assign(
 
 
 def _tally(rows: tf.Tensor, columns: tf.Tensor, shape: tf.Tensor) -> tf.Tensor:
-    places = tf.stack([tf.cast(rows, tf.int32), columns], axis=1)
+    places = tf.stack([rows, columns], axis=1)
     return tf.scatter_nd(places, tf.ones_like(columns), shape)
 
 

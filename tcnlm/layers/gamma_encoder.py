@@ -21,11 +21,12 @@ WORD_STDDEV = 0.01  # of W^1, which multiplies counts; released code
 class Weibull(NamedTuple):
     """q of a layer's topic weights, each a Weibull, and a draw from it or its mean."""
 
-    k: tf.Tensor  # [B, J, 1]; [B, J, K] where Phi theta is added
-    scale: tf.Tensor  # lambda [B, J, K]
-    theta: tf.Tensor  # [B, J, K]
+    k: tf.Tensor  # [..., 1]; [..., K] where Phi theta is added
+    scale: tf.Tensor  # lambda [..., K]
+    theta: tf.Tensor  # [..., K]
 
 
+@tf.keras.utils.register_keras_serializable("tcnlm")
 class GammaEncoder(tf.keras.layers.Layer):
     """Contexts d_j of J sentences in order -> k_j^l and lambda_j^l of every layer l.
 
@@ -34,7 +35,8 @@ class GammaEncoder(tf.keras.layers.Layer):
         lambda_j^l = softplus(V^l h_j^l + c^l) [K_l]
 
     words [B, J, C], topic-word ids with -1 as padding, of which d_j are the counts
-    -> (k [B, J, 1], lambda [B, J, K_l]) from the lowest layer up.
+    -> (k [B, J, 1], lambda [B, J, K_l]) from the lowest layer up. Sentences by
+    themselves, [B, C], are first ones.
 
     h^l has K_l units. Without recurrence there is no U, and every sentence is read by
     itself. k is held within `K_BOUNDS`. As in Table 3 the weights are, without biases,
@@ -69,14 +71,7 @@ class GammaEncoder(tf.keras.layers.Layer):
 
     def call(self, words: tf.Tensor) -> list[tuple[tf.Tensor, tf.Tensor]]:
         """Return k and lambda of every layer; see the class."""
-        return self._upward(sum_rows(self.W[0], words))
-
-    def of_bags(self, bow: tf.Tensor) -> list[tuple[tf.Tensor, tf.Tensor]]:
-        """Return the same of bags [B, J, D]."""
-        return self._upward(tensordot(bow, self.W[0]))
-
-    def _upward(self, inputs: tf.Tensor) -> list[tuple[tf.Tensor, tf.Tensor]]:
-        found = []
+        inputs, found = sum_rows(self.W[0], words), []
         for n, above in enumerate([*self.W[1:], None]):
             hidden = self._over_sentences(inputs + self.b[n], n)
             scale = tf.maximum(self.scale[n](hidden), SMALLEST)
@@ -87,13 +82,18 @@ class GammaEncoder(tf.keras.layers.Layer):
 
     def _over_sentences(self, inputs: tf.Tensor, n: int) -> tf.Tensor:
         """Return h [B, J, K] of layer n; inputs: W h + b."""
-        if not self.recurrent:
+        if not self.recurrent or inputs.shape.rank == 2:
             return tf.tanh(inputs)
         first, *others = tf.unstack(inputs, axis=1)
         states = [tf.tanh(first)]
         for each in others:
             states.append(tf.tanh(each + matmul(states[-1], self.U[n])))
         return tf.stack(states, axis=1)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        names = "num_words sizes recurrent".split()
+        return {**super().get_config(), **{n: getattr(self, n) for n in names}}
 
 
 def from_the_top(

@@ -42,10 +42,11 @@ class ForgetBias(tf.keras.initializers.Initializer):
 
 
 class OverSequence(tf.keras.layers.Layer):
-    """A cell over a whole sequence, for which a subclass names the cell's class.
+    """A cell over a whole sequence, which a subclass makes.
 
     inputs [B, T, ...], what else steps hang on, initial_state or None for zeros
-    -> outputs [B, T, ...], state after the last step.
+    -> outputs [B, T, ...], or without `return_sequences` the last one [B, ...]; with
+    `return_state` that and the state after the last step, as Keras's layers have it.
 
     Equal to `tf.keras.layers.RNN(cell)`, whose weights it shares as `.cell`; what does
     not depend on the recurrence the cell's `sequence` computes for all steps at once,
@@ -53,12 +54,13 @@ class OverSequence(tf.keras.layers.Layer):
     so there is no mask.
     """
 
-    Cell: type[tf.keras.layers.Layer]
+    cell: tf.keras.layers.Layer
 
-    def __init__(self, *sizes: int, **kwargs: Any):
-        layer = {key: kwargs.pop(key) for key in ("name", "dtype") if key in kwargs}
-        super().__init__(**layer)
-        self.cell = self.Cell(*sizes, name="cell", dtype=self.dtype_policy, **kwargs)
+    def __init__(
+        self, return_sequences: bool = False, return_state: bool = False, **kwargs: Any
+    ):
+        super().__init__(**kwargs)
+        self.return_sequences, self.return_state = return_sequences, return_state
 
     def build(self, input_shape: Any) -> None:
         """Make the cell's weights for inputs of shape [B, T, ...]."""
@@ -66,15 +68,20 @@ class OverSequence(tf.keras.layers.Layer):
         self.built = True
 
     def call(
-        self, inputs: tf.Tensor, *context: Any, initial_state: Any = None
-    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
+        self, inputs: tf.Tensor, context: Any = None, initial_state: Any = None
+    ) -> Any:
         """Run the whole sequence; see the class."""
         state = initial_state or self.cell.get_initial_state(inputs)
-        return self.cell.sequence(inputs, state, *context)
+        beside = () if context is None else (context,)
+        outputs, state = self.cell.sequence(inputs, state, *beside)
+        outputs = outputs if self.return_sequences else outputs[:, -1]
+        return [outputs, *state] if self.return_state else outputs
 
     def get_config(self) -> dict[str, Any]:
-        """Return the cell's arguments."""
-        return {**self.cell.get_config(), **super().get_config()}
+        """Return the constructor's arguments, those of the cell among them."""
+        flags = ("return_sequences", "return_state")
+        own = {**super().get_config(), **{name: getattr(self, name) for name in flags}}
+        return {**self.cell.get_config(), **own}
 
 
 class LSTM(tf.keras.layers.LSTM):

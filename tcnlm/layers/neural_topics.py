@@ -32,6 +32,7 @@ def bag_of_words(context: tf.Tensor, size: int) -> tf.Tensor:
     return tf.scatter_nd(entries, tf.ones_like(rows, tf.float32), shape)
 
 
+@tf.keras.utils.register_keras_serializable("tcnlm")
 class TopicEncoder(tf.keras.layers.Layer):
     """q(theta | d) = N(mu, sigma^2): a bag of words [B, D] -> mu, log sigma^2 [B, L].
 
@@ -44,6 +45,10 @@ class TopicEncoder(tf.keras.layers.Layer):
     over the documents, by a batch normalisation without a learned scale (as Srivastava
     and Sutton 2017; Zhu et al. 2020): no dimension can then fall to the prior. Outside
     training the moving averages stand for the batch's mean and variance.
+
+    >>> mu, log_variance = TopicEncoder(20)(tf.ones([3, 1000]))
+    >>> mu.shape, log_variance.shape
+    (TensorShape([3, 20]), TensorShape([3, 20]))
     """
 
     def __init__(
@@ -56,18 +61,27 @@ class TopicEncoder(tf.keras.layers.Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
+        self.arguments = {
+            "latent_size": latent_size,
+            "hidden": tuple(hidden),
+            "transform": transform,
+            "log_variance": log_variance,
+            "mu_batchnorm_std": mu_batchnorm_std,
+        }
         self.mu_batchnorm_std = mu_batchnorm_std
         self.transform = INPUT_TRANSFORMS[transform]
-        self.hidden = [Dense(size, "relu") for size in hidden]
-        self.mean = Dense(latent_size, name="mean")
+        kind = {"dtype": self.dtype_policy}
+        self.hidden = [Dense(size, "relu", **kind) for size in hidden]
+        self.mean = Dense(latent_size, name="mean", **kind)
         self.log_variance = Dense(
             latent_size,
             kernel_initializer="zeros",
             bias_initializer=tf.keras.initializers.Constant(log_variance),
             name="log_variance",
+            **kind,
         )
         if mu_batchnorm_std:
-            self.normalise = tf.keras.layers.BatchNormalization(scale=False)
+            self.normalise = tf.keras.layers.BatchNormalization(scale=False, **kind)
 
     def call(
         self,
@@ -84,21 +98,37 @@ class TopicEncoder(tf.keras.layers.Layer):
             mean = self.mu_batchnorm_std * self.normalise(mean, training=training)
         return mean, self.log_variance(hidden)
 
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        return {**super().get_config(), **self.arguments}
 
+
+@tf.keras.utils.register_keras_serializable("tcnlm")
 class TopicProportions(tf.keras.layers.Layer):
     """t = g(theta) = softmax(W theta + b), [B, L] -> [B, K] on the simplex (eq. 4).
 
     Where L = K, W starts as the identity: each topic has a Gaussian of its own. Where
     theta has fewer dimensions than there are topics, W starts N(0, 1).
+
+    >>> t = TopicProportions(20)(tf.zeros([3, 20]))
+    >>> float(t[0, 0])  # of 20
+    0.05000000074505806
     """
 
     def __init__(self, num_topics: int, **kwargs: Any):
         super().__init__(**kwargs)
-        self.linear = Dense(num_topics, kernel_initializer=ProportionsStart())
+        self.num_topics = num_topics
+        self.linear = Dense(
+            num_topics, kernel_initializer=ProportionsStart(), dtype=self.dtype_policy
+        )
 
     def call(self, theta: tf.Tensor) -> tf.Tensor:
         """Return the topic proportions of theta."""
         return tf.nn.softmax(self.linear(theta))
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        return {**super().get_config(), "num_topics": self.num_topics}
 
 
 @tf.keras.utils.register_keras_serializable("tcnlm")
@@ -112,10 +142,14 @@ class ProportionsStart(tf.keras.initializers.Initializer):
         return tf.keras.initializers.RandomNormal(stddev=1.0)(shape, dtype)
 
 
+@tf.keras.utils.register_keras_serializable("tcnlm")
 class TopicDecoder(tf.keras.layers.Layer):
     """p(w | t) = beta t (eq. 6): proportions [B, K] -> word probabilities [B, D].
 
     beta's K rows are softmax distributions over the topic vocabulary.
+
+    >>> TopicDecoder(20, 1000)(tf.fill([3, 20], 1 / 20)).shape
+    TensorShape([3, 1000])
     """
 
     def __init__(self, num_topics: int, num_words: int, **kwargs: Any):
@@ -152,6 +186,11 @@ class TopicDecoder(tf.keras.layers.Layer):
     def call(self, proportions: tf.Tensor) -> tf.Tensor:
         """Return the word probabilities beta t."""
         return matmul(proportions, self.topics())
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        sizes = {"num_topics": self.num_topics, "num_words": self.num_words}
+        return {**super().get_config(), **sizes}
 
 
 def log_likelihood(bow: tf.Tensor, word_probabilities: tf.Tensor) -> tf.Tensor:

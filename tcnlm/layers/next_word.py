@@ -11,34 +11,43 @@ Drawn = tuple[tf.Tensor, tf.Tensor]
 
 
 class NextWord:
-    """The distribution of the next word of N sentences, some words being forbidden.
+    """The distribution of the next word of N sentences.
 
-    log_probs: returns log p of every word, nats, [N, V], as the model has it. draw:
-    what `draw` is, where there is a way to it without these.
+    of_all: returns log p of every word, nats, [N, V], as the model has it; draw: where
+    there is a way to a word without these, draws one by (forbidden, seed), if it
+    `can_draw(forbidden)`; forbidden: words that are not to come.
     """
 
     def __init__(
         self,
-        log_probs: Callable[[], tf.Tensor],
-        forbidden: Sequence[int],
-        draw: Callable[[tf.Tensor], Drawn] | None = None,
+        of_all: Callable[[], tf.Tensor],
+        draw: Callable[[Sequence[int], tf.Tensor], Drawn] | None = None,
+        can_draw: Callable[[Sequence[int]], bool] = lambda forbidden: True,
+        forbidden: Sequence[int] = (),
     ):
-        self._of_all, self._forbidden, self._draw = log_probs, forbidden, draw
+        self._ways, self._forbidden = (of_all, draw, can_draw), forbidden
+
+    def without(self, forbidden: Sequence[int]) -> NextWord:
+        """Return the same with some words forbidden."""
+        return NextWord(*self._ways, forbidden)
 
     def log_probs(self) -> tf.Tensor:
         """Return log p [N, V], minus infinity at forbidden words, else the model's."""
-        return forbid(self._of_all(), self._forbidden)
+        return forbid(self._ways[0](), self._forbidden)
 
     def draw(self, seed: tf.Tensor) -> Drawn:
         """Return a word [N] drawn from the allowed ones, and its log p [N], nats."""
-        if self._draw is not None:
-            return self._draw(seed)
+        _, draw, can_draw = self._ways
+        if draw is not None and can_draw(self._forbidden):
+            return draw(self._forbidden, seed)
         log_probs = self.log_probs()
         return chosen(log_probs, categorical(log_probs, seed))
 
 
 def forbid(log_probs: tf.Tensor, forbidden: Sequence[int]) -> tf.Tensor:
     """Return log p [N, W] with minus infinity at these words."""
+    if not len(forbidden):
+        return log_probs
     never = np.isin(np.arange(log_probs.shape[-1]), forbidden)
     # Added, which is faster here than tf.where.
     return log_probs + np.where(never, -np.inf, 0).astype(log_probs.dtype.name)

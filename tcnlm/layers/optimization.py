@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +13,12 @@ from tcnlm.common.settings import Settings, setting
 from tcnlm.data.contexts import RULES
 from tcnlm.layers.mixed_precision import PRECISIONS
 
+Group = tuple[list[tf.Variable], float]  # weights and their learning rate
+DECAYS = ("constant", "linear", "cosine")  # of a rate; the others end at zero
 
-class GroupedAdam(tf.Module):
+
+# What checkpoints follow but Keras does not take for weights, as it does a tf.Module's.
+class GroupedAdam(tf.__internal__.tracking.AutoTrackable):
     """One Adam (Kingma and Ba 2015) a group of weights.
 
     A group's gradient is clipped by its own global norm, so that a topic model's loss
@@ -30,7 +34,7 @@ class GroupedAdam(tf.Module):
 
     def __init__(
         self,
-        groups: list[tuple[list[tf.Variable], float]],
+        groups: list[Group],
         clip_norm: float,
         lazy: bool = False,
         schedule: Callable[[float], Any] = float,
@@ -38,28 +42,24 @@ class GroupedAdam(tf.Module):
         super().__init__()
         self.clip_norm = clip_norm
         self.lazy = lazy
-        self.weights = [weights for weights, _ in groups]
+        self.groups = [weights for weights, _ in groups]
         adam = _lazy_adam() if lazy else tf.keras.optimizers.legacy.Adam
         # The legacy class updates each weight by one fused kernel (five times faster
         # on a CPU than the newer one's many operations); the arithmetic is the same.
         self.adams = [adam(schedule(rate)) for _, rate in groups]
-        for adam, weights in zip(self.adams, self.weights):
+        for adam, weights in zip(self.adams, self.groups):
             # Without a gradient nothing moves, and the moments are there to restore.
             adam.apply_gradients(
                 [(tf.zeros_like(weight), weight) for weight in weights]
             )
             adam.iterations.assign(0)
 
-    def minimize(
-        self, loss: tf.Tensor, tape: tf.GradientTape, **chosen: Any
+    def apply_gradients(
+        self, grads_and_vars: Iterable[tuple[Any, tf.Variable]], **_: Any
     ) -> dict[str, tf.Tensor]:
-        """Step down the loss recorded on the tape; return what `descend` does.
-
-        chosen: see `descend`.
-        """
-        group = chosen.get("group")
-        weights = self.weights if group is None else [self.weights[group]]
-        return self.descend(tape.gradient(loss, weights), **chosen)
+        """Step down the gradients of all weights; return what `descend` does."""
+        of = {weight.ref(): gradient for gradient, weight in grads_and_vars}
+        return self.descend([[of[w.ref()] for w in group] for group in self.groups])
 
     def descend(
         self, gradients: list[list], group: int | None = None, clip: bool = True
@@ -77,7 +77,7 @@ class GroupedAdam(tf.Module):
                 summed, _ = tf.clip_by_global_norm(summed, self.clip_norm, norm)
             if not self.lazy:  # one dense, fused update is cheaper than three sparse
                 summed = [tf.convert_to_tensor(gradient) for gradient in summed]
-            self.adams[i].apply_gradients(zip(summed, self.weights[i]))
+            self.adams[i].apply_gradients(zip(summed, self.groups[i]))
         return norms
 
 
@@ -141,7 +141,17 @@ def _sum_rows(gradient: Any) -> Any:
     return tf.IndexedSlices(values, rows, gradient.dense_shape)
 
 
-DECAYS = ("constant", "linear", "cosine")  # of a rate; the others end at zero
+def exclude(weights: list[tf.Variable], removed: list[tf.Variable]) -> list:
+    """Return the weights that are not among those removed, in order."""
+    references = {weight.ref() for weight in removed}
+    return [weight for weight in weights if weight.ref() not in references]
+
+
+def split_param_group(group: Group, layers: list[Any], share: float) -> list[Group]:
+    """Return a group without the layers' weights, and those at a share of its rate."""
+    weights, rate = group
+    own = [weight for layer in layers for weight in layer.trainable_variables]
+    return [(exclude(weights, own), rate), (own, share * rate)]
 
 
 @dataclass(frozen=True)

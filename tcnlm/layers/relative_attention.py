@@ -68,6 +68,7 @@ def remembered(
     return [memory, tf.minimum(filled + tf.cast(counts, filled.dtype)[:, None], size)]
 
 
+@tf.keras.utils.register_keras_serializable("tcnlm")
 class TransformerXLLayer(tf.keras.layers.Layer):
     """A layer of Transformer-XL (Dai et al. 2019, section 3.3), by H heads.
 
@@ -79,15 +80,22 @@ class TransformerXLLayer(tf.keras.layers.Layer):
         a_i = sum_j softmax_j(A_ij) v_j                j: word i and `reach` before it
         o = LayerNorm(h + Wo a),  h' = LayerNorm(o + W2 relu(W1 o + b1) + b2)
 
-    SG: no gradient goes there. d_h = d / H, rounded down. rates: shares that `drop`
-    takes of Wo a, relu(..) and W2 (..), and of the softmax.
+    SG: no gradient goes there. d_h = d / H, rounded down. dropout: the share that
+    `drop` takes of Wo a, relu(..) and W2 (..), attention_dropout: of the softmax.
     """
 
     def __init__(
-        self, heads: int, units: int, reach: int, rates: tuple[float, float], **kw: Any
+        self,
+        heads: int,
+        units: int,
+        reach: int,
+        dropout: float = 0.0,
+        attention_dropout: float = 0.0,
+        **kwargs: Any,
     ):
-        super().__init__(**kw)
-        self.heads, self.units, self.reach, self.rates = heads, units, reach, rates
+        super().__init__(**kwargs)
+        self.heads, self.units, self.reach = heads, units, reach
+        self.dropout, self.attention_dropout = dropout, attention_dropout
 
     def build(self, input_shape: Any) -> None:
         """Make the weights for inputs of shape [B, L, d]."""
@@ -126,7 +134,7 @@ class TransformerXLLayer(tf.keras.layers.Layer):
         drop: Drop = lambda values, rate: values,
     ) -> tf.Tensor:
         """Return the outputs; see the class."""
-        rate, _ = self.rates
+        rate = self.dropout
         attended = self.attention(inputs, memory, filled, R, drop)
         outputs = self.norms[0](inputs + drop(self.Wo(attended), rate))
         inner = drop(self.W1(outputs), rate)
@@ -153,13 +161,18 @@ class TransformerXLLayer(tf.keras.layers.Layer):
         queries, keys = tf.shape(inputs)[1], tf.shape(known)[1]
         seen = visible(queries, filled, keys, self.reach)
         shares = tf.nn.softmax(tf.where(seen, scores, -np.inf))
-        means = einsum("bhlk,bkhn->blhn", drop(shares, self.rates[1]), v)
+        means = einsum("bhlk,bkhn->blhn", drop(shares, self.attention_dropout), v)
         rows = tf.shape(inputs)[0]
         return tf.reshape(means, [rows, queries, self.heads * self.head_size])
 
     def _by_head(self, values: tf.Tensor) -> tf.Tensor:
         rows, length = tf.unstack(tf.shape(values)[:2])
         return tf.reshape(values, [rows, length, self.heads, self.head_size])
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        names = "heads units reach dropout attention_dropout".split()
+        return {**super().get_config(), **{n: getattr(self, n) for n in names}}
 
 
 def _start() -> tf.keras.initializers.Initializer:

@@ -20,12 +20,14 @@ class CarriedState(tf.__internal__.tracking.AutoTrackable):
         super().__init__()
         self.nest = tf.nest.map_structure(_variable, like)
 
-    def start(self, fresh: tf.Tensor, first: Any = 0) -> Any:
-        """Return the states to start from, of rows from `first`: zero where `fresh`.
+    def start(self, batch: dict[str, tf.Tensor]) -> Any:
+        """Return the states that a batch's rows start from.
 
-        fresh: [B], above 0 where a row begins anew.
+        Its "fresh" [B] is above 0 where a row begins anew, at zero; its "row" [B], if
+        it has one, says which rows of the global batch it holds.
         """
-        rows = tf.shape(fresh)[0]
+        fresh = batch["fresh"]
+        first, rows = batch["row"][0] if "row" in batch else 0, tf.shape(fresh)[0]
 
         def state(variable: tf.Variable) -> tf.Tensor:
             kept = variable[first : first + rows]

@@ -47,6 +47,10 @@ class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
     number of factors and the start. Here Wb and Ub start close to one, so that W(t)
     starts as the product Wa Wc whatever t is, and U(t) at `recurrent_gain` times the
     orthogonal product Ua Uc (one half is each gate's scale in an orthogonal [H, 4H]).
+
+    >>> rnn = tf.keras.layers.RNN(TopicCompositionalLSTMCell(16, num_topics=4))
+    >>> rnn(tf.zeros([2, 7, 8]), constants=[tf.fill([2, 4], 1 / 4)]).shape
+    TensorShape([2, 16])
     """
 
     def __init__(
@@ -57,7 +61,7 @@ class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
         candidate_activation: str = "tanh",
         use_bias: bool = True,
         forget_bias: float = 1.0,
-        factor_initializer: str = "orthogonal",
+        factor_initializer: Any = "orthogonal",
         recurrent_gain: float = 0.5,
         topic_stddev: float = 0.5,
         **kwargs: Any,
@@ -74,7 +78,7 @@ class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
         self.candidate_activation = candidate_activation
         self.use_bias = use_bias
         self.forget_bias = forget_bias
-        self.factor_initializer = factor_initializer
+        self.factor_initializer = tf.keras.initializers.get(factor_initializer)
         self.recurrent_gain = recurrent_gain
         self.topic_stddev = topic_stddev
         self.state_size = [units, units]
@@ -113,7 +117,7 @@ class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
 
     def _start_each_gate(self, shape: Any, dtype: Any = None, **_: Any) -> tf.Tensor:
         """Draw a [4, rows, columns] weight gate by gate, so that fans are a gate's."""
-        start = tf.keras.initializers.get(self.factor_initializer)
+        start = self.factor_initializer
         clone = type(start).from_config
         gates = [clone(start.get_config()) for _ in range(shape[0])]
         return tf.stack([gate(shape[1:], dtype) for gate in gates])
@@ -197,9 +201,11 @@ class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
         """Return the constructor's arguments."""
         names = (
             "units num_topics num_factors candidate_activation use_bias forget_bias "
-            "factor_initializer recurrent_gain topic_stddev"
+            "recurrent_gain topic_stddev"
         ).split()
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
+        start = tf.keras.initializers.serialize(self.factor_initializer)
+        own = {name: getattr(self, name) for name in names}
+        return {**super().get_config(), **own, "factor_initializer": start}
 
 
 @tf.keras.utils.register_keras_serializable("tcnlm")
@@ -207,7 +213,39 @@ class TopicCompositionalLSTM(OverSequence):
     """A sequence through `TopicCompositionalLSTMCell`, made for training.
 
     inputs [B, T, E], topics [B, K], initial_state (h, c) or None for zeros
-    -> outputs [B, T, H], state (h, c) after the last step.
+    -> outputs [B, T, H] or [B, H], and if asked h, c [B, H]; see `OverSequence`.
+
+    >>> lstm = TopicCompositionalLSTM(16, num_topics=4, return_sequences=True)
+    >>> lstm(tf.zeros([2, 7, 8]), tf.fill([2, 4], 1 / 4)).shape
+    TensorShape([2, 7, 16])
     """
 
-    Cell = TopicCompositionalLSTMCell
+    def __init__(
+        self,
+        units: int,
+        num_topics: int,
+        num_factors: int | None = None,
+        candidate_activation: str = "tanh",
+        use_bias: bool = True,
+        forget_bias: float = 1.0,
+        factor_initializer: Any = "orthogonal",
+        recurrent_gain: float = 0.5,
+        topic_stddev: float = 0.5,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        **kwargs: Any,
+    ):
+        super().__init__(return_sequences, return_state, **kwargs)
+        self.cell = TopicCompositionalLSTMCell(
+            units,
+            num_topics,
+            num_factors,
+            candidate_activation,
+            use_bias,
+            forget_bias,
+            factor_initializer,
+            recurrent_gain,
+            topic_stddev,
+            name="cell",
+            dtype=self.dtype_policy,
+        )

@@ -31,23 +31,12 @@ def any_model(kind: type) -> bool:
 
 def language(kind: type) -> bool:
     """Models that write sentences."""
-    from tcnlm.models.base import LanguageModel
-
-    return issubclass(kind, LanguageModel)
+    return kind.offers("step")
 
 
 def documental(kind: type) -> bool:
     """Models of documents' words."""
-    from tcnlm.models.base import DocumentModel
-
-    return issubclass(kind, DocumentModel)
-
-
-def recurrent(kind: type) -> bool:
-    """Models that read words into a state."""
-    from tcnlm.models.recurrent import RecurrentLanguageModel
-
-    return issubclass(kind, RecurrentLanguageModel)
+    return kind.documental
 
 
 def predicting(kind: type) -> bool:
@@ -57,9 +46,7 @@ def predicting(kind: type) -> bool:
 
 def topical(kind: type) -> bool:
     """Models with topics."""
-    from tcnlm.models.base import TopicModel
-
-    return issubclass(kind, TopicModel)
+    return kind.offers("topics")
 
 
 def both(kind: type) -> bool:

@@ -206,8 +206,8 @@ def _contexts(model: Any, train: Split, rows: np.ndarray) -> tuple[Any, int]:
         return model.context(model.batching.empty(1)), len(rows)
     size = train.contexts.size
     content = [train.content(row)[:size] for row in rows]
-    topics = model.infer_context(pad(content, NO_WORD, size))
-    return model.context_from_topics(topics), 1
+    topics = model.infer(pad(content, NO_WORD, size))
+    return model.context({"topics": topics}), 1
 
 
 def check_sentences(split: Split) -> None:

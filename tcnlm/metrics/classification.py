@@ -138,7 +138,7 @@ class Classes(Metric):
         if subject.split.name == "test":
             splits.insert(1, subject.dataset.split("valid"))
             vectors.insert(1, document_vectors(subject.model, splits[1]))
-        parts = subject.model.feature_parts()
+        parts = subject.model.feature_parts
         found = classification(vectors, splits, parts, subject.dataset)
         return {"classification": found}
 

@@ -13,6 +13,7 @@ from tcnlm.common.errors import InputError
 from tcnlm.common.files import write_arrays
 from tcnlm.common.progress_bar import progress_bar
 from tcnlm.data.dataset import Dataset, Split
+from tcnlm.data.documents import Documents, WholeDocuments
 
 Vectors = Union[np.ndarray, sparse.csr_matrix]  # a row for each document
 UNLABELLED = -1
@@ -26,10 +27,9 @@ def document_vectors(model: Any, split: Split) -> np.ndarray:
     """
     from tcnlm.layers.tf_function import graph
 
-    rows = model.document_batching.rows(split)
-    features = graph(
-        model.features, input_signature=[model.document_batching.signature()]
-    )
+    batching = WholeDocuments() if model.offers("step") else Documents()
+    rows = batching.rows(split)
+    features = graph(model.features, input_signature=[batching.signature()])
     found = features.get_concrete_function().structured_outputs
     shape = split.num_documents, found.shape[1]
     vectors = np.zeros(shape, found.dtype.as_numpy_dtype)

@@ -63,8 +63,7 @@ def target_nats(model: Any, split: Split, batch_size: int = 64) -> np.ndarray:
 
 
 def _nats(model: Any, batch: dict[str, tf.Tensor]) -> tf.Tensor:
-    log_probs = model.batch_log_probs(batch, model.context(batch))
-    return -tf.boolean_mask(log_probs, batch["targets"] != PAD)
+    return -tf.boolean_mask(model(batch), batch["targets"] != PAD)
 
 
 def gains(

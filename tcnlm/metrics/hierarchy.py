@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
     from tcnlm.metrics.evaluation_context import EvaluationContext
-    from tcnlm.models.base import TopicHierarchy
+    from tcnlm.models.base import Model
 
 SHOWN_WORDS = 10  # of a topic
 SHOWN_LINKS = 4  # of a topic: the topics below it, and those that follow
@@ -34,7 +34,7 @@ FOLLOWING = 2  # topics of the next sentence that are named
 Link = list[float]  # a topic and a weight
 
 
-def hierarchy(model: TopicHierarchy, dataset: Dataset, split: Split) -> dict[str, Any]:
+def hierarchy(model: Model, dataset: Dataset, split: Split) -> dict[str, Any]:
     """Return the layers' topics, the lowest first, and a sample document's weights.
 
     Every topic has its words by Phi^1 ... Phi^l, "use", its mean proportion of theta^l
@@ -62,20 +62,23 @@ def hierarchy(model: TopicHierarchy, dataset: Dataset, split: Split) -> dict[str
     }
 
 
-def _use(model: TopicHierarchy, split: Split) -> list[np.ndarray]:
+def _use(model: Model, split: Split) -> list[np.ndarray]:
     """Return the mean proportions of every layer's topics over documents."""
+    from tcnlm.models.gbn_rnn import infer_theta
+
     rows, has_words = [], []
     for contexts in split.document_contexts(ROWS):
-        rows.append(map(_shares, model.theta(contexts)))
+        rows.append(map(_shares, infer_theta(model, contexts)))
         has_words.append((contexts >= 0).any(axis=1))
     known = np.concatenate(has_words)
     layers = map(np.concatenate, zip(*rows))
     return [DocumentTopics(layer, known).shares for layer in layers]
 
 
-def _layer(model: TopicHierarchy, layer: int, use: np.ndarray) -> list[dict[str, Any]]:
-    Phi = model.links(layer) if layer > 1 else None
-    Pi = model.transitions(layer)
+def _layer(model: Model, layer: int, use: np.ndarray) -> list[dict[str, Any]]:
+    network = model.network
+    Phi = network.Phi[layer - 1].numpy() if layer > 1 else None
+    Pi = network.Pi[layer - 1].numpy() if network.Pi else None
     return [
         {
             "topic": k,
@@ -109,11 +112,15 @@ def _norms(
 
     Of h, before it is coupled (Guo et al., figure 4).
     """
+    from tcnlm.models.gbn_rnn import as_seen
+
     chosen = _readable(document)
     words = document[chosen][: SENTENCE.stop - 1]
-    inputs = np.array([[GO, *model.vocabulary.ids(words)]])
-    states = model.states(inputs, [each[chosen : chosen + 1] for each in theta])
-    norms = [np.linalg.norm(state[0, 1:], axis=-1) for state in states]
+    x, norms = model.embedding(np.array([[GO, *model.vocabulary.ids(words)]])), []
+    seen = as_seen(model, [each[chosen : chosen + 1] for each in theta])
+    for layer, weights in zip(model.recurrent, seen):
+        norms.append(np.linalg.norm(layer.lstm(x)[0, 1:], axis=-1))
+        x = layer((x, weights))
     return {"words": list(words), "norms": list(map(_rounded, norms))}
 
 
@@ -133,11 +140,9 @@ def _rounded(values: Any) -> list:
     return np.round(np.asarray(values, float), 5).tolist()
 
 
-def layered(kind: type) -> bool:
+def layered(kind: type[Model]) -> bool:
     """Models of topics in layers."""
-    from tcnlm.models.base import TopicHierarchy
-
-    return issubclass(kind, TopicHierarchy)
+    return kind.layered
 
 
 class Hierarchy(Metric):

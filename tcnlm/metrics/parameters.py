@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 def parameters(subject: EvaluationContext) -> int:
     """Return the number of a model's parameters."""
-    return sum(int(np.prod(weight.shape)) for weight in subject.model.parameters())
+    model = subject.model
+    learned = [*model.trainable_variables, *model.fitted]
+    return sum(int(np.prod(weight.shape)) for weight in learned)
 
 
 class Parameters(Metric):

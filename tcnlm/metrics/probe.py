@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tcnlm.common.errors import InputError
 from tcnlm.common.progress_bar import progress_bar
+from tcnlm.common.settings import names
 from tcnlm.data.contexts import NO_WORD
-from tcnlm.metrics.base import Evaluation, Figure, Metric, recurrent, topical
+from tcnlm.metrics.base import Evaluation, Figure, Metric, topical
 
 if TYPE_CHECKING:
     from tcnlm.data.batching import TargetRows
@@ -104,7 +106,7 @@ def targets(topic_model: Any, rows: TargetRows) -> np.ndarray:
         context = np.full([len(chosen), size], NO_WORD, np.int32)
         for row, ids in zip(context, chosen):
             row[: len(ids)] = ids
-        found.append(np.asarray(topic_model.infer_context(context)))
+        found.append(np.asarray(topic_model.infer(context)))
     logs = np.log(np.concatenate(found) + FLOOR)
     return logs - logs.mean(axis=1, keepdims=True)
 
@@ -113,11 +115,15 @@ def states(
     model: Any, rows: TargetRows, batch_size: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield numbers of rows [n], and the model's states [n, F] after them."""
+    import tensorflow as tf
+
     from tcnlm.layers.tf_function import graph
 
-    read = partial(graph, input_signature=[model.batching.signature()])(
-        model.last_state
-    )
+    @partial(graph, input_signature=[model.batching.signature()])
+    def read(batch):
+        model(batch)
+        return tf.concat(tf.nest.flatten(model.carried.nest), axis=1)
+
     order = rows.order(batch_size, None, 0)
     batches = rows.batches(batch_size)
     with model.state_apart():
@@ -149,7 +155,7 @@ class Probe(Metric):
     """R2 of the topic proportions that are predicted from the state."""
 
     key = "probe"
-    applies = staticmethod(recurrent)
+    applies = staticmethod(lambda kind: "carry" in names(kind.Config))
     option = "probe"
     purpose = "how well the state predicts the topic proportions of this topic model"
     takes = "TOPIC_RUN"
@@ -163,6 +169,8 @@ class Probe(Metric):
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
         """Return R2 in all and by topic, the penalty, and R2 of shuffled targets."""
+        if subject.model.carried is None:
+            raise InputError("--probe: needs a model trained with carry=true")
         splits = [subject.dataset.split(n) for n in ("train", "valid")] + [
             subject.split
         ]

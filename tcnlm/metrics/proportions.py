@@ -65,7 +65,7 @@ def infer_documents(model: Any, split: Any, batch_size: int = 256) -> DocumentTo
     batches = split.document_contexts(batch_size)
     total = math.ceil(split.num_documents / batch_size)
     for contexts in progress_bar(batches, "inferring topics", total, leave=False):
-        rows.append(np.asarray(model.infer_context(contexts)))
+        rows.append(np.asarray(model.infer(contexts)))
         has_words.append((contexts >= 0).any(axis=1))
     return DocumentTopics(np.concatenate(rows), np.concatenate(has_words))
 

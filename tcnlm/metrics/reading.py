@@ -12,7 +12,6 @@ from tcnlm.data.dataset import Split
 from tcnlm.data.texts import Tokens, split_of
 from tcnlm.layers.tf_function import graph
 from tcnlm.metrics.scores import DocumentScorer
-from tcnlm.models.base import DocumentModel, LanguageModel, TopicModel
 from tcnlm.preprocessing.vocabulary import UNK
 
 BATCH = 64  # documents whose units are computed at a time
@@ -47,14 +46,13 @@ class Reader:
     def __init__(self, model: Any, preprocessing: Mapping[str, Any]):
         self.model, self.preprocessing = model, preprocessing
         self.vectors_of = None  # what an entry of a vector is: "topic" or "unit"
-        if isinstance(model, TopicModel):
+        if model.offers("topics"):
             self.vectors_of, self._vectors = "topic", self._proportions
             contexts = tf.TensorSpec([None, None], tf.int32)
-            self._infer = graph(model.infer_context, input_signature=[contexts])
-        elif isinstance(model, DocumentModel):
+            self._infer = graph(model.infer, input_signature=[contexts])
+        elif model.documental:
             self.vectors_of, self._vectors = "unit", self._units
-        predicts = isinstance(model, (LanguageModel, DocumentModel))
-        self.score = DocumentScorer(model) if predicts else None
+        self.score = DocumentScorer(model) if model.offers("call") else None
 
     def __call__(self, documents: Sequence[Tokens]) -> Reading:
         """Read documents, one at least."""

@@ -23,14 +23,13 @@ from tcnlm.metrics.probe import Probe
 from tcnlm.metrics.retrieval import Retrieval
 from tcnlm.metrics.sample_documents import SampleDocuments
 from tcnlm.metrics.stability import Stability
-from tcnlm.metrics.topic_recovery import TopicRecovery
 from tcnlm.metrics.topic_worth import TopicWorth
 from tcnlm.metrics.topics import Topics
 from tcnlm.metrics.units import Units
 
 if TYPE_CHECKING:
     from tcnlm.metrics.evaluation_context import EvaluationContext
-    from tcnlm.models.base import Method
+    from tcnlm.models.base import Model
 
 METRICS: list[Metric] = [
     Perplexity(),
@@ -45,7 +44,6 @@ METRICS: list[Metric] = [
     Stability(),
     Judges(),
     TopicWorth(),
-    TopicRecovery(),
     Probe(),
     Bleu(),
     Retrieval(),
@@ -103,7 +101,7 @@ def judge(kind: type, key: str = "") -> Figure:
 
 
 def check_words(
-    model: Method, dataset: Dataset, name: str, judged: Figure | None = None
+    model: Model, dataset: Dataset, name: str, judged: Figure | None = None
 ) -> None:
     """Raise InputError where a split lacks the words that the model is measured by.
 

@@ -21,8 +21,9 @@ from tcnlm.common.progress_bar import progress_bar
 from tcnlm.data.batching import Batch, Rows
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.data.dataset import Split
+from tcnlm.layers.noise import Noise
 from tcnlm.layers.tf_function import graph
-from tcnlm.models.base import DocumentModel, LanguageModel, Method
+from tcnlm.models.base import Model
 from tcnlm.preprocessing.vocabulary import PAD
 
 Pair = tuple[tf.Tensor, tf.Tensor]
@@ -43,7 +44,7 @@ class Score:
         return math.exp(self.nll) if self.nll < 700 else math.inf
 
 
-def score(model: Method, rows: Rows, batch_size: int = 64) -> Score:
+def score(model: Model, rows: Rows, batch_size: int = 64) -> Score:
     """Score the rows of a split with t = g(mu), the topics' posterior mean.
 
     `terms` are the model's other terms ("reconstruction", "kl" ...), averages over the
@@ -63,7 +64,7 @@ def score(model: Method, rows: Rows, batch_size: int = 64) -> Score:
 
 
 def sampled_score(
-    model: LanguageModel,
+    model: Model,
     rows: Rows,
     samples: int,
     batch_size: int = 64,
@@ -76,29 +77,37 @@ def sampled_score(
     """
     if samples < 1:
         raise InputError(f"samples must be 1 or more, got {samples}")
-    if not hasattr(model, "sample_context"):
+    if not model.draws_topics:
         raise InputError("samples: this model has no topics to draw; leave it out")
     if "fresh" in model.batching.arrays:
         raise InputError("samples: this model carries its state, one for all draws")
-    model.noise.reset_from_seed(seed)
+    numbers = tf.TensorSpec([], tf.int32)
     evaluate = graph(
-        lambda batch: _log_mean_likelihood(model, batch, samples),
-        input_signature=[model.batching.signature()],
+        lambda batch, number: _log_mean_likelihood(
+            model, batch, samples, (seed, number)
+        ),
+        input_signature=[model.batching.signature(), numbers],
     )
     total, targets, sequences = 0.0, 0, 0
-    for batch in _batches(model, rows, batch_size):
-        total -= float(tf.reduce_sum(evaluate(batch)))
+    for number, batch in enumerate(_batches(model, rows, batch_size)):
+        total -= float(tf.reduce_sum(evaluate(batch, tf.constant(number))))
         targets += int(np.count_nonzero(batch["targets"]))
         sequences += model.batching.sequences(batch)
     return Score(total / targets, targets, sequences)
 
 
-def _log_mean_likelihood(model: Any, batch: dict, samples: int) -> tf.Tensor:
-    """Return log 1/S sum_s p(sequence | t_s) for each sequence, [...] float64."""
+def _log_mean_likelihood(
+    model: Any, batch: dict, samples: int, seed: tuple[int, tf.Tensor]
+) -> tf.Tensor:
+    """Return log 1/S sum_s p(sequence | t_s) for each sequence, [...] float64.
 
-    def drawn(_: tf.Tensor) -> tf.Tensor:
-        context = model.sample_context(batch)
-        log_probs = model.log_probs(batch["inputs"], batch["targets"], context)
+    seed: and the number of the batch.
+    """
+
+    def drawn(sample: tf.Tensor) -> tf.Tensor:
+        step = seed[1] * samples + sample
+        context = model.context(batch, Noise(seed[0], step, "samples"))
+        log_probs = model(batch, context=context)
         return tf.reduce_sum(tf.cast(log_probs, tf.float64), axis=-1)
 
     kind = {"parallel_iterations": 1, "fn_output_signature": tf.float64}
@@ -106,7 +115,7 @@ def _log_mean_likelihood(model: Any, batch: dict, samples: int) -> tf.Tensor:
     return tf.reduce_logsumexp(likelihoods, axis=0) - math.log(samples)
 
 
-def _batches(model: Method, rows: Rows, batch_size: int) -> Iterator[Batch]:
+def _batches(model: Model, rows: Rows, batch_size: int) -> Iterator[Batch]:
     if batch_size < 1:
         raise InputError(f"the batch size must be 1 or more, got {batch_size}")
     if len(rows) == 0:
@@ -133,9 +142,8 @@ class DocumentScorer:
 
     def __init__(self, model: Any, batch_size: int = 64):
         self.model, self.batch_size = model, batch_size
-        own = isinstance(model, DocumentModel)
         self._score = graph(
-            self._of_bags if own else self._of_sentences,
+            self._of_bags if model.documental else self._of_sentences,
             input_signature=[model.batching.signature()],
         )
 
@@ -153,11 +161,10 @@ class DocumentScorer:
 
     def _of_bags(self, batch: dict[str, tf.Tensor]) -> Pair:
         read = self.model.read(batch["words"]) != NO_WORD
-        return _of_rows(self.model.log_probs(batch), read)
+        return _of_rows(self.model(batch), read)
 
     def _of_sentences(self, batch: dict[str, tf.Tensor]) -> Pair:
-        log_probs = self.model.batch_log_probs(batch, self.model.context(batch))
-        return _of_rows(log_probs, batch["targets"] != PAD)
+        return _of_rows(self.model(batch), batch["targets"] != PAD)
 
 
 def _of_rows(log_probs: tf.Tensor, predicted: tf.Tensor) -> Pair:

@@ -44,7 +44,7 @@ def topic_worth(
     def average(batch: dict[str, tf.Tensor]) -> Any:
         rows = tf.shape(batch["targets"])[:-1]
         shape = tf.concat([rows, tf.shape(shares)], axis=0)
-        return model.context_from_topics(tf.broadcast_to(shares, shape))
+        return model.context({"topics": tf.broadcast_to(shares, shape)})
 
     def other(batch: dict[str, tf.Tensor]) -> Any:
         context = model.context(batch)
@@ -66,7 +66,7 @@ def perplexity(model: Any, rows: Rows, context: Context, batch_size: int) -> flo
 
     @partial(graph, input_signature=[model.batching.signature()])
     def score(batch):
-        log_probs = model.batch_log_probs(batch, context(batch))
+        log_probs = model(batch, context=context(batch))
         total = tf.reduce_sum(tf.cast(log_probs, tf.float64))
         return total, tf.math.count_nonzero(batch["targets"])
 

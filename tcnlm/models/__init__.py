@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tcnlm.common.errors import InputError
 
 if TYPE_CHECKING:  # the registry alone needs no TensorFlow
-    from tcnlm.models.base import Method
+    from tcnlm.models.base import Model
 
 MODELS = {
     "bag_lstm": "tcnlm.models.bag_lstm:BagLSTM",  # a control of no paper
@@ -31,7 +31,7 @@ MODELS = {
 }
 
 
-def model_class(name: str) -> type[Method]:
+def model_class(name: str) -> type[Model]:
     """Return the class of a method; unknown names are refused, naming the known."""
     if name not in MODELS:
         raise InputError(f"no model {name!r}; there are {', '.join(sorted(MODELS))}")

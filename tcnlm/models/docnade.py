@@ -11,9 +11,11 @@ import tensorflow as tf
 from tcnlm.common.errors import InputError
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.contexts import NO_WORD
+from tcnlm.data.documents import Documents
 from tcnlm.layers import full_softmax
 from tcnlm.layers.bags import in_order, lengths, log_counts
-from tcnlm.models.base import DocumentModel, Terms
+from tcnlm.layers.noise import Noise
+from tcnlm.models.base import Model, Terms
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
 EVALUATION_ORDER = (0, 0)  # the seed of the orders by which an epoch is judged
@@ -171,7 +173,7 @@ class DocumentNade(tf.keras.layers.Layer):
         return tf.convert_to_tensor(self.V), tf.convert_to_tensor(self.b)
 
 
-class DocNADE(DocumentModel):
+class DocNADE(Model):
     """A document's words, each from the sum over those before it, in any order.
 
         log p(x) = sum_i log p(x_i | x_<i)                  see `DocumentNade`
@@ -190,8 +192,9 @@ class DocNADE(DocumentModel):
     Departs from the paper: a full softmax for its tree of words, Adam for its SGD.
     """
 
+    documental, reads_order, batching = True, False, Documents()
     Config = Config
-    TINY = {"units": 6}
+    test_config = {"units": 6}
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
@@ -223,17 +226,27 @@ class DocNADE(DocumentModel):
         """Return W [D, H]."""
         return self.nade.W.numpy()
 
+    def count_words(self, batch: dict[str, np.ndarray]) -> int:
+        """Return the number of words that count."""
+        return int(np.count_nonzero(self.read(batch["words"]) != NO_WORD))
+
     def log_probs(
         self, batch: dict[str, tf.Tensor], seed: Any = EVALUATION_ORDER
     ) -> tf.Tensor:
         """Return log p of the words, nats, [B, N], in orders that the seed draws."""
         return self.nade.log_probs(self._one_order(batch["words"], seed))
 
-    def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
+    def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:
+        """Return log p(x_i | x_<i), nats, [B, N]; zero where there is padding."""
+        return self.log_probs(batch)
+
+    def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
         """Return {"loss": nats a document, "nll": nats a word}."""
         if training:
-            words = self._any_order(batch["words"])
-            total = self._training_nats(words)
+            noise = self.noise("orders", batch, training)
+            keys = noise.uniform(tf.shape(batch["words"]))
+            words = in_order(self.read(batch["words"]), keys)
+            total = self._training_nats(words, noise)
         else:
             words = self._one_order(batch["words"], EVALUATION_ORDER)
             total = -tf.reduce_sum(self.nade.log_probs(words))
@@ -242,20 +255,20 @@ class DocNADE(DocumentModel):
         nll = tf.math.divide_no_nan(total, number)
         return {"loss": total / documents, "nll": nll}
 
-    def _training_nats(self, words: tf.Tensor) -> tf.Tensor:
+    def _training_nats(self, words: tf.Tensor, noise: Noise) -> tf.Tensor:
+        c, length = self.config, lengths(words)
         ones = tf.ones(tf.shape(words), self.nade.W.dtype)
-        weights = self.dropout(ones, self.config.word_dropout, training=True)
-        if self.config.objective == "split":
-            seen = self._draw_seen(words)
+        weights = noise.dropout(ones, c.word_dropout)
+        if c.objective == "split":  # after so many of each document's words, below D
+            share = noise.uniform(tf.shape(length))
+            seen = tf.cast(share * tf.cast(length, tf.float32), tf.int32)
+            seen = tf.minimum(seen, tf.maximum(length - 1, 0))
             return tf.reduce_sum(self.nade.split_nats(words, seen, weights))
-        if self.config.sampled:
-            samples = self._draw_words()
-            return self.nade.sampled_nats(words, samples, self.frequencies, weights)
+        if c.sampled:
+            logits, seed = tf.math.log(self.frequencies)[None], noise.seed
+            drawn = tf.random.stateless_categorical(logits, c.sampled, seed, tf.int32)
+            return self.nade.sampled_nats(words, drawn[0], self.frequencies, weights)
         return self.nade.nats(words, weights)
-
-    def _any_order(self, words: tf.Tensor) -> tf.Tensor:
-        keys = tf.random.stateless_uniform(tf.shape(words), self.seed())
-        return in_order(self.read(words), keys)
 
     def _one_order(self, words: tf.Tensor, seed: Any) -> tf.Tensor:
         """Return the words, a document's in an order that its words and the seed set.
@@ -280,17 +293,3 @@ class DocNADE(DocumentModel):
         )
         found = tf.gather(numbers, tf.maximum(words, 0))
         return tf.reduce_sum(tf.where(words != NO_WORD, tf.cast(found, tf.int64), 0), 1)
-
-    def _draw_seen(self, words: tf.Tensor) -> tf.Tensor:
-        """Draw how many words of each document are given, 0 .. D-1, [B]."""
-        length = lengths(words)
-        share = tf.random.stateless_uniform(tf.shape(length), self.seed())
-        below = tf.cast(share * tf.cast(length, tf.float32), tf.int32)
-        return tf.minimum(below, tf.maximum(length - 1, 0))
-
-    def _draw_words(self) -> tf.Tensor:
-        logits = tf.math.log(self.frequencies)[None]
-        number = self.config.sampled
-        return tf.random.stateless_categorical(
-            logits, number, self.seed(), dtype=tf.int32
-        )[0]

@@ -10,17 +10,22 @@ import tensorflow as tf
 from tcnlm.common.settings import setting
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import Sequences
+from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, language_loss, of_targets
+from tcnlm.layers.embedding import word_embedding
 from tcnlm.layers.lstm import ForgetBias, OverSequence, ZeroState
 from tcnlm.layers.mixed_precision import matmul
+from tcnlm.layers.noise import Noise
 from tcnlm.layers.recurrence import GATES, activate, remember
-from tcnlm.models import lstm
+from tcnlm.models import lstm, tcnlm
+from tcnlm.models.base import Model, Terms
+from tcnlm.models.starts import start_embeddings
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
 Sentences = tuple[tf.Tensor, tf.Tensor]
 
 
 @dataclass(frozen=True)
-class Config(lstm.RecurrentConfig):
+class Config(tcnlm.SoftmaxSettings, tcnlm.WordSettings):
     """Settings of LCLM; "small" is units=600 layers=1, "large" units=900 layers=2."""
 
     context_sentences: int = setting(
@@ -31,7 +36,7 @@ class Config(lstm.RecurrentConfig):
     )
 
 
-class LCLM(lstm.LSTMLanguageModel):
+class LCLM(Model):
     """p(y_m | y_<m, s_1 .. s_n), s the up to n sentences before, by late fusion.
 
     Each of them is a bag of words. An LSTM in each direction goes over the sequence of
@@ -53,49 +58,85 @@ class LCLM(lstm.LSTMLanguageModel):
     """
 
     Config = Config
-    TINY = {**lstm.LSTM.TINY, "context_sentences": 3, "context_units": 4}
+    test_config = {**lstm.LSTM.test_config, "context_sentences": 3, "context_units": 4}
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
         self.batching = Sequences(config.context_sentences)
+        units = config.context_units
+        self.embedding = word_embedding(len(vocabulary), config)
+        self.recurrent = [
+            LateFusionLSTM(config.units, 2 * units, units, name=f"late_fusion_{layer}")
+            for layer in range(config.layers)
+        ]
+        self.softmax = AdaptiveSoftmax(
+            len(vocabulary), config.cutoffs, config.div_value, name="softmax"
+        )
         self.encoder = SentenceEncoder(
-            len(vocabulary.words),
-            config.embedding_size,
-            config.embedding_scale,
-            config.context_units,
+            len(vocabulary), config.embedding_size, config.embedding_scale, units
         )
 
-    def make_layer(self, index: int) -> tf.keras.layers.Layer:
-        """Return an LSTM with late fusion."""
-        units, width = self.config.units, self.config.context_units
-        return LateFusionLSTM(units, 2 * width, width, name=f"late_fusion_{index}")
-
-    def run_layer(self, layer: Any, inputs: tf.Tensor, context: Any) -> tf.Tensor:
-        """Run the layer, which attends to the sentences."""
-        return layer(inputs, context)[0]
-
-    def step_layer(self, layer: Any, inputs: tf.Tensor, state: Any, context: Any):
-        """Run the cell, which attends to the sentences."""
-        return layer.cell(inputs, state, context)
-
-    def context(self, batch: dict[str, tf.Tensor]) -> Sentences:
+    def context(self, batch: dict[str, tf.Tensor], noise: Noise | None = None) -> Any:
         """Return the preceding sentences' z [B, n, Z] and which there are, [B, n]."""
         return self.encoder(batch["preceding"])
 
+    def hidden(self, inputs: tf.Tensor, z: Sentences, noise: Noise) -> tf.Tensor:
+        """Return the last layer's outputs [B, T, H]."""
+        x = noise.dropout(self.embedding(inputs), self.config.dropout)
+        for layer in self.recurrent:
+            x = noise.dropout(layer(x, z), self.config.dropout)
+        return x
+
+    def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:
+        """Return log p(y_m | y_<m, s_1 .. s_n), nats, [B, T]."""
+        z = self.context(batch) if context is None else context
+        h = self.hidden(batch["inputs"], z, self.noise("words", batch, training))
+        return of_targets(self.softmax, batch["targets"], h)
+
+    def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
+        """Return {"loss": nats a sequence, "nll": nats a target}."""
+        loss, nll = language_loss(self(batch, training=training), batch["targets"])
+        return {"loss": loss, **nll}
+
+    def features(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
+        """Return the state [B, H] after the last word of each document [B, T]."""
+        inputs = batch["inputs"]
+        z = self.context(self.batching.empty(tf.shape(inputs)[0]))
+        h = self.hidden(inputs, z, self.noise("words", batch, training=False))
+        return lstm.at_last(h, batch["targets"])
+
     def prepare(self, dataset: Dataset) -> None:
         """Start both tables of embeddings alike."""
-        super().prepare(dataset)
+        start_embeddings(self, dataset)
         self.encoder.embedding.embeddings.assign(self.embedding.embeddings)
 
+    def initial_state(self, context: Sentences, rows: Any) -> tuple[Any, Any]:
+        """Return the zero state, and what each layer makes of the sentences."""
+        reads = [layer.cell.read(context) for layer in self.recurrent]
+        return lstm.zero_states(self, rows), reads
 
+    def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
+        """Return the next word's distribution after `token` [B], and the state."""
+        x, after = self.embedding(token), []
+        for layer, before, read in zip(self.recurrent, state, constants):
+            x, now = layer.cell(x, before, read)
+            after.append(now)
+        return self.softmax.next_word(x), after
+
+
+@tf.keras.utils.register_keras_serializable("tcnlm")
 class SentenceEncoder(tf.keras.layers.Layer):
     """Sentences' word ids [B, n, W], -1 padding -> z [B, n, 2U] and which have words.
 
     z_j = [forward_j; backward_j], LSTMs over the mean embeddings of the sentences.
     """
 
-    def __init__(self, num_words: int, size: int, scale: float, units: int):
-        super().__init__()
+    def __init__(
+        self, num_words: int, size: int, scale: float, units: int, **kwargs: Any
+    ):
+        super().__init__(**kwargs)
+        self.num_words, self.size = num_words, size
+        self.scale, self.units = scale, units
         self.embedding = tf.keras.layers.Embedding(
             num_words,
             size,
@@ -119,6 +160,11 @@ class SentenceEncoder(tf.keras.layers.Layer):
         sentence = places[:, 0] * number + places[:, 1]
         means = tf.math.unsorted_segment_mean(vectors, sentence, rows * number)
         return tf.reshape(means, [rows, number, vectors.shape[-1]])
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        names = "num_words", "size", "scale", "units"
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
 
 @tf.keras.utils.register_keras_serializable("tcnlm")
@@ -203,10 +249,10 @@ class LateFusionLSTMCell(ZeroState, tf.keras.layers.Layer):
         return tf.linalg.matvec(values, weights, transpose_a=True)
 
     def call(
-        self, inputs: tf.Tensor, states: Any, sentences: Sentences
+        self, inputs: tf.Tensor, states: Any, read: Any
     ) -> tuple[tf.Tensor, list[tf.Tensor]]:
-        """Make one step; see the class."""
-        return self.recur(self.input_gates(inputs), states, *self.read(sentences))
+        """Make one step; see the class. read: what `read` made of the sentences."""
+        return self.recur(self.input_gates(inputs), states, *read)
 
     def sequence(self, inputs: tf.Tensor, state: Any, sentences: Sentences) -> tuple:
         """Make all steps of inputs [B, T, E]."""
@@ -228,7 +274,13 @@ class LateFusionLSTMCell(ZeroState, tf.keras.layers.Layer):
 class LateFusionLSTM(OverSequence):
     """A sequence through `LateFusionLSTMCell`.
 
-    inputs [B, T, E], sentences -> outputs [B, T, H], state.
+    inputs [B, T, E], sentences -> outputs [B, T, H].
     """
 
-    Cell = LateFusionLSTMCell
+    def __init__(
+        self, units: int, sentence_size: int, attention_units: int, **kwargs: Any
+    ):
+        super().__init__(**{"return_sequences": True, **kwargs})
+        self.cell = LateFusionLSTMCell(
+            units, sentence_size, attention_units, name="cell", dtype=self.dtype_policy
+        )

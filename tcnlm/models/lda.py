@@ -18,8 +18,10 @@ import tensorflow as tf
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.distributions import dirichlet_kl, dirichlet_log_mean
-from tcnlm.models.base import Terms, TopicModel, TopicsAlone
-from tcnlm.models.lda_fits import FITS, tomotopy
+from tcnlm.layers.neural_topics import bag_of_words
+from tcnlm.layers.optimization import Group
+from tcnlm.models.base import Model, Terms
+from tcnlm.models.lda_fits import FITS
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
 EPSILON = 1e-10  # floor of a word's probability; gensim's is float32's epsilon
@@ -45,76 +47,72 @@ class Config(Settings):
     iterations: int = setting(50, "of the E-step; gensim's default", least=1)
 
 
-class DirichletTopics(TopicModel):
-    """A topic model whose topics are those of LDA, fitted before any training.
-
-    A subclass sets `lda`, with `make_lda`, and comes before a `Method`.
-    """
-
-    def make_lda(self) -> LatentDirichletAllocation:
-        """Return the layer that holds the topics."""
-        config, size = self.config, len(self.vocabulary.topic_words)
-        return LatentDirichletAllocation(
-            config.num_topics, size, config.alpha, config.iterations, name="lda"
-        )
-
-    def check(self) -> None:
-        """Refuse a fit whose package is not installed."""
-        super().check()
-        if self.config.fit == "gibbs":
-            tomotopy()
-
-    def prepare(self, dataset: Dataset) -> None:
-        """Fit the topics to the bags of the whole training documents."""
-        super().prepare(dataset)
-        words, split = self.vocabulary.topic_words, dataset.split("train")
-        fitted = FITS[self.config.fit](split, words, self.config, self.initial_seed)
-        self.lda.topic_weights.assign(fitted)
-
-    def parameters(self) -> list[tf.Variable]:
-        """Return lambda, too."""
-        return [*super().parameters(), self.lda.topic_weights]
-
-    def infer(self, bow: tf.Tensor) -> tf.Tensor:
-        """Return E t under q(t | d) [B, K] of bags [B, D]."""
-        gamma = self.lda(bow)
-        return gamma / tf.reduce_sum(gamma, axis=1, keepdims=True)
-
-    def topics(self) -> tf.Tensor:
-        """Return E beta, a topic a row: [K, D]."""
-        return self.lda.topics()
-
-
-class LDA(DirichletTopics, TopicsAlone):
+class LDA(Model):
     """LDA, fitted by variational Bayes or Gibbs sampling; see `lda_fits`.
 
     All its learning is the fit before training: nothing is left for the optimizer, and
-    the objective only tells how well it predicts.
+    the loss only tells how well it predicts.
 
     Assumed: a variational fit, where the published figures come from Gibbs sampling
     (`fit=gibbs`); after either, the variational E-step for what was not fitted.
     """
 
     Config = Config
-    TINY = {"num_topics": 3, "passes": 2}
+    test_config = {"num_topics": 3, "passes": 2}
+    reads_order, per_word = False, "loss"
+    why_not_shardable = "it is fitted whole"
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
-        self.lda = self.make_lda()
+        make_lda(self)
 
-    def parameter_groups(self) -> list[tuple[list[tf.Variable], float]]:
+    def topics(self) -> tf.Tensor:
+        """Return E beta, a topic a row: [K, D]."""
+        return self.lda.topics()
+
+    def infer(self, context: tf.Tensor) -> tf.Tensor:
+        """Return E t under q(t | d) [B, K] of topic-word ids [B, C], -1 padding."""
+        return infer_lda(self, context)
+
+    def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
+        """Return {"loss": minus the bound on log p(d), nats a content word}."""
+        bow = bag_of_words(batch["context"], self.lda.num_words)
+        bound = tf.reduce_sum(self.lda.bound(bow))
+        return {"loss": -tf.math.divide_no_nan(bound, tf.reduce_sum(bow))}
+
+    def prepare(self, dataset: Dataset) -> None:
+        """Fit the topics to the bags of the whole training documents."""
+        fit_lda(self, dataset)
+
+    def param_groups(self) -> list[Group]:
         """Return no group."""
         return []
 
-    def undivided(self) -> str:
-        """Return why its batches are learned from whole."""
-        return "it is fitted whole"
 
-    def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
-        """Return {"loss": minus the bound on log p(d), nats a content word}."""
-        bow = self.bag(batch["context"])
-        bound = tf.reduce_sum(self.lda.bound(bow))
-        return {"loss": -tf.math.divide_no_nan(bound, tf.reduce_sum(bow))}
+# --- What `lda_lstm` shares -----------------------------------------------------------
+
+
+def make_lda(model: Model) -> None:
+    """Make the layer that holds the topics."""
+    c, words = model.config, len(model.vocabulary.topic_words)
+    model.lda = LatentDirichletAllocation(
+        c.num_topics, words, c.alpha, c.iterations, name="lda"
+    )
+    model.lda.build(None)
+    model.fitted = (model.lda.topic_weights,)
+
+
+def infer_lda(model: Model, context: tf.Tensor) -> tf.Tensor:
+    """Return E t under q(t | d) [B, K] of topic-word ids [B, C]."""
+    gamma = model.lda(bag_of_words(context, model.lda.num_words))
+    return gamma / tf.reduce_sum(gamma, axis=1, keepdims=True)
+
+
+def fit_lda(model: Model, dataset: Dataset) -> None:
+    """Fit the topics; InputError where the fit's package is not installed."""
+    c, words = model.config, model.vocabulary.topic_words
+    fitted = FITS[c.fit](dataset.split("train"), words, c, model.initial_seed)
+    model.lda.topic_weights.assign(fitted)
 
 
 class LatentDirichletAllocation(tf.keras.layers.Layer):

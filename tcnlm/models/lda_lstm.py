@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import tensorflow as tf
 
-from tcnlm.models import lda, lstm
+from tcnlm.data.dataset import Dataset
+from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, language_loss, of_targets
+from tcnlm.layers.embedding import word_embedding
+from tcnlm.layers.noise import Noise
+from tcnlm.layers.optimization import Group
+from tcnlm.models import lda, lstm, tcnlm
+from tcnlm.models.base import Model, Terms
+from tcnlm.models.starts import start_embeddings
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
-class Config(lda.Config, lstm.StartConfig, lstm.CarryConfig, lstm.RecurrentConfig):
+class Config(
+    lda.Config,
+    lstm.StartSettings,
+    lstm.CellSettings,
+    tcnlm.SoftmaxSettings,
+    tcnlm.WordSettings,
+):
     """Settings of the LSTM and of LDA."""
 
 
-class LDALSTM(lda.DirichletTopics, lstm.LSTM):
+class LDALSTM(Model):
     """p(y_m | y_<m, d) = softmax(V [h_m; q]), h_m an LSTM's output, q = E t of LDA.
 
     LDA is fitted before training and stays as it is; q is inferred from the context,
@@ -30,20 +44,61 @@ class LDALSTM(lda.DirichletTopics, lstm.LSTM):
 
     paper = "tcnlm"
     Config = Config
-    TINY = {**lstm.LSTM.TINY, **lda.LDA.TINY}
+    test_config = {**lstm.LSTM.test_config, **lda.LDA.test_config}
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
-        self.lda = self.make_lda()
+        lda.make_lda(self)
+        self.embedding = word_embedding(len(vocabulary), config)
+        self.recurrent = lstm.recurrent_layers(config)
+        self.softmax = AdaptiveSoftmax(
+            len(vocabulary), config.cutoffs, config.div_value, name="softmax"
+        )
+        lstm.carry_state(self)
 
-    def context(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
+    def topics(self) -> tf.Tensor:
+        """Return E beta, a topic a row: [K, D]."""
+        return self.lda.topics()
+
+    def infer(self, context: tf.Tensor) -> tf.Tensor:
+        """Return q [B, K] of topic-word ids [B, C]."""
+        return lda.infer_lda(self, context)
+
+    def context(self, batch: dict[str, tf.Tensor], noise: Noise | None = None) -> Any:
         """Return q [B, K]."""
-        return self.infer_context(batch["context"])
+        return batch["topics"] if "topics" in batch else self.infer(batch["context"])
 
-    def context_from_topics(self, topics: tf.Tensor) -> tf.Tensor:
-        """Return given proportions [B, K] as a context."""
-        return topics
+    def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:
+        """Return log p(y_m | y_<m, d), nats, [B, T]."""
+        q = self.context(batch) if context is None else context
+        h = lstm.read(self, batch, self.noise("words", batch, training))
 
-    def fuse(self, hidden: tf.Tensor, context: tf.Tensor) -> tf.Tensor:
-        """Return [h; q], [N, H + K]."""
-        return tf.concat([hidden, context], axis=1)
+        def beside(h: tf.Tensor, words: tf.Tensor, q: tf.Tensor) -> tf.Tensor:
+            return self.softmax(tf.concat([h, q], axis=1), words)
+
+        return of_targets(beside, batch["targets"], h, q)
+
+    def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
+        """Return {"loss": nats a row of the batch, "nll": nats a target}."""
+        loss, nll = language_loss(self(batch, training=training), batch["targets"])
+        return {"loss": loss, **nll}
+
+    def prepare(self, dataset: Dataset) -> None:
+        """Start embeddings and layers; fit LDA."""
+        start_embeddings(self, dataset)
+        lstm.start_layers(self)
+        lda.fit_lda(self, dataset)
+
+    def param_groups(self) -> list[Group]:
+        """Return the layers' weights in a group of their own if their rate differs."""
+        group = self.trainable_variables, self.config.learning_rate
+        return lstm.lstm_param_groups(self, group)
+
+    def initial_state(self, context: Any, rows: Any) -> tuple[Any, Any]:
+        """Return the zero state, and q."""
+        return lstm.zero_states(self, rows), context
+
+    def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
+        """Return the next word's distribution after `token` [B], and the state."""
+        h, state = lstm.step_layers(self, token, state)
+        return self.softmax.next_word(tf.concat([h, constants], axis=1)), state

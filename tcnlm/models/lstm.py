@@ -10,12 +10,19 @@ import tensorflow as tf
 from tcnlm.common.errors import InputError
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import Dataset
-from tcnlm.data.word_vectors import WordVectors
+from tcnlm.data.windows import Windows
 from tcnlm.layers import lstm
+from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, language_loss, of_targets
+from tcnlm.layers.embedding import word_embedding
+from tcnlm.layers.noise import Noise
+from tcnlm.layers.optimization import Group, split_param_group
 from tcnlm.layers.recurrence import GATES, keras_order
+from tcnlm.layers.stateful import CarriedState
 from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTMCell
-from tcnlm.models.base import apart
-from tcnlm.models.recurrent import RecurrentLanguageModel, StateCarryingModel
+from tcnlm.models.base import Model, Terms
+from tcnlm.models.starts import start_embeddings
+from tcnlm.models.tcnlm import SoftmaxSettings, WordSettings
+from tcnlm.preprocessing.vocabulary import PAD, Vocabulary
 
 CELLS = {
     "lstm": lstm.LSTM,
@@ -25,65 +32,7 @@ CELLS = {
 
 
 @dataclass(frozen=True)
-class EmbeddingConfig(Settings):
-    """Settings of what every model that reads words has."""
-
-    embedding_size: int = setting(
-        300,
-        "numbers of a word's vector; Lau et al. 2017, TCNLM's is not stated",
-        least=1,
-    )
-    embedding_scale: float = setting(
-        1.0, "embeddings start in U(-scale, scale); docs/deviations.md", above=0
-    )
-    embeddings: str = setting(
-        "random", 'where they start: "random", "train" (word2vec) or a word2vec file'
-    )
-    dropout: float = setting(
-        0.4,
-        "share dropped of the embeddings and of each layer's output; paper",
-        least=0,
-        below=1,
-    )
-    learning_rate: float = setting(1e-3, "of Adam; Lau et al. 2017", above=0)
-
-
-@dataclass(frozen=True)
-class WordConfig(EmbeddingConfig):
-    """The same, and the layers; "small" has units=600 layers=1, "large" 900, 2."""
-
-    units: int = setting(
-        600, "hidden units of a layer; paper: 600 small, 900 large", least=1
-    )
-    layers: int = setting(
-        1, "recurrent layers; paper: 1 small, 2 large", least=1, most=100
-    )
-
-
-@dataclass(frozen=True)
-class SoftmaxConfig(Settings):
-    """Settings of the adaptive softmax."""
-
-    cutoffs: tuple[int, ...] = setting(
-        (2000, 10000),
-        "ranks where the tails of the softmax begin; Grave et al. 2016",
-        least=1,
-        rising=True,
-    )
-    div_value: float = setting(
-        4.0,
-        "each tail has this many times fewer dimensions; Grave et al. 2016",
-        least=1,
-    )
-
-
-@dataclass(frozen=True)
-class RecurrentConfig(SoftmaxConfig, WordConfig):
-    """Settings of recurrent layers and an adaptive softmax."""
-
-
-@dataclass(frozen=True)
-class WindowConfig(Settings):
+class WindowSettings(Settings):
     """Settings of a model whose state can go on through a document."""
 
     carry: bool = setting(
@@ -100,7 +49,7 @@ class WindowConfig(Settings):
 
 
 @dataclass(frozen=True)
-class CarryConfig(WindowConfig):
+class CellSettings(WindowSettings):
     """The same of recurrent layers."""
 
     cell: str = setting(
@@ -109,7 +58,7 @@ class CarryConfig(WindowConfig):
 
 
 @dataclass(frozen=True)
-class StartConfig(Settings):
+class StartSettings(Settings):
     """Settings of how an LSTM's own weights start and learn."""
 
     recurrent_lr_multiplier: float = setting(
@@ -123,104 +72,143 @@ class StartConfig(Settings):
 
 
 @dataclass(frozen=True)
-class Config(StartConfig, CarryConfig, RecurrentConfig):
+class Config(StartSettings, CellSettings, SoftmaxSettings, WordSettings):
     """Settings of the LSTM."""
 
 
-class LSTMLanguageModel(RecurrentLanguageModel):
-    """What all models with Keras's LSTM share; a subclass may bring a context."""
+class LSTM(Model):
+    """p(y_m | y_<m) by an LSTM (eq. 2 and 3) that sees its own sentence only.
 
-    def make_layer(self, index: int) -> tf.keras.layers.Layer:
-        """Return a Keras LSTM; its forget bias starts at one."""
-        return lstm.LSTM(self.config.units, return_sequences=True, name=f"lstm_{index}")
-
-    def run_layer(self, layer: Any, inputs: tf.Tensor, context: Any) -> tf.Tensor:
-        """Run the layer; there is no context."""
-        return layer(inputs)
-
-    def step_layer(self, layer: Any, inputs: tf.Tensor, state: Any, context: Any):
-        """Run the cell; there is no context."""
-        return layer.cell(inputs, state)
-
-
-class StartedLikeTCNLM(LSTMLanguageModel):
-    """A model of Keras's LSTM whose layers may start and learn as TCNLM's do.
-
-    With `recurrent_start="product"` and `recurrent_lr_multiplier=0.5` they have the
-    start and the steps of TCNLM's cell with one topic: a control for what topics are
-    worth.
+    With `carry=true` a row of its batches is a window, and a word is predicted from all
+    that precedes it in its document: what Zheng, Vafa and Blei (TMLR 2023) found no
+    topic-guided model to beat. Gradients flow through a window. With
+    `recurrent_start=product` and `recurrent_lr_multiplier=0.5` its layers start and
+    learn as TCNLM's cell with one topic does: a control for what topics are worth.
     """
 
-    def start_weights(self, dataset: Dataset) -> WordVectors:
-        """Start the embeddings, and each layer at a fresh cell's product if asked."""
-        vectors = super().start_weights(dataset)
-        if self.config.recurrent_start == "product":
-            for layer in self.recurrent:
-                cell = TopicCompositionalLSTMCell(self.config.units, 1)
-                cell.build(tf.TensorShape([None, layer.cell.kernel.shape[0]]))
-                multiply_out(cell, layer)
-        return vectors
-
-    def parameter_groups(self) -> list[tuple[list[tf.Variable], float]]:
-        """Return the layers' weights in a group of their own if their rate differs."""
-        (group,) = super().parameter_groups()
-        return self.layers_apart(group)
-
-    def layers_apart(
-        self, group: tuple[list[tf.Variable], float]
-    ) -> list[tuple[list[tf.Variable], float]]:
-        """Return the same of a group that has the layers' weights among others."""
-        share = self.config.recurrent_lr_multiplier
-        return [group] if share == 1 else apart(group, self.recurrent, share)
-
-
-class CarryingLanguageModel(StateCarryingModel, LSTMLanguageModel):
-    """An LSTM, GRU or RNN whose state may go on through a document."""
-
-    def make_layer(self, index: int) -> tf.keras.layers.Layer:
-        """Return a Keras layer, which tells its last state if that is carried."""
-        config = self.config
-        return CELLS[config.cell](
-            config.units,
-            return_sequences=True,
-            return_state=config.carry,
-            name=f"{config.cell}_{index}",
-        )
-
-    def run_layer(self, layer: Any, inputs: tf.Tensor, context: Any) -> tf.Tensor:
-        """Run the layer from a zero state."""
-        outputs = layer(inputs)
-        return outputs[0] if self.config.carry else outputs
-
-    def carry_layer(
-        self, layer: Any, inputs: tf.Tensor, state: Any, mask: tf.Tensor
-    ) -> tuple[tf.Tensor, Any]:
-        """Run the layer from a state."""
-        outputs, *after = layer(inputs, initial_state=state, mask=mask)
-        return outputs, after
-
-    def last_state(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
-        """Return the same; with `carry`, all that goes on: h and c of every layer."""
-        last = super().last_state(batch)
-        if not self.config.carry:
-            return last
-        return tf.concat(tf.nest.flatten(self.carried.nest), axis=1)
-
-
-class LSTM(StartedLikeTCNLM, CarryingLanguageModel):
-    """p(y_m | y_<m) by an LSTM (eq. 2 and 3) that sees its own sentence only."""
-
     Config = Config
-    TINY = {"units": 6, "layers": 2, "embedding_size": 5, "cutoffs": (12,)}
+    test_config = {"units": 6, "layers": 2, "embedding_size": 5, "cutoffs": (12,)}
 
-    def check(self) -> None:
-        """Refuse embeddings that are not there, and a product for another cell."""
-        super().check()
-        if self.config.recurrent_start == "product" and self.config.cell != "lstm":
-            raise InputError(
-                f"recurrent_start=product: goes with cell=lstm alone, not with "
-                f"cell={self.config.cell}"
-            )
+    def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
+        super().__init__(config, vocabulary, seed)
+        self.embedding = word_embedding(len(vocabulary), config)
+        self.recurrent = recurrent_layers(config)
+        self.softmax = AdaptiveSoftmax(
+            len(vocabulary), config.cutoffs, config.div_value, name="softmax"
+        )
+        carry_state(self)
+
+    def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:
+        """Return log p(y_m | y_<m), nats, [B, T]."""
+        h = read(self, batch, self.noise("words", batch, training))
+        return of_targets(self.softmax, batch["targets"], h)
+
+    def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
+        """Return {"loss": nats a row of the batch, "nll": nats a target}."""
+        log_probs = self(batch, training=training)
+        loss, terms = language_loss(log_probs, batch["targets"])
+        return {"loss": loss, **terms}
+
+    def features(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
+        """Return the state [B, H] after the last word of each document [B, T]."""
+        return last_output(self, batch)
+
+    def prepare(self, dataset: Dataset) -> None:
+        """Start the embeddings and, if asked, the layers like TCNLM's."""
+        start_embeddings(self, dataset)
+        start_layers(self)
+
+    def param_groups(self) -> list[Group]:
+        """Return the layers' weights in a group of their own if their rate differs."""
+        group = self.trainable_variables, self.config.learning_rate
+        return lstm_param_groups(self, group)
+
+    def initial_state(self, context: Any, rows: Any) -> tuple[Any, Any]:
+        """Return the zero state; there is no context."""
+        return zero_states(self, rows), ()
+
+    def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
+        """Return the next word's distribution after `token` [B], and the state."""
+        x, state = step_layers(self, token, state)
+        return self.softmax.next_word(x), state
+
+
+# --- What other systems with these layers share ---------------------------------------
+
+
+def recurrent_layers(config: Any) -> list[tf.keras.layers.Layer]:
+    """Return Keras's layers; an LSTM's forget bias starts at one."""
+    kind = getattr(config, "cell", "lstm")
+    if getattr(config, "recurrent_start", "") == "product" and kind != "lstm":
+        raise InputError(
+            f"recurrent_start=product: goes with cell=lstm alone, not with cell={kind}"
+        )
+    options = {"return_sequences": True, "return_state": True}
+    return [
+        CELLS[kind](config.units, **options, name=f"{kind}_{layer}")
+        for layer in range(config.layers)
+    ]
+
+
+def carry_state(model: Model) -> None:
+    """Let the state go on from batch to batch, if that is asked for."""
+    config = model.config
+    if config.carry:
+        model.batching = Windows(config.window, config.reset)
+        model.carried = CarriedState(zero_states(model, 1))
+
+
+def read(model: Model, batch: dict[str, tf.Tensor], noise: Noise) -> tf.Tensor:
+    """Return the last layer's outputs [B, T, H]; go on from a carried state."""
+    inputs, rate = batch["inputs"], model.config.dropout
+    carried = model.carried is not None and "fresh" in batch
+    x, after = noise.dropout(model.embedding(inputs), rate), []
+    states = model.carried.start(batch) if carried else [None] * len(model.recurrent)
+    for layer, before in zip(model.recurrent, states):
+        options = {"initial_state": before, "mask": inputs != PAD} if carried else {}
+        x, *state = layer(x, **options)
+        x = noise.dropout(x, rate)
+        after.append(state)
+    if carried:
+        model.carried.keep(after)
+    return x
+
+
+def last_output(model: Model, batch: dict[str, tf.Tensor]) -> tf.Tensor:
+    """Return the last layer's output [B, H] at each row's last target."""
+    h = read(model, batch, model.noise("words", batch, training=False))
+    return at_last(h, batch["targets"])
+
+
+def at_last(hidden: tf.Tensor, targets: tf.Tensor) -> tf.Tensor:
+    """Return hidden states [B, T, H] at each row's last target, [B, H]."""
+    last = tf.math.count_nonzero(targets, axis=1) - 1
+    return tf.gather(hidden, tf.maximum(last, 0), batch_dims=1)
+
+
+def zero_states(model: Model, rows: Any) -> list[Any]:
+    """Return the zero state of every layer."""
+    start = {"batch_size": rows, "dtype": tf.float32}
+    states = [layer.cell.get_initial_state(**start) for layer in model.recurrent]
+    return [state if isinstance(state, list) else [state] for state in states]
+
+
+def step_layers(model: Model, token: tf.Tensor, state: list[Any]) -> tuple:
+    """Return the last layer's output [B, H] and all states after `token` [B]."""
+    x, after = model.embedding(token), []
+    for layer, before in zip(model.recurrent, state):
+        x, now = layer.cell(x, before)
+        after.append(now)
+    return x, after
+
+
+def start_layers(model: Model) -> None:
+    """Start each LSTM at a fresh TCNLM cell's product, if that is asked for."""
+    config = model.config
+    for layer in model.recurrent if config.recurrent_start == "product" else ():
+        cell = TopicCompositionalLSTMCell(config.units, 1)
+        cell.build(tf.TensorShape([None, layer.cell.kernel.shape[0]]))
+        multiply_out(cell, layer)
 
 
 def multiply_out(cell: TopicCompositionalLSTMCell, layer: Any) -> None:
@@ -228,3 +216,9 @@ def multiply_out(cell: TopicCompositionalLSTMCell, layer: Any) -> None:
     kernels = [tf.unstack(k[0]) for k in cell.effective_kernels(tf.ones([1, 1]))]
     gates = [*kernels, tf.split(cell.bias, GATES)]
     layer.set_weights([tf.concat(keras_order(each), axis=-1) for each in gates])
+
+
+def lstm_param_groups(model: Model, group: Group) -> list[Group]:
+    """Return a group, the layers' weights apart if their rate differs."""
+    share = model.config.recurrent_lr_multiplier
+    return [group] if share == 1 else split_param_group(group, model.recurrent, share)

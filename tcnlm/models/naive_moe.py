@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
 
 from tcnlm.common.settings import setting
-from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax
+from tcnlm.data.dataset import Dataset
+from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, of_targets
+from tcnlm.layers.embedding import word_embedding
 from tcnlm.layers.lstm import ForgetBias, OverSequence, ZeroState
 from tcnlm.layers.mixed_precision import einsum
 from tcnlm.layers.next_word import NextWord
+from tcnlm.layers.noise import Noise
+from tcnlm.layers.optimization import Group
 from tcnlm.layers.recurrence import GATES, activate, update
-from tcnlm.models.guided import JointConfig, NeuralTopicLanguageModel
-from tcnlm.models.lstm import LSTM
-from tcnlm.models.neural_topics import NeuralTopicModel
+from tcnlm.models import tcnlm
+from tcnlm.models.base import Model, Terms
+from tcnlm.models.starts import pretrain_topics, start_embeddings, start_topics
+from tcnlm.preprocessing.vocabulary import Vocabulary
 
 EPSILON = 1.2e-38  # floor of a proportion, keeps the logarithm finite
 
 
 @dataclass(frozen=True)
-class Config(JointConfig):
+class Config(tcnlm.JointSettings):
     """Settings of the naive MoE; the topic model's are TCNLM's."""
 
     units: int = setting(
@@ -31,7 +35,7 @@ class Config(JointConfig):
     num_topics: int = setting(30, "and experts; paper, section 5.4", least=1)
 
 
-class NaiveMoE(NeuralTopicLanguageModel):
+class NaiveMoE(Model):
     """One LSTM a topic, whose predictions the document's topics mix.
 
     With x_m the embedding of y_(m-1), which all experts share, as they do V,
@@ -47,32 +51,83 @@ class NaiveMoE(NeuralTopicLanguageModel):
     """
 
     paper = "tcnlm"
+    draws_topics = True
     Config = Config
-    TINY = {**LSTM.TINY, **NeuralTopicModel.TINY, "topic_pretrain_steps": 9}
+    test_config = {
+        name: tcnlm.TCNLM.test_config[name]
+        for name in tcnlm.TCNLM.test_config.keys() - {"num_factors"}
+    }
 
-    def make_layer(self, index: int) -> tf.keras.layers.Layer:
-        """Return a layer of all experts' LSTMs."""
-        config = self.config
-        return ExpertLSTM(config.units, config.num_topics, name=f"expert_lstm_{index}")
+    def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
+        super().__init__(config, vocabulary, seed)
+        tcnlm.make_topic_model(self)
+        self.embedding = word_embedding(len(vocabulary), config)
+        self.recurrent = [
+            ExpertLSTM(config.units, config.num_topics, name=f"expert_lstm_{layer}")
+            for layer in range(config.layers)
+        ]
+        self.softmax = MixtureSoftmax(
+            len(vocabulary), config.cutoffs, config.div_value, name="softmax"
+        )
 
-    def make_softmax(self) -> tf.keras.layers.Layer:
-        """Return the output layer of all experts, with their mixture."""
-        config, size = self.config, len(self.vocabulary.words)
-        return MixtureSoftmax(size, config.cutoffs, config.div_value, name="softmax")
+    def topics(self) -> tf.Tensor:
+        """Return beta, a topic a row: [K, D]."""
+        return self.decoder.topics()
 
-    def run_layer(self, layer: Any, inputs: tf.Tensor, context: Any) -> tf.Tensor:
-        """Run the experts, which the topics do not reach."""
-        return layer(inputs)[0]
+    def infer(self, context: tf.Tensor) -> tf.Tensor:
+        """Return t = g(mu) [B, K] of topic-word ids [B, C]."""
+        return tcnlm.infer_topics(self, context)
 
-    def step_layer(self, layer: Any, inputs: tf.Tensor, state: Any, context: Any):
-        """Run the experts' cells."""
-        return layer.cell(inputs, state)
+    def context(self, batch: dict[str, tf.Tensor], noise: Noise | None = None) -> Any:
+        """Return t [B, K]."""
+        if "topics" in batch:
+            return batch["topics"]
+        return tcnlm.infer_topics(self, batch["context"], noise)
 
-    def fuse(
-        self, hidden: tf.Tensor, context: tf.Tensor
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return the experts' states [N, K, H] with the topics [N, K] to mix them."""
-        return hidden, context
+    def hidden(self, inputs: tf.Tensor, noise: Noise) -> tf.Tensor:
+        """Return the experts' h [B, T, K, H], which t does not reach (eq. 8)."""
+        x = noise.dropout(self.embedding(inputs), self.config.dropout)
+        for experts in self.recurrent:
+            x = noise.dropout(experts(x), self.config.dropout)
+        return x
+
+    def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:
+        """Return log p(y_m | y_<m, t), nats, [B, T] (eq. 7)."""
+        t = self.context(batch) if context is None else context
+        h = self.hidden(batch["inputs"], self.noise("words", batch, training))
+
+        def mixed(h: tf.Tensor, words: tf.Tensor, t: tf.Tensor) -> tf.Tensor:
+            return self.softmax((h, t), words)
+
+        return of_targets(mixed, batch["targets"], h, t)
+
+    def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
+        """Return -J and its terms, nats a sequence; "nll" is nats a target."""
+        return tcnlm.joint_loss(self, batch, training)
+
+    def prepare(self, dataset: Dataset) -> None:
+        """Start embeddings and topics; let the topic model learn by itself first."""
+        start_topics(self, dataset, start_embeddings(self, dataset))
+        pretrain_topics(self, dataset, tcnlm.topic_terms, tcnlm.topic_loss)
+
+    def param_groups(self) -> list[Group]:
+        """Return the language model's weights, and the topic model's."""
+        return tcnlm.joint_param_groups(self)
+
+    def initial_state(self, context: tf.Tensor, rows: Any) -> tuple[Any, Any]:
+        """Return the experts' zero states, and t."""
+        cells = [experts.cell for experts in self.recurrent]
+        return [
+            cell.get_initial_state(batch_size=rows, dtype=tf.float32) for cell in cells
+        ], context
+
+    def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
+        """Return the mixture of the next word after `token` [B], and the state."""
+        x, after = self.embedding(token), []
+        for experts, before in zip(self.recurrent, state):
+            x, now = experts.cell(x, before)
+            after.append(now)
+        return self.softmax.next_word((x, constants)), after
 
 
 @tf.keras.utils.register_keras_serializable("tcnlm")
@@ -152,10 +207,14 @@ class ExpertLSTMCell(ZeroState, tf.keras.layers.Layer):
 class ExpertLSTM(OverSequence):
     """A sequence through `ExpertLSTMCell`.
 
-    inputs [B, T, E] or [B, T, K, E] -> outputs [B, T, K, H], state.
+    inputs [B, T, E] or [B, T, K, E] -> outputs [B, T, K, H].
     """
 
-    Cell = ExpertLSTMCell
+    def __init__(self, units: int, num_experts: int, **kwargs: Any):
+        super().__init__(**{"return_sequences": True, **kwargs})
+        self.cell = ExpertLSTMCell(
+            units, num_experts, name="cell", dtype=self.dtype_policy
+        )
 
 
 class MixtureSoftmax(AdaptiveSoftmax):
@@ -183,14 +242,12 @@ class MixtureSoftmax(AdaptiveSoftmax):
         hidden, topics = inputs
         return _mix(super().log_probs(_rows(hidden)), topics)
 
-    def next_word(
-        self, inputs: tuple[tf.Tensor, tf.Tensor], forbidden: Sequence[int]
-    ) -> NextWord:
+    def next_word(self, inputs: tuple[tf.Tensor, tf.Tensor]) -> NextWord:
         """Return the mixture, of which log p of every word is needed.
 
         Each expert has a share of its own for the forbidden words.
         """
-        return NextWord(lambda: self.log_probs(inputs), forbidden)
+        return NextWord(lambda: self.log_probs(inputs))
 
 
 def _rows(hidden: tf.Tensor) -> tf.Tensor:

@@ -13,9 +13,10 @@ from tcnlm.common.settings import Settings, setting
 from tcnlm.data.contexts import Contexts
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.documents import Documents
-from tcnlm.data.word_vectors import SMALLEST, check_source, starting_vectors
+from tcnlm.data.word_vectors import SMALLEST, starting_vectors
 from tcnlm.layers.mixed_precision import Dense, matmul
-from tcnlm.models.base import Terms, TopicsAlone
+from tcnlm.layers.neural_topics import bag_of_words
+from tcnlm.models.base import Model, Terms
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
 START = 2.0  # deviation of a topic's logits before training; docs/deviations.md
@@ -64,7 +65,7 @@ class WordTopics(tf.keras.layers.Layer):
         return tf.sigmoid(matmul(tf.gather(self.le, words), self.W2))
 
 
-class NTM(TopicsAlone):
+class NTM(Model):
     """Words and documents have topics; a word's are its documents' more than others'.
 
         lt(g) = sigmoid(le(g) W2)              topics of a word, le its word2vec vector
@@ -85,8 +86,9 @@ class NTM(TopicsAlone):
     """
 
     Config = Config
-    TINY = {"num_topics": 3, "embedding_size": 5}
-    batching = Documents()
+    test_config = {"num_topics": 3, "embedding_size": 5}
+    reads_order, per_word, batching = False, "loss", Documents()
+    why_not_shardable = "a row's negative example is another row of the batch"
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
@@ -95,10 +97,6 @@ class NTM(TopicsAlone):
             self.num_words, config.embedding_size, config.num_topics, name="words"
         )
         self.documents = Dense(config.num_topics, "softmax", use_bias=False, name="W1")
-
-    def check(self) -> None:
-        """Refuse a file of vectors that is not there or does not fit."""
-        check_source(self.config.embeddings, self.config.embedding_size)
 
     def prepare(self, dataset: Dataset) -> None:
         """Start at the words' vectors; a word that has none keeps its draw."""
@@ -111,8 +109,11 @@ class NTM(TopicsAlone):
             table[row] = vectors.get(word, table[row])
         start_at_clusters(self, table, dataset.split("train").contexts)
 
-    def infer(self, bow: tf.Tensor) -> tf.Tensor:
-        """Return ld [B, K] of bags [B, D]."""
+    def infer(self, context: tf.Tensor) -> tf.Tensor:
+        """Return ld [B, K] of topic-word ids [B, N], -1 padding."""
+        return self._of_bags(bag_of_words(context, self.num_words))
+
+    def _of_bags(self, bow: tf.Tensor) -> tf.Tensor:
         length = tf.reduce_sum(bow, axis=1, keepdims=True)
         return self.documents(tf.math.divide_no_nan(bow, length))
 
@@ -121,30 +122,22 @@ class NTM(TopicsAlone):
         by_topic = tf.transpose(self.words(tf.range(self.num_words)))
         return by_topic / tf.reduce_sum(by_topic, axis=1, keepdims=True)
 
-    def undivided(self) -> str:
-        """Return why its batches are learned from whole."""
-        return "a row's negative example is another row of the batch"
-
-    def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
+    def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
         """Return {"loss": the hinge, a content word}.
 
         The other documents are drawn in training, else each takes the next one.
         """
-        bow = self.bag(batch["words"])
+        bow = bag_of_words(batch["words"], self.num_words)
         scores = matmul(
-            self.infer(bow), self.words(tf.range(self.num_words)), transpose_b=True
+            self._of_bags(bow), self.words(tf.range(self.num_words)), transpose_b=True
         )
-        shift = self._draw_shift(tf.shape(bow)[0]) if training else 1
+        noise = self.noise("negatives", batch, training)
+        shift = noise.integer(tf.shape(bow)[0]) if training else 1
         other_bow, other_scores = (tf.roll(x, shift, axis=0) for x in (bow, scores))
         hinge = tf.nn.relu(self.config.margin - scores + other_scores)
         counted = tf.where(other_bow > 0, 0.0, bow * hinge)
         total = tf.reduce_sum(counted)
         return {"loss": tf.math.divide_no_nan(total, tf.reduce_sum(bow))}
-
-    def _draw_shift(self, rows: tf.Tensor) -> tf.Tensor:
-        return tf.random.stateless_uniform(
-            [], self.seed(), 1, tf.maximum(rows, 2), tf.int32
-        )
 
 
 def start_at_clusters(model: NTM, vectors: np.ndarray, contexts: Contexts) -> None:

@@ -10,10 +10,15 @@ import numpy as np
 import tensorflow as tf
 
 from tcnlm.common.settings import setting
+from tcnlm.data.dataset import Dataset
 from tcnlm.data.groups import Groups
 from tcnlm.layers.gamma_belief import SMALLEST_SHAPE
+from tcnlm.layers.noise import Noise
+from tcnlm.layers.optimization import Group, exclude
 from tcnlm.models import gbn_rnn
-from tcnlm.preprocessing.vocabulary import PAD, Vocabulary
+from tcnlm.models.base import Model, Terms
+from tcnlm.models.starts import start_embeddings
+from tcnlm.preprocessing.vocabulary import Vocabulary
 
 fold_in = tf.random.experimental.stateless_fold_in
 
@@ -28,7 +33,7 @@ class Config(gbn_rnn.Config):
     )  # fmt: skip
 
 
-class RGBNRNN(gbn_rnn.GBNRNN):
+class RGBNRNN(Model):
     """GBN-RNN whose topic weights go on from sentence to sentence (eq. 2).
 
         theta_j^L ~ Gamma(Pi^L theta_(j-1)^L, 1)
@@ -51,14 +56,65 @@ class RGBNRNN(gbn_rnn.GBNRNN):
     the highest grow with every sentence, beyond what the LSTM has seen.
     """
 
-    over_sentences = True
+    draws_topics = layered = True
+    why_not_shardable = gbn_rnn.GBNRNN.why_not_shardable
     Config = Config
-    TINY = {**gbn_rnn.GBNRNN.TINY, "sentences": 2}
-    LOOP = {"context": "preceding"}
+    test_config = {**gbn_rnn.GBNRNN.test_config, "sentences": 2}
+    training_defaults = {"context": "preceding"}
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
+        gbn_rnn.make_layers(self, recurrent=True)
         self.batching = Groups(config.sentences)
+
+    def topics(self, layer: int = 1) -> tf.Tensor:
+        """Return columns of Phi^1 ... Phi^l, a topic of the layer a row: [K_l, D]."""
+        return tf.transpose(self.network.word_topics(layer))
+
+    def infer(self, context: tf.Tensor) -> tf.Tensor:
+        """Return the proportions of the mean theta_1^1 [B, K]: each row a sentence."""
+        return gbn_rnn.proportions(gbn_rnn.infer_theta(self, context)[0])
+
+    def context(self, batch: dict[str, tf.Tensor], noise: Noise | None = None) -> Any:
+        """Return theta_j for every LSTM, [B, J, K_l] of groups; else as GBN-RNN."""
+        if "topics" in batch:
+            theta = gbn_rnn.usual_theta(self, batch["topics"])
+        else:
+            theta = gbn_rnn.infer_theta(self, batch["context"], noise)
+        return gbn_rnn.as_seen(self, theta)
+
+    def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:
+        """Return log p(y_jt | y_j<t, theta_j), nats, [B, J, T] of groups (eq. 5)."""
+        theta = self.context(batch) if context is None else context
+        return gbn_rnn.predict_words(self, batch, theta, training)
+
+    def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
+        """Return minus the bound and its terms, as GBN-RNN (eq. 12)."""
+        return gbn_rnn.bound(self, batch, training)
+
+    def train_step(self, batch: dict[str, tf.Tensor]) -> Terms:
+        """Take a step up the bound, then one of the chains of every Phi and Pi."""
+        terms = super().train_step(batch)
+        gbn_rnn.draw_matrices(self, batch)
+        return terms
+
+    def prepare(self, dataset: Dataset) -> None:
+        """Start the embeddings; note how many groups an epoch has."""
+        start_embeddings(self, dataset)
+        self.rows.assign(len(self.batching.rows(dataset.split("train"))))
+
+    def param_groups(self) -> list[Group]:
+        """Return the language model's weights, and the encoder's."""
+        encoder, rate = self.encoder.trainable_variables, self.config.learning_rate
+        return [(exclude(self.trainable_variables, encoder), rate), (encoder, rate)]
+
+    def initial_state(self, context: Any, rows: Any) -> tuple[Any, Any]:
+        """Return every LSTM's zero state, and what it makes of its theta."""
+        return gbn_rnn.before_words(self, context, rows)
+
+    def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
+        """Return the next word's distribution after `token` [B], and the state."""
+        return gbn_rnn.step_layers(self, token, state, constants)
 
     def moved(
         self, theta: Sequence[tf.Tensor], seed: tf.Tensor | None = None
@@ -74,24 +130,8 @@ class RGBNRNN(gbn_rnn.GBNRNN):
                 above = tf.transpose(self.network.Phi[n + 1])
                 shape += tf.tensordot(after[0], above, 1)
             drawn = shape if seed is None else _gamma(shape, fold_in(seed, n))
-            total = tf.reduce_sum(drawn, axis=-1, keepdims=True)
-            after.insert(0, self.sums[n] * drawn / total)
+            after.insert(0, self.sums[n] * gbn_rnn.proportions(drawn))
         return after
-
-    def hidden(self, inputs: tf.Tensor, context: Any, training: bool) -> tf.Tensor:
-        """Return [a^1; ...; a^L] [..., T, sum H] for word ids [..., T].
-
-        Of groups [B, J, T], only real sentences are read; those of padding are zero.
-        """
-        if len(inputs.shape) == 2:
-            return super().hidden(inputs, context, training)
-        real = tf.where(inputs[:, :, 0] != PAD)
-        sentences, theta = tf.nest.map_structure(
-            lambda each: tf.gather_nd(each, real), (inputs, context)
-        )
-        read = super().hidden(sentences, theta, training)
-        shape = tf.concat([tf.shape(inputs), tf.shape(read)[-1:]], axis=0)
-        return tf.scatter_nd(real, read, tf.cast(shape, real.dtype))
 
 
 def _gamma(shape: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:

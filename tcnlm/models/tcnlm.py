@@ -1,4 +1,9 @@
-"""The Topic Compositional Neural Language Model (Wang et al., AISTATS 2018)."""
+"""The Topic Compositional Neural Language Model (Wang et al., AISTATS 2018).
+
+A neural topic model infers the topic proportions t of a document d (section 3.1); they
+compose every weight matrix of an LSTM that predicts a sentence y of it (section 3.2);
+both are learned by one bound (section 3.3). Symbols and shapes: tcnlm/__init__.py.
+"""
 
 from __future__ import annotations
 
@@ -7,77 +12,282 @@ from typing import Any
 
 import tensorflow as tf
 
-from tcnlm.common.settings import setting
+from tcnlm.common.settings import Settings, setting
+from tcnlm.data.dataset import Dataset
+from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, language_loss, of_targets
+from tcnlm.layers.distributions import gaussian_kl
+from tcnlm.layers.embedding import word_embedding
+from tcnlm.layers.neural_topics import (
+    TopicDecoder,
+    TopicEncoder,
+    TopicProportions,
+    bag_of_words,
+    diversity,
+    log_likelihood,
+)
+from tcnlm.layers.noise import Noise
+from tcnlm.layers.optimization import DECAYS, Group, exclude, split_param_group
 from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTM
-from tcnlm.models.base import apart
-from tcnlm.models.guided import JointConfig, NeuralTopicLanguageModel
-from tcnlm.models.lstm import LSTM
-from tcnlm.models.neural_topics import NeuralTopicModel
+from tcnlm.models.base import Model, Terms
+from tcnlm.models.starts import pretrain_topics, start_embeddings, start_topics
+from tcnlm.preprocessing.vocabulary import Vocabulary
+
+# fmt: off
 
 
 @dataclass(frozen=True)
-class Config(JointConfig):
-    """Settings of TCNLM; "small" is units=600 layers=1, "large" units=900 layers=2."""
+class TopicSettings(Settings):
+    """Section 3.1: the neural topic model."""
+
+    num_topics: int = setting(100, "paper, Tables 2 to 4: 50, 100, 150", least=1)
+    latent_size: int = setting(
+        0, "dimensions of theta, not stated; 0: as many as topics", least=0)
+    encoder_units: tuple[int, ...] = setting(
+        (256, 256), "ReLU units of the encoder's layers; paper, section 5", least=1)
+    encoder_input: str = setting(
+        "log", "what the encoder sees of a count; paper: counts",
+        choices=("counts", "log", "frequencies"))
+    encoder_dropout: float = setting(
+        0.5, "share of words hidden from the encoder in training", least=0, below=1)
+    log_variance: float = setting(0.0, "start of the encoder's log sigma^2; not stated")
+    mu_batchnorm_std: float = setting(
+        0.0, "standard deviation of mu, held over a batch; 0: as it comes", least=0)
+    prior_variance: float = setting(1.0, "sigma_0^2 of eq. 4, not stated", above=0)
+    diversity_weight: float = setting(0.1, "lambda, eq. 18; paper, section 5", least=0)
+    topic_start: str = setting(
+        "frequencies", "where beta starts: at the words' frequencies, alone or with a "
+        "cluster of word vectors a topic, or not",
+        choices=("frequencies", "vectors", "random"))
+
+
+@dataclass(frozen=True)
+class EmbeddingSettings(Settings):
+    """Section 3.2, of every model that reads words."""
+
+    embedding_size: int = setting(
+        300, "numbers of a word's vector; Lau et al. 2017, TCNLM's not stated", least=1)
+    embedding_scale: float = setting(
+        1.0, "embeddings start in U(-scale, scale); docs/deviations.md", above=0)
+    embeddings: str = setting(
+        "random", 'where they start: "random", "train" (word2vec) or a word2vec file')
+    dropout: float = setting(
+        0.4, "share dropped of embeddings and layers' outputs; paper", least=0, below=1)
+    learning_rate: float = setting(1e-3, "of Adam; Lau et al. 2017", above=0)
+
+
+@dataclass(frozen=True)
+class SoftmaxSettings(Settings):
+    """Section 5: the adaptive softmax."""
+
+    cutoffs: tuple[int, ...] = setting(
+        (2000, 10000), "ranks where the softmax's tails begin; Grave et al. 2016",
+        least=1, rising=True)
+    div_value: float = setting(
+        4.0, "each tail has this many times fewer dimensions; the same", least=1)
+
+
+@dataclass(frozen=True)
+class WordSettings(EmbeddingSettings):
+    """Section 3.2, of recurrent layers."""
+
+    units: int = setting(600, "hidden units; paper: 600 small, 900 large", least=1)
+    layers: int = setting(1, "LSTMs; paper: 1 small, 2 large", least=1, most=100)
+
+
+@dataclass(frozen=True)
+class JointSettings(TopicSettings, SoftmaxSettings, WordSettings):
+    """Section 3.3: both models learned together."""
+
+    topic_weight: float = setting(
+        1.0, "of the topic model's loss; 1 in the paper, eq. 17", least=0)
+    language_topics: str = setting(
+        "drawn", "t of the sentence in training: the document's draw (paper), or g(mu)",
+        choices=("drawn", "mean"))
+    topic_learning_rate: float = setting(
+        1e-3, "Adam of encoder, W, beta, jointly; 0: they stay as pretrained", least=0)
+    topic_pretrain_steps: int = setting(
+        1500, "steps of the topic model alone before the joint ones", least=0)
+    topic_pretrain_rates: tuple[float, ...] = setting(
+        (2e-3, 1e-2), "Adam in these: of encoder and W, of beta", least=0, length=2)
+    topic_pretrain_decay: str = setting(
+        "constant", "of these rates; or to 0 at the last of the steps", choices=DECAYS)
+
+
+@dataclass(frozen=True)
+class Config(JointSettings):
+    """TCNLM; "small" is units=600 layers=1, "large" units=900 layers=2."""
 
     num_factors: int = setting(0, "n_f, not stated; 0: as many as units", least=0)
     candidate_activation: str = setting(
-        "tanh",
-        'eq. 13 prints "sigmoid"; docs/deviations.md',
-        choices=("tanh", "sigmoid"),
-    )
-    use_bias: bool = setting(
-        True, 'of the gates; "omitted for simplicity", section 3.2'
-    )
+        "tanh", 'eq. 13 prints "sigmoid"; docs/deviations.md',
+        choices=("tanh", "sigmoid"))
+    use_bias: bool = setting(True, 'of the gates; "omitted for simplicity", 3.2')
     factor_lr_multiplier: float = setting(
-        0.5, "share of learning_rate of the factors; docs/deviations.md", above=0
-    )
+        0.5, "share of learning_rate of the factors; docs/deviations.md", above=0)
 
 
-class TCNLM(NeuralTopicLanguageModel):
+# fmt: on
+
+
+class TCNLM(Model):
     """A neural topic model and an LSTM whose weights it composes.
 
-    W(t) = Wa diag(Wb t) Wc, U(t) = Ua diag(Ub t) Uc (eq. 12).
+    Training goes up J = E log p(d | t) - KL(q || prior) + E sum_m log p(y_m | y_<m, t)
+    + lambda R (eq. 17, 18), with one draw of theta a sequence, used by both.
     """
 
+    draws_topics = True
     Config = Config
-    TINY = {
-        **LSTM.TINY,
-        **NeuralTopicModel.TINY,
-        "topic_pretrain_steps": 9,
-        "num_factors": 4,
-    }
+    test_config = {
+        "units": 6, "layers": 2, "embedding_size": 5, "cutoffs": (12,), "num_topics": 3,
+        "encoder_units": (7, 7), "topic_pretrain_steps": 9, "num_factors": 4,
+    }  # fmt: skip
 
-    def make_layer(self, index: int) -> tf.keras.layers.Layer:
-        """Return a topic compositional LSTM; every layer has factors of its own."""
-        config = self.config
-        return TopicCompositionalLSTM(
-            config.units,
-            config.num_topics,
-            num_factors=config.num_factors or None,
-            candidate_activation=config.candidate_activation,
-            use_bias=config.use_bias,
-            name=f"topic_compositional_lstm_{index}",
+    def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
+        super().__init__(config, vocabulary, seed)
+        make_topic_model(self)
+        self.embedding = word_embedding(len(vocabulary), config)
+        self.recurrent = [
+            TopicCompositionalLSTM(
+                config.units,
+                config.num_topics,
+                num_factors=config.num_factors or None,
+                candidate_activation=config.candidate_activation,
+                use_bias=config.use_bias,
+                return_sequences=True,
+                name=f"topic_compositional_lstm_{layer}",
+            )
+            for layer in range(config.layers)
+        ]
+        self.softmax = AdaptiveSoftmax(
+            len(vocabulary), config.cutoffs, config.div_value, name="softmax"
         )
 
-    def run_layer(self, layer: Any, inputs: tf.Tensor, context: Any) -> tf.Tensor:
-        """Run the layer under the topic proportions."""
-        return layer(inputs, context)[0]
+    def topics(self) -> tf.Tensor:
+        """Return beta, a topic a row: [K, D] (eq. 5)."""
+        return self.decoder.topics()
 
-    def for_steps(self, context: tf.Tensor) -> list[tuple[tf.Tensor, tf.Tensor]]:
-        """Return what every layer makes of the topic proportions."""
-        return [layer.cell.topic_factors(context) for layer in self.recurrent]
+    def infer(self, context: tf.Tensor) -> tf.Tensor:
+        """Return t = g(mu(d)) [B, K] of topic-word ids [B, C], -1 padding (eq. 4)."""
+        return infer_topics(self, context)
 
-    def step_layer(self, layer: Any, inputs: tf.Tensor, state: Any, context: Any):
-        """Run the cell under its own topic factors."""
-        return layer.cell.step(inputs, state, context[self.recurrent.index(layer)])
+    def context(self, batch: dict[str, tf.Tensor], noise: Noise | None = None) -> Any:
+        """Return t [B, K]: the batch's "topics", or g(theta) of q(theta | d)."""
+        if "topics" in batch:
+            return batch["topics"]
+        return infer_topics(self, batch["context"], noise)
 
-    def parameter_groups(self) -> list[tuple[list[tf.Variable], float]]:
-        """Return the others' group, with the LSTM's factors in one of their own.
+    def hidden(self, inputs: tf.Tensor, t: tf.Tensor, noise: Noise) -> tf.Tensor:
+        """Return h [B, T, H] of the last LSTM under W(t) and U(t) (eq. 12 to 15)."""
+        x = noise.dropout(self.embedding(inputs), self.config.dropout)
+        for lstm in self.recurrent:
+            x = noise.dropout(lstm(x, t), self.config.dropout)
+        return x
+
+    def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:
+        """Return log p(y_m | y_<m, t), nats, [B, T] (eq. 11)."""
+        t = self.context(batch) if context is None else context
+        h = self.hidden(batch["inputs"], t, self.noise("words", batch, training))
+        return of_targets(self.softmax, batch["targets"], h)
+
+    def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
+        """Return -J and its terms, nats a sequence; "nll" is nats a target."""
+        return joint_loss(self, batch, training)
+
+    def prepare(self, dataset: Dataset) -> None:
+        """Start embeddings and topics; let the topic model learn by itself first."""
+        start_topics(self, dataset, start_embeddings(self, dataset))
+        pretrain_topics(self, dataset, topic_terms, topic_loss)
+
+    def param_groups(self) -> list[Group]:
+        """Return three: the rest, the LSTM's factors, and the topic model's weights.
 
         W(t) is a product of three: where each takes a full step it takes three.
         """
-        language, topic = super().parameter_groups()
-        return [
-            *apart(language, self.recurrent, self.config.factor_lr_multiplier),
-            topic,
+        language, topic = joint_param_groups(self)
+        share = self.config.factor_lr_multiplier
+        return [*split_param_group(language, self.recurrent, share), topic]
+
+    def initial_state(self, context: tf.Tensor, rows: Any) -> tuple[Any, Any]:
+        """Return the zero state, and what each LSTM makes of t."""
+        states = [
+            lstm.cell.get_initial_state(batch_size=rows, dtype=tf.float32)
+            for lstm in self.recurrent
         ]
+        return states, [lstm.cell.topic_factors(context) for lstm in self.recurrent]
+
+    def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
+        """Return the next word's distribution after `token` [B], and the state."""
+        x, after = self.embedding(token), []
+        for lstm, before, factors in zip(self.recurrent, state, constants):
+            x, now = lstm.cell.step(x, before, factors)
+            after.append(now)
+        return self.softmax.next_word(x), after
+
+
+# --- What other systems with this topic model share -----------------------------------
+
+
+def make_topic_model(model: Model) -> None:
+    """Make q(theta | d), g and beta (section 3.1)."""
+    c, words = model.config, len(model.vocabulary.topic_words)
+    size, std = c.latent_size or c.num_topics, c.mu_batchnorm_std
+    model.encoder = TopicEncoder(
+        size, c.encoder_units, c.encoder_input, c.log_variance, std
+    )
+    model.proportions = TopicProportions(c.num_topics)
+    model.decoder = TopicDecoder(c.num_topics, words)
+    if std:
+        model.why_not_shardable = "mu_batchnorm_std scales over a whole batch"
+
+
+def infer_topics(model: Model, context: tf.Tensor, noise: Any = None) -> tf.Tensor:
+    """Return t = softmax(W theta + b) [B, K] (eq. 4), at mu or at a draw of theta."""
+    d = bag_of_words(context, len(model.vocabulary.topic_words))
+    mu, log_variance = model.encoder(d)
+    return model.proportions(noise.gaussian(mu, log_variance) if noise else mu)
+
+
+def topic_terms(model: Model, batch: dict, noise: Noise) -> tuple[tf.Tensor, Terms]:
+    """Return t [B, K], drawn in training, and the topic model's terms of the bound.
+
+    "reconstruction" is -E log p(d | t), "kl" the divergence, nats a bag; "diversity" R.
+    """
+    c, d = model.config, bag_of_words(
+        batch["context"], len(model.vocabulary.topic_words)
+    )  # fmt: skip
+    drop = lambda words: noise.dropout(words, c.encoder_dropout)  # noqa: E731
+    mu, log_variance = model.encoder(d, drop, noise.training)  # q(theta | d)
+    t = model.proportions(noise.gaussian(mu, log_variance))  # eq. 4
+    log_p_d = log_likelihood(d, model.decoder(t))  # eq. 5, 6
+    kl = gaussian_kl(mu, log_variance, prior_variance=c.prior_variance)
+    return t, {
+        "reconstruction": -tf.reduce_mean(log_p_d),
+        "kl": tf.reduce_mean(kl),
+        "diversity": diversity(model.topics()),
+    }
+
+
+def topic_loss(model: Model, terms: Terms, kl_weight: Any = 1.0) -> tf.Tensor:
+    """Return minus the first two terms of eq. 17, and of eq. 18's R: nats a bag."""
+    bound = terms["reconstruction"] + kl_weight * terms["kl"]
+    return bound - model.config.diversity_weight * terms["diversity"]
+
+
+def joint_loss(model: Model, batch: dict[str, tf.Tensor], training: bool) -> Terms:
+    """Return {"loss": -J, ...} (eq. 17, 18), of a model that predicts words by t."""
+    t, terms = topic_terms(model, batch, model.noise("topics", batch, training))
+    if training and model.config.language_topics == "mean":
+        t = model.infer(batch["context"])
+    log_p_y = model(batch, training=training, context=t)
+    language, nll = language_loss(log_p_y, batch["targets"])
+    J = -language - model.config.topic_weight * topic_loss(model, terms)
+    return {"loss": -J, **nll, **terms}
+
+
+def joint_param_groups(model: Model) -> list[Group]:
+    """Return the language model's weights, and the topic model's, with their rates."""
+    parts = model.encoder, model.proportions, model.decoder
+    topic = [weight for part in parts for weight in part.trainable_variables]
+    c, language = model.config, exclude(model.trainable_variables, topic)
+    return [(language, c.learning_rate), (topic, c.topic_learning_rate)]

@@ -14,10 +14,15 @@ from tcnlm.data.batching import Batching
 from tcnlm.data.contexts import NO_WORD
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import SequencesAndStretches
+from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, language_loss, of_targets
+from tcnlm.layers.embedding import word_embedding
+from tcnlm.layers.lstm import LSTM
 from tcnlm.layers.mixed_precision import Conv1D, Dense
-from tcnlm.layers.optimization import GroupedAdam
-from tcnlm.models import lstm
-from tcnlm.models.base import Terms, TopicModel, language_terms, without
+from tcnlm.layers.noise import Noise
+from tcnlm.layers.optimization import Group, exclude
+from tcnlm.models import lstm, tcnlm
+from tcnlm.models.base import Model, Terms
+from tcnlm.models.starts import start_embeddings
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
 TOPIC_TARGETS = 3  # words that a topic vector predicts together; m1, released code
@@ -26,7 +31,7 @@ STEP_TERMS = ("nll", "topic_model", "gradient_norm_0", "gradient_norm_1")
 
 
 @dataclass(frozen=True)
-class Config(lstm.RecurrentConfig):
+class Config(tcnlm.SoftmaxSettings, tcnlm.WordSettings):
     """Settings of TDLM; "small" is units=600 layers=1, "large" units=900 layers=2."""
 
     num_topics: int = setting(
@@ -55,7 +60,7 @@ class Config(lstm.RecurrentConfig):
     )
 
 
-class TDLM(TopicModel, lstm.LSTMLanguageModel):
+class TDLM(Model):
     """An LSTM language model gated with the topic vector of a convolved document.
 
     A document's content words, in order, are embedded and convolved; d [a] is each
@@ -88,10 +93,21 @@ class TDLM(TopicModel, lstm.LSTMLanguageModel):
     """
 
     Config = Config
-    TINY = {**lstm.LSTM.TINY, "num_topics": 3, "topic_size": 4, "filters": 5}
+    test_config = {
+        **lstm.LSTM.test_config, "num_topics": 3, "topic_size": 4, "filters": 5
+    }  # fmt: skip
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
+        self.embedding = word_embedding(len(vocabulary), config)
+        options = {"return_sequences": True, "return_state": True}
+        self.recurrent = [
+            LSTM(config.units, **options, name=f"lstm_{layer}")
+            for layer in range(config.layers)
+        ]
+        self.softmax = AdaptiveSoftmax(
+            len(vocabulary), config.cutoffs, config.div_value, name="softmax"
+        )
         self.topic_words = vocabulary.ids(vocabulary.topic_words)
         self.encoder = DocumentEncoder(
             len(vocabulary.topic_words),
@@ -103,36 +119,61 @@ class TDLM(TopicModel, lstm.LSTMLanguageModel):
         )
         self.attention = Dense(config.num_topics, "softmax", use_bias=False, name="A")
         self.vectors = Dense(config.topic_size, use_bias=False, name="B")
-        self.words = Dense(len(vocabulary.words), name="W")
+        self.words = Dense(len(vocabulary), name="W")
         self.gate = TopicGate(config.units, name="gate")
-
-    def fuse(self, hidden: tf.Tensor, context: Any) -> Any:
-        """Return h fused with s."""
-        return self.gate(hidden, context)
-
-    def infer_context(self, context: tf.Tensor) -> tf.Tensor:
-        """Return p [B, K] of ordered topic-word ids [B, C], where -1 is padding."""
-        return self.attention(self.encoder(context))
-
-    def infer(self, bow: tf.Tensor) -> tf.Tensor:
-        """Return p [B, K] of bags [B, D], their words in the vocabulary's order.
-
-        A bag has lost its own order; `infer_context` is the one to ask for documents.
-        """
-        return self.infer_context(words_of(bow))
+        if config.topic_batches == "published":
+            self.why_not_shardable = "topic_batches=published steps two models apart"
+        elif config.center_documents:
+            self.why_not_shardable = "center_documents takes means over whole batches"
 
     def topics(self) -> tf.Tensor:
         """Return softmax(B W + c) over the topic vocabulary alone, [K, D]."""
         logits = self.words(self.vectors.kernel)
         return tf.nn.softmax(tf.gather(logits, self.topic_words, axis=1))
 
-    def context(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
-        """Return the topic vector s [B, b]."""
-        return self.context_from_topics(self.infer_context(batch["context"]))
+    def infer(self, context: tf.Tensor) -> tf.Tensor:
+        """Return p [B, K] of topic-word ids in their order [B, C], -1 padding."""
+        return self.attention(self.encoder(context))
 
-    def context_from_topics(self, topics: tf.Tensor) -> tf.Tensor:
-        """Return s of attention p [B, K]; of one topic alone, its row of B."""
-        return self.vectors(topics)
+    def context(self, batch: dict[str, tf.Tensor], noise: Noise | None = None) -> Any:
+        """Return the topic vector s [B, b]; where p is of one topic, its row of B."""
+        p = batch["topics"] if "topics" in batch else self.infer(batch["context"])
+        return self.vectors(p)
+
+    def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:
+        """Return log p(y_m | y_<m, s), nats, [B, T]."""
+        s = self.context(batch) if context is None else context
+        h = lstm.read(self, batch, self.noise("words", batch, training))
+
+        def gated(h: tf.Tensor, words: tf.Tensor, s: tf.Tensor) -> tf.Tensor:
+            return self.softmax(self.gate(h, s), words)
+
+        return of_targets(gated, batch["targets"], h, s)
+
+    def topic_vector(self, batch: dict[str, tf.Tensor], training: bool) -> tf.Tensor:
+        """Return s [B, b], with dropout in training."""
+        noise = self.noise("topics", batch, training)
+        drop = partial(noise.dropout, rate=self.config.topic_dropout)
+        d = self.encoder(batch["context"], drop, training)
+        return drop(self.vectors(self.attention(d)))
+
+    def topic_loss(self, s: tf.Tensor, content: tf.Tensor) -> tf.Tensor:
+        """Return -log p(w | s), nats a row, of topic-word ids [B, N]; -1 is no word."""
+        words = tf.gather(self.topic_words, tf.maximum(content, 0))
+        log_p = tf.gather(tf.nn.log_softmax(self.words(s)), words, batch_dims=1)
+        total = -tf.reduce_sum(tf.where(content != NO_WORD, log_p, 0.0))
+        return total / tf.cast(tf.shape(content)[0], total.dtype)
+
+    def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
+        """Return both losses' sum and "topic_model", nats a sequence; "nll", a target.
+
+        "topic_model" is -log p(w | s) of the sequence's content words.
+        """
+        targets, s = batch["targets"], self.topic_vector(batch, training)
+        log_p_y = self(batch, training=training, context=s)
+        language, nll = language_loss(log_p_y, targets)
+        topic = self.topic_loss(s, tf.gather(self.vocabulary.topic_ids, targets))
+        return {"loss": language + topic, **nll, "topic_model": topic}
 
     @property
     def trained_on(self) -> Batching:
@@ -141,87 +182,45 @@ class TDLM(TopicModel, lstm.LSTMLanguageModel):
             return self.batching
         return SequencesAndStretches(size=TOPIC_TARGETS)
 
-    def train_step(self, batch: dict[str, tf.Tensor], optimizer: GroupedAdam) -> Terms:
+    def train_step(self, batch: dict[str, tf.Tensor]) -> Terms:
         """Take one step, of the model that the batch is for; for sentences of both.
 
         The terms and gradient norms of the other model are zero.
         """
         if "content" not in batch:
-            return super().train_step(batch, optimizer)
+            return super().train_step(batch)
 
         def topic() -> Terms:
-            vector = self._topic_vector(batch["context"], True)
-            loss = self._topic_loss(vector, batch["content"])
+            loss = self.topic_loss(self.topic_vector(batch, True), batch["content"])
             return {"loss": loss, "topic_model": loss}
 
         def language() -> Terms:
-            vector = self._topic_vector(batch["context"], True)
-            return self._language_terms(batch, vector, True)
+            log_p_y = self(batch, training=True, context=self.topic_vector(batch, True))
+            loss, nll = language_loss(log_p_y, batch["targets"])
+            return {"loss": loss, **nll}
 
-        def down(objective: Callable[[], Terms], **chosen: Any) -> Terms:
+        def down(loss_of: Callable[[], Terms], group: int, clip: bool) -> Terms:
             with tf.GradientTape() as tape:
-                terms = objective()
-            norms = optimizer.minimize(terms["loss"], tape, **chosen)
+                terms = loss_of()
+            gradients = tape.gradient(terms["loss"], self.optimizer.groups[group])
+            norms = self.optimizer.descend([gradients], group=group, clip=clip)
             return {**{name: tf.constant(0.0) for name in STEP_TERMS}, **terms, **norms}
 
         terms = tf.cond(
             tf.reduce_any(batch["content"] != NO_WORD),
             partial(down, topic, group=1, clip=False),
-            partial(down, language, group=0),
+            partial(down, language, group=0, clip=True),
         )
         self.steps.assign_add(1)
         return terms
 
-    def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
-        """Return both losses' sum and "topic_model", nats a sequence; "nll", a target.
-
-        "topic_model" is -log p(w | s) of the sequence's content words.
-        """
-        vector = self._topic_vector(batch["context"], training)
-        language = self._language_terms(batch, vector, training)
-        content = tf.gather(self.vocabulary.topic_ids, batch["targets"])
-        topic = self._topic_loss(vector, content)
-        return {**language, "loss": language["loss"] + topic, "topic_model": topic}
-
-    def _language_terms(self, batch: Any, vector: tf.Tensor, training: bool) -> Terms:
-        """Return {"loss": nats a sequence, "nll": nats a target}."""
-        targets = batch["targets"]
-        log_probs = self.log_probs(batch["inputs"], targets, vector, training)
-        loss, nll = language_terms(log_probs, targets)
-        return {"loss": loss, **nll}
-
-    def _topic_vector(self, context: tf.Tensor, training: bool) -> tf.Tensor:
-        """Return s [B, b], with dropout in training."""
-
-        def drop(values: tf.Tensor) -> tf.Tensor:
-            return self.dropout(values, self.config.topic_dropout, training)
-
-        document = self.encoder(context, drop, training)
-        return drop(self.vectors(self.attention(document)))
-
-    def undivided(self) -> str:
-        """Return why its batches are learned from whole."""
-        if self.config.topic_batches == "published":
-            return "topic_batches=published steps each of its two models by itself"
-        if self.config.center_documents:
-            return "center_documents=true goes by the means of whole batches"
-        return super().undivided()
-
-    def _topic_loss(self, vector: tf.Tensor, content: tf.Tensor) -> tf.Tensor:
-        """Return -log p(w | s), nats a row, of topic-word ids [B, N]; -1 is no word."""
-        words = tf.gather(self.topic_words, tf.maximum(content, 0))
-        log_probs = tf.nn.log_softmax(self.words(vector))
-        found = tf.gather(log_probs, words, batch_dims=1)
-        total = -tf.reduce_sum(tf.where(content != NO_WORD, found, 0.0))
-        return total / tf.cast(tf.shape(content)[0], total.dtype)
-
     def prepare(self, dataset: Dataset) -> None:
         """Start both tables of embeddings alike, as the published model does."""
-        super().prepare(dataset)
+        start_embeddings(self, dataset)
         start = tf.gather(self.embedding.embeddings, self.topic_words)
         self.encoder.embedding.embeddings.assign(start)
 
-    def parameter_groups(self) -> list[tuple[list[tf.Variable], float]]:
+    def param_groups(self) -> list[Group]:
         """Return the language model's weights and the topic model's.
 
         By published batches the former are all but W, since s is learned by both.
@@ -231,9 +230,19 @@ class TDLM(TopicModel, lstm.LSTMLanguageModel):
         published = self.config.topic_batches == "published"
         apart = self.words.trainable_variables if published else topic
         rate = self.config.learning_rate
-        return [(without(self.trainable_variables, apart), rate), (topic, rate)]
+        return [(exclude(self.trainable_variables, apart), rate), (topic, rate)]
+
+    def initial_state(self, context: tf.Tensor, rows: Any) -> tuple[Any, Any]:
+        """Return the zero state, and s."""
+        return lstm.zero_states(self, rows), context
+
+    def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
+        """Return the next word's distribution after `token` [B], and the state."""
+        h, state = lstm.step_layers(self, token, state)
+        return self.softmax.next_word(self.gate(h, constants)), state
 
 
+@tf.keras.utils.register_keras_serializable("tcnlm")
 class DocumentEncoder(tf.keras.layers.Layer):
     """Topic-word ids in order [B, C], -1 padding -> a document's vector d [B, a].
 
@@ -252,8 +261,11 @@ class DocumentEncoder(tf.keras.layers.Layer):
         filters: int,
         width: int,
         center: bool = False,
+        **kwargs: Any,
     ):
-        super().__init__()
+        super().__init__(**kwargs)
+        self.num_words, self.size, self.scale = num_words, size, scale
+        self.filters, self.width, self.center = filters, width, center
         initializers = tf.keras.initializers
         self.embedding = tf.keras.layers.Embedding(
             num_words,
@@ -264,15 +276,13 @@ class DocumentEncoder(tf.keras.layers.Layer):
         self.convolution = Conv1D(
             filters, width, kernel_initializer=initializers.TruncatedNormal(stddev=0.1)
         )
-        self.width = width
-        self.center = center
 
     def build(self, input_shape: Any) -> None:
         """Make the running mean, if there is to be one."""
         if self.center:
-            shape = [self.convolution.filters]
-            self.mean = self.add_weight("mean", shape, None, "zeros", trainable=False)
-            self.seen = self.add_weight("seen", [], None, "zeros", trainable=False)
+            fitted = {"initializer": "zeros", "trainable": False}
+            self.mean = self.add_weight("mean", [self.filters], **fitted)
+            self.seen = self.add_weight("seen", [], **fitted)
         self.built = True
 
     def call(
@@ -303,7 +313,13 @@ class DocumentEncoder(tf.keras.layers.Layer):
         share = tf.maximum(share, (1.0 - MOMENTUM) * tf.sign(number))
         self.mean.assign_add(share * (mean - self.mean))
 
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        names = "num_words", "size", "scale", "filters", "width", "center"
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
+
+@tf.keras.utils.register_keras_serializable("tcnlm")
 class TopicGate(tf.keras.layers.Layer):
     """Hidden states h [N, H] and topic vectors s [N, b] -> h' [N, H], as in a GRU.
 
@@ -314,6 +330,7 @@ class TopicGate(tf.keras.layers.Layer):
 
     def __init__(self, units: int, **kwargs: Any):
         super().__init__(**kwargs)
+        self.units = units
         self.gates = Dense(2 * units, "sigmoid", bias_initializer="ones", name="gates")
         self.candidate = Dense(units, "tanh", name="candidate")
 
@@ -323,12 +340,6 @@ class TopicGate(tf.keras.layers.Layer):
         candidate = self.candidate(tf.concat([vector, r * hidden], axis=1))
         return (1.0 - z) * hidden + z * candidate
 
-
-def words_of(bow: tf.Tensor) -> tf.Tensor:
-    """Return topic-word ids [B, C], padded with -1, of counts [B, D], in id order."""
-    counts = tf.cast(bow, tf.int32)
-    ids = tf.range(tf.size(counts)) % tf.shape(counts)[1]
-    words = tf.repeat(ids, tf.reshape(counts, [-1]))
-    return tf.RaggedTensor.from_row_lengths(
-        words, tf.reduce_sum(counts, axis=1)
-    ).to_tensor(-1)
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor's argument."""
+        return {**super().get_config(), "units": self.units}

@@ -11,18 +11,22 @@ import numpy as np
 import tensorflow as tf
 
 from tcnlm.common.settings import setting
-from tcnlm.layers.adaptive_softmax import cross_entropy
+from tcnlm.data.dataset import Dataset
+from tcnlm.layers.adaptive_softmax import cross_entropy, language_loss
 from tcnlm.layers.distributions import gaussian_kl
+from tcnlm.layers.embedding import word_embedding
 from tcnlm.layers.mixed_precision import matmul
-from tcnlm.layers.neural_topics import TopicEncoder
+from tcnlm.layers.neural_topics import TopicEncoder, bag_of_words
 from tcnlm.layers.next_word import NextWord
-from tcnlm.models.base import Terms, TopicModel, language_terms
-from tcnlm.models.lstm import CarryConfig, CarryingLanguageModel, WordConfig
+from tcnlm.layers.noise import Noise
+from tcnlm.models import lstm, tcnlm
+from tcnlm.models.base import Model, Terms
+from tcnlm.models.starts import start_embeddings
 from tcnlm.preprocessing.vocabulary import PAD, Vocabulary
 
 
 @dataclass(frozen=True)
-class Config(CarryConfig, WordConfig):
+class Config(lstm.CellSettings, tcnlm.WordSettings):
     """Settings of TopicRNN; TCNLM's authors compare it at the sizes of their LSTM."""
 
     num_topics: int = setting(
@@ -47,10 +51,7 @@ class Config(CarryConfig, WordConfig):
     )
 
 
-Outputs = tuple[tf.Tensor, tf.Tensor, tf.Tensor]  # h [N, H], theta [B, K], rows [N]
-
-
-class TopicRNN(CarryingLanguageModel, TopicModel):
+class TopicRNN(Model):
     """An RNN whose content words, but not its stop words, lean to the topics of theta.
 
     theta ~ N(0, I) [K]; at every word, h_t [H] being the RNN's state,
@@ -78,130 +79,126 @@ class TopicRNN(CarryingLanguageModel, TopicModel):
     the softmax of its row of B, which ranks words as the paper does.
     """
 
+    draws_topics = True
     Config = Config
-    TINY = {
-        "units": 6,
-        "layers": 2,
-        "embedding_size": 5,
-        "num_topics": 3,
+    test_config = {
+        "units": 6, "layers": 2, "embedding_size": 5, "num_topics": 3,
         "encoder_units": (7, 7),
-    }
+    }  # fmt: skip
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
+        self.embedding = word_embedding(len(vocabulary), config)
+        cell, options = config.cell, {"return_sequences": True, "return_state": True}
+        self.recurrent = [
+            lstm.CELLS[cell](config.units, **options, name=f"{cell}_{layer}")
+            for layer in range(config.layers)
+        ]
+        self.softmax = SwitchedSoftmax(
+            len(vocabulary), vocabulary.ids(vocabulary.topic_words), config.num_topics
+        )
         self.encoder = TopicEncoder(
             config.num_topics, config.encoder_units, config.encoder_input
         )
+        self.is_stop_word = (vocabulary.topic_ids < 0).astype(np.int32)  # [V]
+        self.feature_parts = {"topics": config.num_topics, "last state": config.units}
+        lstm.carry_state(self)
         if not config.document_sequences:
             self.batching = replace(self.batching, siblings=True)
-        self.is_stop_word = (vocabulary.topic_ids < 0).astype(np.int32)  # [V]
-
-    def make_softmax(self) -> tf.keras.layers.Layer:
-        """Return the softmax with the switch."""
-        words = self.vocabulary
-        return SwitchedSoftmax(
-            len(words), words.ids(words.topic_words), self.config.num_topics
-        )
-
-    def softmax_inputs(
-        self, positions: tf.Tensor, hidden: tf.Tensor, context: tf.Tensor
-    ) -> Any:
-        """Return h at positions [N, 2], theta [B, K], and whose theta is which [N]."""
-        return tf.gather_nd(hidden, positions), context, positions[:, 0]
-
-    def fuse(self, hidden: tf.Tensor, context: tf.Tensor) -> Any:
-        """Return the same of one word a row."""
-        return hidden, context, tf.range(tf.shape(hidden)[0], dtype=tf.int64)
 
     def topics(self) -> tf.Tensor:
         """Return the softmax of the rows of B over the topic vocabulary, [K, D]."""
         return tf.nn.softmax(self.softmax.topic_logits)
 
-    def infer(self, bow: tf.Tensor) -> tf.Tensor:
-        """Return softmax(mu) [B, K] of bags [B, D]."""
-        return tf.nn.softmax(self.encoder(bow)[0])
+    def posterior(self, context: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return mu and log sigma^2 [B, K] of q(theta | X_c), X_c [B, C]."""
+        return self.encoder(bag_of_words(context, len(self.vocabulary.topic_words)))
 
-    def feature_parts(self) -> dict[str, int]:
-        """Return the sizes of the two parts of a document's vector."""
-        return {"topics": self.config.num_topics, "last state": self.config.units}
+    def infer(self, context: tf.Tensor) -> tf.Tensor:
+        """Return softmax(mu) [B, K] of topic-word ids [B, C], -1 padding."""
+        return tf.nn.softmax(self.posterior(context)[0])
+
+    def context(self, batch: dict[str, tf.Tensor], noise: Noise | None = None) -> Any:
+        """Return theta [B, K]: of "topics", else mu, or a draw from q."""
+        if "topics" in batch:
+            return theta_of(batch["topics"])
+        mu, log_variance = self.posterior(batch["context"])
+        return noise.gaussian(mu, log_variance) if noise else mu
+
+    def joint(
+        self, batch: dict[str, tf.Tensor], theta: tf.Tensor, training: bool
+    ) -> tuple[tf.Tensor, tuple[tf.Tensor, tf.Tensor]]:
+        """Return the targets' places [N, 2], and log p(y_t, l_t | h_t, theta), nats.
+
+        The latter for l_t as labelled and for l_t as not, [N] each.
+        """
+        h = lstm.read(self, batch, self.noise("words", batch, training))
+        places = tf.where(batch["targets"] != PAD)
+        words = tf.gather_nd(batch["targets"], places)
+        outputs = tf.gather_nd(h, places), theta, places[:, 0]
+        labels = tf.gather(self.is_stop_word, words)
+        return places, self.softmax(outputs, words, labels)
+
+    def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:
+        """Return log p(y_t | y_<t), nats, [B, T], the switch summed out."""
+        theta = self.context(batch) if context is None else context
+        places, both = self.joint(batch, theta, training)
+        log_p = tf.reduce_logsumexp(both, axis=0)
+        return tf.scatter_nd(places, log_p, tf.shape(batch["targets"], tf.int64))
+
+    def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
+        """Return minus the bound, nats a sequence, its "kl", and "nll", nats a target.
+
+        The bound is on words and labels; "nll" is of the words alone, as predicted.
+        """
+        c, targets = self.config, batch["targets"]
+        mu, log_variance = self.posterior(batch["context"])
+        theta = self.noise("theta", batch, training).gaussian(mu, log_variance)
+        _, both = self.joint(batch, theta, training)
+        labelled, _ = language_loss(both[0], targets)
+        _, nll = language_loss(tf.reduce_logsumexp(both, axis=0), targets)
+        kl = gaussian_kl(mu, log_variance)
+        rows = c.document_sequences or tf.cast(batch["siblings"], tf.float32)
+        share = tf.reduce_mean(tf.math.divide_no_nan(kl, rows))  # 0: an empty row
+        loss = labelled + self.kl_anneal(c.kl_warmup_steps, training) * share
+        return {"loss": loss, **nll, "kl": tf.reduce_mean(kl)}
 
     def features(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
         """Return mu of the whole document, and the state after its last word, [B, F].
 
         The paper's features: "the output of the inference network" and the last state.
         """
-        mean, _ = self.encoder(self.bag(batch["words"]))
-        return tf.concat([mean, super().features(batch)], axis=1)
+        mu, _ = self.posterior(batch["words"])
+        return tf.concat([mu, lstm.last_output(self, batch)], axis=1)
 
-    def context(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
-        """Return mu [B, K]."""
-        return self.encoder(self.bag(batch["context"]))[0]
+    def prepare(self, dataset: Dataset) -> None:
+        """Start the embeddings."""
+        start_embeddings(self, dataset)
 
-    def sample_context(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
-        """Return a draw of theta from q, [B, K]."""
-        return self.draw(*self.encoder(self.bag(batch["context"])))
+    def initial_state(self, context: tf.Tensor, rows: Any) -> tuple[Any, Any]:
+        """Return the zero state, and what theta adds to the words' logits [B, V]."""
+        return lstm.zero_states(self, rows), self.softmax.topic_bias(context)
 
-    def context_from_topics(self, topics: tf.Tensor) -> tf.Tensor:
-        """Return the theta [B, K] whose softmax the topics are.
-
-        A softmax forgets the mean of theta, which is set to the prior's, zero. A topic
-        without a share lies as far below the largest as, of K draws from the prior, the
-        smallest may be expected to.
-        """
-        spread = 2 * math.sqrt(2 * math.log(topics.shape[-1]))
-        smallest = tf.reduce_max(topics, axis=-1, keepdims=True) * math.exp(-spread)
-        theta = tf.math.log(tf.maximum(topics, smallest))
-        return theta - tf.reduce_mean(theta, axis=-1, keepdims=True)
-
-    def objective(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
-        """Return minus the bound, nats a sequence, its "kl", and "nll", nats a target.
-
-        The bound is on words and labels; "nll" is of the words alone, as predicted.
-        """
-        targets = batch["targets"]
-        mean, log_variance = self.encoder(self.bag(batch["context"]))
-        theta = self.draw(mean, log_variance) if training else mean
-        real = tf.where(targets != PAD)
-        labelled, other = self._joint(
-            real, self.read(batch, theta, training), targets, theta
-        )
-        language, _ = language_terms(labelled, targets)
-        both = tf.reduce_logsumexp([labelled, other], axis=0)
-        _, nll = language_terms(both, targets)
-        kl = gaussian_kl(mean, log_variance)
-        shares = tf.reduce_mean(tf.math.divide_no_nan(kl, self._sharing(batch)))
-        risen = self.risen(self.config.kl_warmup_steps, training)
-        return {"loss": language + risen * shares, **nll, "kl": tf.reduce_mean(kl)}
-
-    def _sharing(self, batch: dict[str, tf.Tensor]) -> Any:
-        """Return how many rows share the KL of each row's document; 0: an empty row."""
-        given = self.config.document_sequences
-        return given or tf.cast(batch["siblings"], tf.float32)
-
-    def target_log_probs(
-        self, hidden: tf.Tensor, targets: tf.Tensor, context: Any
-    ) -> tf.Tensor:
-        """Return log p(target), nats, [B, T], the switch summed out; 0 at padding."""
-        real = tf.where(targets != PAD)
-        both = self._joint(real, hidden, targets, context)
-        log_prob = tf.reduce_logsumexp(both, axis=0)
-        return tf.scatter_nd(real, log_prob, tf.shape(targets, tf.int64))
-
-    def _joint(
-        self,
-        positions: tf.Tensor,
-        hidden: tf.Tensor,
-        targets: tf.Tensor,
-        theta: tf.Tensor,
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return log p(target, l) at positions [N, 2]: l as labelled, and not so."""
-        words = tf.gather_nd(targets, positions)
-        labels = tf.gather(self.is_stop_word, words)
-        return self.softmax(
-            self.softmax_inputs(positions, hidden, theta), words, labels
-        )
+    def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
+        """Return the next word's distribution after `token` [B], and the state."""
+        h, state = lstm.step_layers(self, token, state)
+        return NextWord(lambda: self.softmax.log_probs(h, constants)), state
 
 
+def theta_of(topics: tf.Tensor) -> tf.Tensor:
+    """Return the theta [B, K] whose softmax the topics are.
+
+    A softmax forgets the mean of theta, which is set to the prior's, zero. A topic
+    without a share lies as far below the largest as, of K draws from the prior, the
+    smallest may be expected to.
+    """
+    spread = 2 * math.sqrt(2 * math.log(topics.shape[-1]))
+    smallest = tf.reduce_max(topics, axis=-1, keepdims=True) * math.exp(-spread)
+    theta = tf.math.log(tf.maximum(topics, smallest))
+    return theta - tf.reduce_mean(theta, axis=-1, keepdims=True)
+
+
+@tf.keras.utils.register_keras_serializable("tcnlm")
 class SwitchedSoftmax(tf.keras.layers.Layer):
     """p(w, l | h, theta) over all words, and p(w | h, theta) with l summed out.
 
@@ -233,44 +230,53 @@ class SwitchedSoftmax(tf.keras.layers.Layer):
         self.built = True
 
     def call(
-        self, outputs: Outputs, targets: tf.Tensor, labels: tf.Tensor
+        self,
+        outputs: tuple[tf.Tensor, tf.Tensor, tf.Tensor],
+        targets: tf.Tensor,
+        labels: tf.Tensor,
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Return log p(target, l), nats, for l the label, and for the other one, [N].
 
-        They are apart because the bound has the first alone, and half of the gradient.
+        outputs: h [N, H], theta [B, K], and of which row of it each h is, [N]. Both are
+        apart because the bound has the first alone, and half of the gradient.
         """
         hidden, theta, rows = outputs
-        plain, leaning = matmul(hidden, self.words), self._leaning(theta)
+        plain = matmul(hidden, self.words)
+        bias = tf.pad(self.topic_bias(theta), [[0, 1], [0, 0]])
         none = tf.fill(tf.shape(rows), tf.shape(theta, rows.dtype)[0])
         switch, found = self._switch(hidden), []
         for is_stop in labels, 1 - labels:
-            leans = tf.gather(leaning, tf.where(is_stop == 1, none, rows))
-            words = -cross_entropy(targets, plain + leans)
+            biases = tf.gather(bias, tf.where(is_stop == 1, none, rows))
+            words = -cross_entropy(targets, plain + biases)
             found.append(words + tf.gather(switch, is_stop, batch_dims=1))
         return tuple(found)
 
-    def log_probs(self, outputs: Outputs) -> tf.Tensor:
-        """Return log p of every word, nats, with the switch summed out: [N, V]."""
-        hidden, theta, rows = outputs
+    def log_probs(self, hidden: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
+        """Return log p of every word, nats, with the switch summed out: [N, V].
+
+        hidden [N, H]; bias [N, V]: the `topic_bias` of each.
+        """
         plain = hidden @ self.words
-        content = plain + tf.gather(self._leaning(theta), rows)
-        words = [tf.nn.log_softmax(logits) for logits in (content, plain)]
+        words = [tf.nn.log_softmax(logits) for logits in (plain + bias, plain)]
         switch = self._switch(hidden)[:, :, None]
         return tf.reduce_logsumexp(tf.stack(words, axis=1) + switch, axis=1)
 
-    def next_word(self, outputs: Outputs, forbidden: Sequence[int]) -> NextWord:
-        """Return the distribution of the words after these outputs."""
-        return NextWord(lambda: self.log_probs(outputs), forbidden)
-
-    def _leaning(self, theta: tf.Tensor) -> tf.Tensor:
-        """Return b_w . theta of all words [B, V], and below them a row of zeros."""
-        words = tf.transpose(matmul(theta, self.topic_logits))
-        shape = self.vocabulary_size, tf.shape(theta)[0] + 1
-        return tf.transpose(
-            tf.scatter_nd(self.topic_words, tf.pad(words, [[0, 0], [0, 1]]), shape)
-        )
+    def topic_bias(self, theta: tf.Tensor) -> tf.Tensor:
+        """Return b_w . theta of all words [B, V], zero for stop words."""
+        bias = tf.transpose(matmul(theta, self.topic_logits))
+        shape = self.vocabulary_size, tf.shape(theta)[0]
+        return tf.transpose(tf.scatter_nd(self.topic_words, bias, shape))
 
     def _switch(self, hidden: tf.Tensor) -> tf.Tensor:
         """Return log p(l | h) for l = 0 and 1, [N, 2]."""
         score = matmul(hidden, self.switch)
         return tf.math.log_sigmoid(tf.concat([-score, score], axis=1))
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        return {
+            **super().get_config(),
+            "vocabulary_size": self.vocabulary_size,
+            "topic_words": self.topic_words[:, 0].tolist(),
+            "num_topics": self.num_topics,
+        }

@@ -13,7 +13,7 @@ from tcnlm.preprocessing.vocabulary import PAD
 if TYPE_CHECKING:
     import tensorflow as tf
 
-    from tcnlm.models.base import TopicHierarchy
+    from tcnlm.models.base import Model
 
 
 def top_words(model: Any, count: int = 20, layer: int = 0) -> list[list[str]]:
@@ -33,18 +33,21 @@ def best_words(topics: np.ndarray, words: Sequence[str], count: int) -> list[lis
 
 
 def theta_of_sentences(
-    model: TopicHierarchy, document: Tokens, preprocessing: Mapping[str, Any]
+    model: Model, document: Tokens, preprocessing: Mapping[str, Any]
 ) -> list[tf.Tensor]:
     """Return the mean theta of every layer, [J, K_l] for J sentences, as in training.
 
-    preprocessing: sequence_length, context and context_words, those of the training;
-    but no sentence is cut up.
+    Of a model with topics in layers. preprocessing: sequence_length, context and
+    context_words, those of the training; but no sentence is cut up.
     """
     import tensorflow as tf
+
+    from tcnlm.models.gbn_rnn import infer_theta
 
     longest = max(map(len, document)) + 1  # with <eos>
     made = {**preprocessing, "sequence_length": longest}
     rows = model.batching.rows(split_of([document], model.vocabulary, made))
     batch = rows.batch(np.arange(len(rows)))
     real = batch["targets"][..., 0] != PAD
-    return [tf.boolean_mask(each, real) for each in model.theta(batch["context"])]
+    theta = infer_theta(model, batch["context"])
+    return [tf.boolean_mask(each, real) for each in theta]

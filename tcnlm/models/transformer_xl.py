@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import tensorflow as tf
 
 from tcnlm.common.settings import setting
-from tcnlm.layers.relative_attention import (
-    TransformerXLLayer,
-    remembered,
-    sinusoids,
-)
-from tcnlm.models.lstm import RecurrentConfig, WindowConfig
-from tcnlm.models.recurrent import StateCarryingModel
-from tcnlm.preprocessing.vocabulary import PAD
+from tcnlm.data.dataset import Dataset
+from tcnlm.data.windows import Windows
+from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, language_loss, of_targets
+from tcnlm.layers.embedding import word_embedding
+from tcnlm.layers.noise import Noise
+from tcnlm.layers.relative_attention import TransformerXLLayer, remembered, sinusoids
+from tcnlm.layers.stateful import CarriedState
+from tcnlm.models.base import Model, Terms
+from tcnlm.models.lstm import WindowSettings
+from tcnlm.models.starts import start_embeddings
+from tcnlm.models.tcnlm import SoftmaxSettings, WordSettings
+from tcnlm.preprocessing.vocabulary import PAD, Vocabulary
 
 
 @dataclass(frozen=True)
-class Config(WindowConfig, RecurrentConfig):
+class Config(WindowSettings, SoftmaxSettings, WordSettings):
     """Settings of Transformer-XL; d is `embedding_size`, and `units` are W1's.
 
     The paper's base model of WikiText-103 has 16 layers, d of 410, 10 heads, 2,100
@@ -47,7 +50,7 @@ class Config(WindowConfig, RecurrentConfig):
     )
 
 
-class TransformerXL(StateCarryingModel):
+class TransformerXL(Model):
     """p(y_m | y_<m) by attention to the words before and to what layers made of them.
 
     h^0 = sqrt(d) E[y]; layers 1 .. N are `TransformerXLLayer`, each with the inputs of
@@ -61,7 +64,7 @@ class TransformerXL(StateCarryingModel):
     """
 
     Config = Config
-    TINY = {
+    test_config = {
         "embedding_size": 6,
         "units": 7,
         "layers": 2,
@@ -72,55 +75,23 @@ class TransformerXL(StateCarryingModel):
         "embedding_scale": 1.0,
     }
 
-    def make_layer(self, index: int) -> tf.keras.layers.Layer:
-        """Return layer `index`."""
-        config = self.config
-        rates = config.dropout, config.attention_dropout
-        sizes = config.heads, config.units, config.memory
-        return TransformerXLLayer(*sizes, rates, name=f"layer_{index}")
+    def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
+        super().__init__(config, vocabulary, seed)
+        make_attention(self)
+        self.softmax = AdaptiveSoftmax(
+            len(vocabulary), config.cutoffs, config.div_value, name="softmax"
+        )
 
-    def initial_state(self, batch_size: Any) -> list[list[tf.Tensor]]:
-        """Return an empty memory for every layer."""
-        return self._empty(batch_size, self.config.memory)
+    def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:
+        """Return log p(y_m | y_<m), nats, [B, T]."""
+        h = read(self, batch, self.noise("words", batch, training))
+        return of_targets(self.softmax, batch["targets"], h)
 
-    def _empty(self, rows: Any, slots: int) -> list[list[tf.Tensor]]:
-        config = self.config
-        shapes = [rows, slots, config.embedding_size], [rows, 1]
-        return [[*map(tf.zeros, shapes)] for _ in range(config.layers)]
-
-    def hidden(self, inputs: tf.Tensor, context: Any, training: bool) -> tf.Tensor:
-        """Return the last layer's outputs [B, T, d] for word ids [B, T]."""
-        return self._attend(inputs, self._empty(tf.shape(inputs)[0], 0), training)[0]
-
-    def carry_hidden(
-        self, inputs: tf.Tensor, states: list[Any], training: bool
-    ) -> tuple[tf.Tensor, list[Any]]:
-        """Return the same from given memories, and those after each row's last word."""
-        outputs, entered = self._attend(inputs, states, training)
-        counts = tf.math.count_nonzero(inputs != PAD, axis=1, dtype=tf.int32)
-        after = [remembered(*pair, counts) for pair in zip(states, entered)]
-        return outputs, after
-
-    def _attend(
-        self, inputs: tf.Tensor, states: list[Any], training: bool
-    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
-        """Return the last layer's outputs, and what entered each layer."""
-        drop = partial(self.dropout, training=training)
-        rate, size = self.config.dropout, self.config.embedding_size
-        outputs, entered = drop(size**0.5 * self.embedding(inputs), rate), []
-        keys = tf.shape(states[0][0])[1] + tf.shape(inputs)[1]
-        R = drop(sinusoids(keys, size), rate, shared=True)
-        for layer, state in zip(self.recurrent, states):
-            entered.append(outputs)
-            outputs = layer(outputs, *state, R, drop)
-        return drop(outputs, rate), entered
-
-    def advance(
-        self, token: tf.Tensor, state: list[Any], context: Any
-    ) -> tuple[Any, list[Any]]:
-        """Return what the output layer sees, and the memories, after `token` [B]."""
-        hidden, state = self.carry_hidden(token[:, None], state, training=False)
-        return self.fuse(hidden[:, 0], context), state
+    def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
+        """Return {"loss": nats a row of the batch, "nll": nats a target}."""
+        log_probs = self(batch, training=training)
+        loss, terms = language_loss(log_probs, batch["targets"])
+        return {"loss": loss, **terms}
 
     def features(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
         """Return the output [B, d] at the last word of each document [B, T].
@@ -129,15 +100,93 @@ class TransformerXL(StateCarryingModel):
         """
         inputs, stretch = batch["inputs"], self.config.memory
         rows, length = tf.unstack(tf.shape(inputs))
+        noise = self.noise("words", batch, training=False)
 
-        def read(start: tf.Tensor, state: Any, last: tf.Tensor) -> tuple:
+        def read_on(start: tf.Tensor, memories: Any, last: tf.Tensor) -> tuple:
             words = inputs[:, start : start + stretch]
-            outputs, state = self.carry_hidden(words, state, training=False)
+            h, memories = attend(self, words, memories, noise)
             count = tf.math.count_nonzero(words != PAD, axis=1, dtype=tf.int32)
-            found = tf.gather(outputs, tf.maximum(count - 1, 0), batch_dims=1)
-            return start + stretch, state, tf.where(count[:, None] > 0, found, last)
+            found = tf.gather(h, tf.maximum(count - 1, 0), batch_dims=1)
+            return start + stretch, memories, tf.where(count[:, None] > 0, found, last)
 
-        start = self.initial_state(rows), tf.zeros([rows, self.config.embedding_size])
-        return tf.while_loop(
-            lambda start, *_: start < length, read, (tf.constant(0), *start)
-        )[-1]
+        nothing = tf.zeros([rows, self.config.embedding_size])
+        start = tf.constant(0), empty_memories(self, rows, stretch), nothing
+        return tf.while_loop(lambda start, *_: start < length, read_on, start)[-1]
+
+    def prepare(self, dataset: Dataset) -> None:
+        """Start the embeddings."""
+        start_embeddings(self, dataset)
+
+    def initial_state(self, context: Any, rows: Any) -> tuple[Any, Any]:
+        """Return an empty memory of every layer; there is no context."""
+        return empty_memories(self, rows, self.config.memory), ()
+
+    def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
+        """Return the next word's distribution after `token` [B], and the memories."""
+        h, state = attend_to_word(self, token, state)
+        return self.softmax.next_word(h), state
+
+
+# --- What `topic_transformer_xl` shares -----------------------------------------------
+
+
+def make_attention(model: Model) -> None:
+    """Make embedding and layers; let memories go on from batch to batch, if asked."""
+    c = model.config
+    model.embedding = word_embedding(len(model.vocabulary), c)
+    model.recurrent = [
+        TransformerXLLayer(
+            c.heads,
+            c.units,
+            c.memory,
+            c.dropout,
+            c.attention_dropout,
+            name=f"layer_{layer}",
+        )
+        for layer in range(c.layers)
+    ]
+    if c.carry:
+        model.batching = Windows(c.window, c.reset)
+        model.carried = CarriedState(empty_memories(model, 1, c.memory))
+
+
+def empty_memories(model: Model, rows: Any, slots: int) -> list[list[tf.Tensor]]:
+    """Return of every layer a memory [B, M, d] and how much of it is real, [B, 1]."""
+    shapes = [rows, slots, model.config.embedding_size], [rows, 1]
+    return [[*map(tf.zeros, shapes)] for _ in model.recurrent]
+
+
+def attend(
+    model: Model, inputs: tf.Tensor, memories: Any, noise: Noise
+) -> tuple[tf.Tensor, list[Any]]:
+    """Return h^N [B, T, d] of word ids [B, T], and the memories after each row's last.
+
+    As in `TransformerXLLayer`; padding is at the right, and is not remembered.
+    """
+    rate, size = model.config.dropout, model.config.embedding_size
+    h, after = noise.dropout(size**0.5 * model.embedding(inputs), rate), []
+    keys = tf.shape(memories[0][0])[1] + tf.shape(inputs)[1]
+    R = noise.dropout(sinusoids(keys, size), rate, shared=True)
+    counts = tf.math.count_nonzero(inputs != PAD, axis=1, dtype=tf.int32)
+    for layer, memory in zip(model.recurrent, memories):
+        after.append(remembered(memory, h, counts))
+        h = layer(h, *memory, R, noise.dropout)
+    return noise.dropout(h, rate), after
+
+
+def read(model: Model, batch: dict[str, tf.Tensor], noise: Noise) -> tf.Tensor:
+    """Return h^N [B, T, d] of a batch; go on from carried memories, keep them."""
+    inputs = batch["inputs"]
+    if model.carried is None or "fresh" not in batch:
+        nothing = empty_memories(model, tf.shape(inputs)[0], 0)
+        return attend(model, inputs, nothing, noise)[0]
+    h, after = attend(model, inputs, model.carried.start(batch), noise)
+    model.carried.keep(after)
+    return h
+
+
+def attend_to_word(model: Model, token: tf.Tensor, memories: Any) -> tuple:
+    """Return h^N [B, d] of `token` [B], and the memories after it."""
+    noise = model.noise("words", {}, training=False)
+    h, memories = attend(model, token[:, None], memories, noise)
+    return h[:, 0], memories

@@ -11,10 +11,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -72,6 +73,21 @@ class Vocabulary:
 
     def __len__(self) -> int:
         return len(self.words)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return what `from_config` makes the same of, ready for JSON."""
+        return {
+            "words": self.words,
+            "counts": self.counts.tolist(),
+            "topic_words": self.topic_words,
+            "language": self.language,
+            "phrases": self.phrases.scores,
+        }
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Vocabulary:
+        """Return the vocabulary of what `get_config` returned."""
+        return cls(**{**config, "phrases": Phrases(config["phrases"])})
 
     @cached_property
     def index(self) -> dict[str, int]:

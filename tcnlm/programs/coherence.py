@@ -81,13 +81,12 @@ def _topics_of_run(path: Path, number: int) -> TopicList:
     """Return a RUN's topics; how many are in use too, where its DATA is still there."""
     # Here, since topics in a text file need no TensorFlow.
     from tcnlm.metrics.proportions import infer_documents
-    from tcnlm.models.base import TopicModel
     from tcnlm.models.topics import top_words
     from tcnlm.runs.run_folder import RunFolder
 
     run = RunFolder(path)
     model = run.load()
-    if not isinstance(model, TopicModel):
+    if not model.offers("topics"):
         raise InputError(f"{path}: a {run.model_name} has no topics")
     topics = top_words(model, number)
     try:

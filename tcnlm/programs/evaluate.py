@@ -22,7 +22,7 @@ from tcnlm.runs.seeds import runs_of
 
 if TYPE_CHECKING:
     from tcnlm.coherence.reference import Reference
-    from tcnlm.models.base import Method
+    from tcnlm.models.base import Model
     from tcnlm.report.measured import Measured
     from tcnlm.runs.run_folder import RunFolder
 
@@ -140,9 +140,7 @@ def _asked(options: argparse.Namespace) -> list[Metric]:
     return [measure for measure in asked() if getattr(options, measure.key)]
 
 
-def _beside(
-    options: argparse.Namespace, runs: Sequence[RunFolder]
-) -> dict[str, Method]:
+def _beside(options: argparse.Namespace, runs: Sequence[RunFolder]) -> dict[str, Model]:
     """Return the models of the RUNs that options take, by the measures' keys.
 
     Refuses one of a model that the measure does not accept, or of other DATA.
@@ -197,7 +195,7 @@ def _check_drawn(runs: Sequence[RunFolder]) -> None:
 
     for run in runs:
         name = run.model_name
-        if not hasattr(model_class(name), "sample_context"):
+        if not model_class(name).draws_topics:
             raise InputError(
                 f"--samples: {run.path} is a {name}, which has no topics to draw for a "
                 "sentence; leave it out"

@@ -59,10 +59,9 @@ def main(options: argparse.Namespace) -> None:
 
 def _nats(run: RunFolder, dataset: Dataset, split: str) -> np.ndarray:
     from tcnlm.metrics.gains import target_nats
-    from tcnlm.models.base import LanguageModel
 
     model = run.load()
-    if not isinstance(model, LanguageModel):
+    if not model.offers("step"):
         raise InputError(
             f"{run.path}: predicts no sentences; give a language model's run"
         )

@@ -80,7 +80,7 @@ class Recipe:
         from tcnlm.layers.optimization import Training
 
         kinds = {name: model_class(name).Config for name in MODELS}
-        configs = kinds[model](), Training(**model_class(model).LOOP)
+        configs = kinds[model](), Training(**model_class(model).training_defaults)
         given = self.given(model, tokens).items()
         texts = [f"{name}={as_text(value)}" for name, value in given]
         return override(configs, [*texts, *more], kinds)

@@ -37,7 +37,7 @@ from tcnlm.training.sequential_runs import one_by_one
 
 if TYPE_CHECKING:
     from tcnlm.layers.optimization import Training
-    from tcnlm.models.base import Method
+    from tcnlm.models.base import Model
 
 SEED = 1
 
@@ -45,7 +45,6 @@ SEED = 1
 def main(options: argparse.Namespace, command: str) -> None:
     """Train as the options say, then write the SavedModel."""
     # Here, as below: to say how it is used takes no TensorFlow.
-    from tcnlm.runs.checkpoints import saved
     from tcnlm.runs.new_run import TRAINED, open_run
     from tcnlm.runs.run_folder import make_model, settings_of
     from tcnlm.training.parts import check_accumulation
@@ -63,8 +62,6 @@ def main(options: argparse.Namespace, command: str) -> None:
     model = make_model(config, dataset.vocabulary)
     check_words(model, dataset, "train")
     check_words(model, dataset, "valid", judged)
-    if not saved(run / "checkpoints"):
-        model.check()
     workers.check(model, same_for_all(config))
     check_accumulation(model, loop.accumulate)
     _check_precision(config["model"], model, loop.precision)
@@ -90,7 +87,7 @@ def _check_order(name: str, dataset: Dataset) -> None:
     )
 
 
-def _check_precision(name: str, model: Method, precision: str) -> None:
+def _check_precision(name: str, model: Model, precision: str) -> None:
     """Refuse a precision where it would change nothing."""
     if precision != "float32" and not model.trainable_variables:
         raise InputError(f"precision={precision}: not with {name}: it takes no steps")
@@ -102,7 +99,7 @@ def same_for_all(config: dict) -> dict:
     return {**{n: config[n] for n in names}, "data": config["data"]["fingerprint"]}
 
 
-def write_saved_model(model: Method, run: Path, dataset: Dataset) -> None:
+def write_saved_model(model: Model, run: Path, dataset: Dataset) -> None:
     """Write RUN's SavedModel, unless it is there already, of these very weights."""
     from tcnlm.generation.saved_model import export, is_export_of
 

@@ -17,7 +17,6 @@ from tcnlm.metrics.evaluate import measured, subject_of
 from tcnlm.metrics.features import document_vectors, write_features
 from tcnlm.metrics.registry import METRICS, chosen, figures
 from tcnlm.metrics.scores import DocumentScorer
-from tcnlm.models.base import TopicModel
 from tcnlm.models.topics import top_words
 from tcnlm.report.measured import Measured
 from tcnlm.report.page import draw_run, write_report
@@ -106,7 +105,7 @@ def scored_words(runs: Iterable[RunFolder]) -> list[str]:
     return words_of_lists(
         TopicList("", top_words(model, max(TOPS)))
         for model in models
-        if isinstance(model, TopicModel)
+        if model.offers("topics")
     )
 
 

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from tcnlm.preprocessing.checks import OBJECT, SETTINGS, TEXT, check_entries, language_of
-from tcnlm.preprocessing.vocabulary import FILES, Vocabulary
 from tcnlm.common.errors import InputError, unreadable
 from tcnlm.common.files import digest_line, write_json
 from tcnlm.common.process import program
@@ -22,9 +20,17 @@ from tcnlm.common.settings import LARGEST, Settings, from_json
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
 from tcnlm.models import model_class
-from tcnlm.models.base import Method, TopicModel
+from tcnlm.models.base import Model
 from tcnlm.models.names import FILE as NAMES
 from tcnlm.models.names import Names, automatic_labels, read_names
+from tcnlm.preprocessing.checks import (
+    OBJECT,
+    SETTINGS,
+    TEXT,
+    check_entries,
+    language_of,
+)
+from tcnlm.preprocessing.vocabulary import FILES, Vocabulary
 from tcnlm.runs.memory import within_memory
 from tcnlm.runs.seeds import runs_of
 from tcnlm.runs.weights import load_weights
@@ -107,18 +113,18 @@ class RunFolder:
             )
         return found
 
-    def load(self) -> Method:
+    def load(self) -> Model:
         """Return the trained model: its best weights on validation."""
         model = make_model(self.config, self.vocabulary)
         load_weights(model, self.path)
         return model
 
-    def names(self, model: Method) -> Names:
+    def names(self, model: Model) -> Names:
         """Return what the topics of its model are called, by topics.csv if it has it.
 
         Raises InputError for what is not right in it.
         """
-        if not isinstance(model, TopicModel):
+        if not model.offers("topics"):
             return Names(())
         return read_names(self.path / NAMES, automatic_labels(model))
 
@@ -236,7 +242,7 @@ def write_config(run: Path, config: Mapping[str, Any]) -> None:
         aside.write_text(digest_line(run / CONFIG), encoding="ascii")
 
 
-def make_model(config: Mapping[str, Any], vocabulary: Vocabulary) -> Method:
+def make_model(config: Mapping[str, Any], vocabulary: Vocabulary) -> Model:
     """Return the model of a configuration, with fresh weights."""
     settings, _ = settings_of(config)
     with within_memory(settings):

@@ -1,7 +1,7 @@
 """A batch in parts: the rows of several workers, or pieces of which one makes a step.
 
-What the parts' objectives and gradients are, each by its share, sums to those of the
-whole batch: every part has the random draws of all rows, and takes those of its own.
+What the parts' losses and gradients are, each by its share, sums to those of the whole
+batch: a batch's "row" [B] numbers its rows in it, and random draws go by these.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import numpy as np
 import tensorflow as tf
 
 from tcnlm.common.errors import InputError
+from tcnlm.data.sequences import Sequences
 from tcnlm.data.windows import Windows
 from tcnlm.layers.tf_function import graph
 
 PART = "part"  # beside a batch's arrays: what each `Part` of a step is made of
+ROW = "row"
 SIZE = 8  # numbers of a part
 
 
@@ -25,11 +27,10 @@ class Part:
 
     numbers [8]: its first row and the number of all, then its own sequences and all,
     its own words and all: losses are means over sequences, `per_word` over words; last
-    its bounds among the worker's rows. total: sums tensors over all workers.
+    its bounds among the worker's rows.
     """
 
-    def __init__(self, numbers: tf.Tensor, total: Callable[..., list]):
-        self.total = total
+    def __init__(self, numbers: tf.Tensor):
         self.first, self.rows = numbers[0], numbers[1]
         of_means = tf.reshape(tf.cast(numbers[2:6], tf.float32), [2, 2])
         self.sequences, self.words = tf.unstack(of_means[:, 0] / of_means[:, 1])
@@ -39,14 +40,13 @@ class Part:
         """Return the part's share of a term of the objective."""
         return self.words if term == model.per_word else self.sequences
 
-    def of_all(self, own: tf.Tensor, draw: Any) -> tf.Tensor:
-        """Return the rows like `own` [B, ...] of what `draw(shape)` is of all rows."""
-        shape = tf.shape(own)
-        drawn = draw(tf.concat([[self.rows], shape[1:]], axis=0))
-        return drawn[self.first : self.first + shape[0]]
+    def together(
+        self, own: Sequence[tf.Tensor], total: Callable[..., list]
+    ) -> list[tf.Tensor]:
+        """Return [rows, ...] of all workers from the rows [B, ...] of each.
 
-    def together(self, own: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-        """Return [rows, ...] of all workers from the rows [B, ...] of each."""
+        total: sums tensors over all workers.
+        """
         has_rows = tf.sign(self.sequences)
 
         def placed(states: tf.Tensor) -> tf.Tensor:
@@ -54,16 +54,23 @@ class Part:
             others = [[0, 0]] * (states.shape.rank - 1)
             return tf.pad(has_rows * states, [[self.first, after], *others])
 
-        return self.total([placed(states) for states in own])
+        return total([placed(states) for states in own])
 
 
 def check_accumulation(model: Any, accumulate: int) -> None:
     """Refuse by InputError a model whose step cannot be made of several batches."""
-    reason = model.undivided()
+    reason = why_not_shardable(model)
     if isinstance(model.batching, Windows):
         reason = "its state goes on from batch to batch"
     if accumulate > 1 and reason:
         raise InputError(f"accumulate={accumulate}: not with this model: {reason}")
+
+
+def why_not_shardable(model: Any) -> str:
+    """Return why rows of a batch cannot be learned from apart and summed, if so."""
+    if isinstance(model.batching, (Sequences, Windows)):
+        return model.why_not_shardable
+    return model.why_not_shardable or "a row of its batches is no sequence of words"
 
 
 def divide(
@@ -74,6 +81,7 @@ def divide(
     A piece without a row, and so a worker, has one of no weight.
     """
     number, first = len(next(iter(batch.values()))), index * pieces
+    batch = {**batch, ROW: np.arange(number, dtype=np.int32)}
     places = range(first, first + pieces + 1)
     edges = [number * place // (workers * pieces) for place in places]
     begin = edges[0] if edges[0] < edges[-1] else 0
@@ -105,24 +113,24 @@ def _numbers(
 
 
 def learn(
-    model: Any, batch: dict[str, tf.Tensor], optimizer: Any, total: Callable[..., list]
-) -> tuple[dict[str, tf.Tensor], list[list]]:
-    """Return what `model.learn` does of a worker's rows, its pieces' shares summed.
+    model: Any, batch: dict[str, tf.Tensor], total: Callable[..., list]
+) -> tuple[dict[str, tf.Tensor], list]:
+    """Return `model.compute_gradients` of a worker's rows, its pieces' shares summed.
 
-    One piece after the other is computed.
+    One piece after the other is computed. total: sums tensors over all workers.
     """
     batch = dict(batch)
-    pieces, start = tf.unstack(batch.pop(PART)), tf.identity(model.noise.state)
+    pieces = tf.unstack(batch.pop(PART))
 
-    def learned(numbers: tf.Tensor) -> tuple[dict[str, tf.Tensor], list[list]]:
-        model.noise.reset(start)  # from which all draw; and it orders them
-        part = Part(numbers, total)
-        with model.having(part):
-            rows = {name: array[part.taken] for name, array in batch.items()}
-            terms, gradients = model.learn(rows, optimizer)
+    def learned(numbers: tf.Tensor) -> tuple[dict[str, tf.Tensor], list]:
+        part = Part(numbers)
+        rows = {name: array[part.taken] for name, array in batch.items()}
+        terms, gradients = model.compute_gradients(rows)
+        if model.carried is not None:
+            own = tf.nest.flatten(model.carried.nest)
+            model.carried.keep(part.together(own, total))
         shares = {name: part.share(name, model) * x for name, x in terms.items()}
-        scaled = [[_times(g, part.sequences) for g in group] for group in gradients]
-        return shares, scaled
+        return shares, [_times(gradient, part.sequences) for gradient in gradients]
 
     once = graph(learned) if len(pieces) > 1 else learned  # traced once for all
     return tf.nest.map_structure(_sum, *map(once, pieces))

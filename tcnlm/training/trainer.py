@@ -19,7 +19,7 @@ from tcnlm.layers.mixed_precision import products_in
 from tcnlm.layers.optimization import GroupedAdam, Training, decay
 from tcnlm.layers.tf_function import graph
 from tcnlm.layers.xla import compiled_loops
-from tcnlm.models.base import Method
+from tcnlm.models.base import Model
 from tcnlm.runs.checkpoints import Checkpoints
 from tcnlm.runs.state import State
 from tcnlm.runs.weights import recover_weights, save_weights
@@ -37,7 +37,7 @@ class Trainer:
 
     def __init__(
         self,
-        model: Method,
+        model: Model,
         dataset: Dataset,
         run: Path,
         training: Training,
@@ -47,16 +47,17 @@ class Trainer:
         self.workers = workers or Workers()
         self.model, self.run, self.training, self.seed = model, run, training, seed
         self.dataset = dataset
-        self.rows = model.trained_on.rows(dataset.split("train"))
+        self.rows = (model.trained_on or model.batching).rows(dataset.split("train"))
         self.validation = Validation(model, dataset, training)
         self.judge = self.validation.judge
         self.optimizer = GroupedAdam(
-            model.parameter_groups(),
+            model.param_groups(),
             training.clip_norm,
             training.lazy_adam,
             decay(training.decay, self._steps(), model.steps),
         )
-        self.checkpoints = Checkpoints(run, model=model, optimizer=self.optimizer)
+        model.compile(self.optimizer)
+        self.checkpoints = Checkpoints(run, model=model)
         self.step = graph(
             self._step,
             input_signature=[self._signature()],
@@ -68,12 +69,12 @@ class Trainer:
         self.forecast = Forecast(self._left)
 
     def _signature(self) -> dict[str, tf.TensorSpec]:
-        batch = self.model.trained_on.signature()
+        batch = (self.model.trained_on or self.model.batching).signature()
         return self.workers.signature(batch, self.training.accumulate)
 
     def _step(self, batch: Any) -> dict[str, tf.Tensor]:
         with compiled_loops(), products_in(self.training.precision):
-            return self.workers.step(self.model, batch, self.optimizer)
+            return self.workers.step(self.model, batch)
 
     @property
     def finished(self) -> bool:

@@ -9,7 +9,7 @@ from tcnlm.layers.optimization import Training
 from tcnlm.metrics.evaluation_context import EvaluationContext
 from tcnlm.metrics.proportions import DocumentTopics
 from tcnlm.metrics.registry import judge, value
-from tcnlm.models.base import Method, TopicModel
+from tcnlm.models.base import Model
 from tcnlm.training.divergence import MOST_NATS, check_perplexity, check_terms
 
 COLLAPSE = 0.1  # share of topics in use at which the topic model has collapsed
@@ -19,7 +19,7 @@ EVEN = 1.5  # largest proportion, in units of 1/K, below which topics say nothin
 class Validation:
     """Scores a model on the validation split, by its own figure and the judge's."""
 
-    def __init__(self, model: Method, dataset: Dataset, training: Training):
+    def __init__(self, model: Model, dataset: Dataset, training: Training):
         self.model, self.dataset = model, dataset
         self.batch_size = training.batch_size
         self.rows = model.batching.rows(dataset.split("valid"))
@@ -61,7 +61,7 @@ class Validation:
 
         epochs: evaluations before this one; flat topics need one, or a head start.
         """
-        if not isinstance(self.model, TopicModel):
+        if not self.model.offers("topics"):
             return {}
         used, topic_pretrain_steps = (
             valid.documents,

@@ -33,7 +33,7 @@ from tcnlm.common.errors import InputError
 from tcnlm.common.interrupts import NUMBERS, Watch, interrupts
 from tcnlm.layers.tf_function import graph
 from tcnlm.training.cluster import CLUSTER, WAIT, Cluster, parse_cluster
-from tcnlm.training.parts import PART, SIZE, divide, learn
+from tcnlm.training.parts import PART, ROW, SIZE, divide, learn, why_not_shardable
 from tcnlm.training.rendezvous import meet
 from tcnlm.training.scratch import own_folder
 
@@ -59,7 +59,8 @@ class Workers:
         """Return what a worker's part holds, of what a global batch does."""
         if self.number * pieces == 1:
             return batch
-        return {**batch, PART: tf.TensorSpec([pieces, SIZE], tf.int32)}
+        row = tf.TensorSpec([None], tf.int32)
+        return {**batch, ROW: row, PART: tf.TensorSpec([pieces, SIZE], tf.int32)}
 
     def own(
         self, batch: dict[str, np.ndarray], model: Any, pieces: int = 1
@@ -69,11 +70,11 @@ class Workers:
             return batch
         return divide(batch, model, self.index, self.number, pieces)
 
-    def step(self, model: Any, batch: dict[str, tf.Tensor], optimizer: Any) -> Any:
+    def step(self, model: Any, batch: dict[str, tf.Tensor]) -> Any:
         """Take one step with this worker's part; return the terms of all."""
         if PART not in batch:
-            return model.train_step(batch, optimizer)
-        return model.descend(*learn(model, batch, optimizer, list), optimizer)
+            return model.train_step(batch)
+        return model.apply_gradients(*learn(model, batch, list))
 
     def of_chief(self, value: float) -> float:
         """Return the chief's value, on which all then decide alike."""
@@ -119,14 +120,14 @@ class SeveralWorkers(Workers):
             ANSWER, f"interrupted: the other workers did not answer for {ANSWER} s"
         )
 
-    def step(self, model: Any, batch: dict[str, tf.Tensor], optimizer: Any) -> Any:
+    def step(self, model: Any, batch: dict[str, tf.Tensor]) -> Any:
         """Take one step with this worker's part; return the terms of all."""
-        terms, gradients = learn(model, batch, optimizer, self._sum)
-        gradients = [self._sum(group) for group in gradients]
+        terms, gradients = learn(model, batch, self._sum)
+        gradients = self._sum(gradients)
         [summed] = self._sum([tf.stack([*terms.values(), self.asked])])
         self.agreed.assign(summed[-1])
         terms = dict(zip(terms, tf.unstack(summed[:-1], len(terms))))
-        return model.descend(terms, gradients, optimizer)
+        return model.apply_gradients(terms, gradients)
 
     def _sum(self, tensors: Sequence[Any]) -> list[Any]:
         """Return the sums over all workers of tensors or slices."""
@@ -207,7 +208,7 @@ class SeveralWorkers(Workers):
 
     def check(self, model: Any, same: Mapping[str, Any]) -> None:
         """Refuse what several workers cannot train, or were asked differently."""
-        reason = model.undivided()
+        reason = why_not_shardable(model)
         if reason:
             raise InputError(
                 f"{CLUSTER} names {self.number} workers, but one alone can train this "

@@ -1,0 +1,105 @@
+"""What is set before the first joint step: embeddings, topics, a topic model's lead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import chain, count
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tcnlm.common.errors import InputError
+from tcnlm.common.progress_bar import progress_bar
+from tcnlm.data.dataset import Dataset
+from tcnlm.data.word_clusters import similarities
+from tcnlm.data.word_vectors import WordVectors, fill, starting_vectors
+from tcnlm.layers.noise import Noise
+from tcnlm.layers.optimization import GroupedAdam, decay
+from tcnlm.layers.tf_function import graph
+
+CLUSTER_SCALE = 2.0  # logits a deviation of the similarity; 1 to 3 are much alike
+TOPIC_PRETRAIN_BATCH = 64  # contexts
+TOPIC_PRETRAIN_CLIP = 5.0
+
+
+def start_embeddings(model: Any, dataset: Dataset) -> WordVectors:
+    """Put in the vectors to start from and return them; none: random ones stay."""
+    source, size = model.config.embeddings, model.config.embedding_size
+    if source == "random":
+        return {}
+    vectors = starting_vectors(source, dataset, size, model.initial_seed)
+    table = model.embedding.embeddings
+    table.assign(fill(table.numpy(), vectors))
+    return vectors
+
+
+def start_topics(model: Any, dataset: Dataset, vectors: WordVectors) -> None:
+    """Start beta where `topic_start` says; vectors: the words', if any were made."""
+    config, vocabulary = model.config, model.vocabulary
+    frequencies = np.log(np.maximum(vocabulary.topic_counts, 1.0))
+    if config.topic_start == "frequencies":
+        model.decoder.start_at(frequencies)
+    elif config.topic_start == "vectors":
+        size, words = config.embedding_size, len(vocabulary.topic_words)
+        if config.num_topics > words:
+            raise InputError(
+                f"num_topics={config.num_topics}: topic_start=vectors makes as many "
+                f"clusters of the {words} topic words; lower it"
+            )
+        if not vectors:
+            source = "train" if config.embeddings == "random" else config.embeddings
+            vectors = starting_vectors(source, dataset, size, model.initial_seed)
+        ids, none = vocabulary.ids(vocabulary.topic_words), np.zeros(size)
+        table = np.stack([vectors.get(word, none) for word in ids])
+        near = similarities(table, config.num_topics, model.initial_seed)
+        model.decoder.start_from(frequencies + CLUSTER_SCALE * near)
+
+
+def pretrain_topics(
+    model: Any, dataset: Dataset, terms_of: Callable, loss_of: Callable
+) -> None:
+    """Take steps up the topic model's own bound, eq. 17's first two terms.
+
+    So that the proportions mean something when the language model first sees them.
+    terms_of, loss_of: `topic_terms` and `topic_loss` of tcnlm.py.
+    """
+    config, steps = model.config, model.config.topic_pretrain_steps
+    if not steps:
+        return
+    inference = chain(
+        model.encoder.trainable_variables, model.proportions.trainable_variables
+    )
+    weights = [list(inference), model.decoder.trainable_variables]
+    optimizer = GroupedAdam(
+        list(zip(weights, config.topic_pretrain_rates)),
+        TOPIC_PRETRAIN_CLIP,
+        schedule=decay(config.topic_pretrain_decay, steps),
+    )
+    contexts = tf.TensorSpec([None, None], tf.int32)
+    numbers = tf.TensorSpec([], tf.int32), tf.TensorSpec([])
+
+    @partial(graph, input_signature=[contexts, *numbers])
+    def step(context, number, kl_weight):
+        noise = Noise(model.initial_seed, number, "pretraining")
+        with tf.GradientTape() as tape:
+            _, terms = terms_of(model, {"context": context}, noise)
+            loss = loss_of(model, terms, kl_weight)
+        optimizer.descend(tape.gradient(loss, weights))
+        return loss
+
+    rows = model.batching.rows(dataset.split("train"))
+    batches = (
+        rows.batches(TOPIC_PRETRAIN_BATCH, model.initial_seed, epoch)
+        for epoch in count()
+    )
+    shown = progress_bar(range(steps), "topics alone")
+    for number, batch in zip(shown, chain.from_iterable(batches)):
+        kl_weight = min(1.0, 1.5 * number / steps)
+        loss = step(batch["context"], tf.constant(number), tf.constant(kl_weight))
+    if not np.isfinite(loss):
+        rates = ",".join(map(str, config.topic_pretrain_rates))
+        raise InputError(
+            f"topic_pretrain_rates={rates}: the topic model diverged; lower them"
+        )

@@ -24,6 +24,7 @@ TOLERANCE = 1e-4  # float32 after some thirty steps of a recurrent network
 OF_TRAINING = 1e-3  # float32 after some hundred steps of Adam
 PREPROCESS = "-m preprocessing --format lee --min-count 3 --topic-min-count 5 --out"
 SETTINGS = "units=16 embedding_size=16 num_topics=5 topic_pretrain_steps=100 epochs=1"
+SETTINGS += " decay=constant"  # so that an epoch more may follow
 FIGURES = ("perplexity", "npmi", "targets", "parameters")
 TEXTS = [
     "The army moved into the city overnight.",

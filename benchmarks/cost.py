@@ -2,7 +2,7 @@
 
 A made corpus goes through every program, each a process of its own on one core, with
 one of the three sizes changed at a time. Writes OUT/cost.csv and OUT/cost.svg, and
-prints the tables. See benchmarks/README.md.
+prints by how much cost grows. See benchmarks/README.md.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +21,6 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.synthetic import EXPONENT, SHIFT
-from tcnlm.common.settings import LARGEST, whole_number
 
 ROOT = Path(__file__).parents[1]
 PROGRAMS = ("preprocessing", "training", "evaluation", "inference")
@@ -61,25 +60,24 @@ class Cost(NamedTuple):
 Costs = dict[Size, dict[str, Cost]]
 
 
-def main(options: argparse.Namespace) -> None:
-    """Measure every size, write the files and print the tables."""
-    sizes = {name: sorted(getattr(options, name)) for name in SIZES}
-    points = {place for name in sizes for place in along(name, sizes[name])}
-    options.out.mkdir(parents=True, exist_ok=True)
+def main(out: Path) -> None:
+    """Measure every size, write the files and print how cost grows."""
+    points = {size for name in SIZES for size in along(name)}
+    out.mkdir(parents=True, exist_ok=True)
     costs: Costs = {}
     for size in sorted(points, key=astuple):
         with tempfile.TemporaryDirectory() as folder:
             costs[size] = measured(size, Path(folder))
         print(size, file=sys.stderr)
-        write_csv(options.out / "cost.csv", costs)
-    for name, chosen in sizes.items():
-        print(table(name, along(name, chosen), costs))
-    draw(options.out / "cost.svg", sizes, costs)
+        write_csv(out / "cost.csv", costs)
+    for name in SIZES:
+        print(growth(name, costs))
+    draw(out / "cost.svg", costs)
 
 
-def along(name: str, values: Sequence[int]) -> list[Size]:
+def along(name: str) -> list[Size]:
     """Return the sizes that differ in one of their numbers."""
-    return [replace(Size(), **{name: value}) for value in values]
+    return [replace(Size(), **{name: value}) for value in SIZES[name]]
 
 
 def measured(size: Size, folder: Path) -> dict[str, Cost]:
@@ -142,31 +140,20 @@ def write_csv(path: Path, costs: Costs) -> None:
                 rows.writerow(row)
 
 
-def table(name: str, sizes: Iterable[Size], costs: Costs) -> str:
-    """Return a table: a row a size, then each more thousand's, or ten topics', cost."""
-    sizes = list(sizes)
-    lines = [f"| {name} | {' | '.join(PROGRAMS)} |", "|---" * (len(PROGRAMS) + 1) + "|"]
-    for size in sizes:
-        found = [costs[size][program] for program in PROGRAMS]
-        cells = [f"{cost.seconds:.1f} s, {cost.megabytes:,.0f} MB" for cost in found]
-        lines.append(f"| {getattr(size, name):,} | {' | '.join(cells)} |")
-    if len(sizes) > 1:
-        unit = 10 if name == "topics" else 1000
-        x = np.array([getattr(size, name) for size in sizes]) / unit
-        cells = [line(x, [costs[s][program] for s in sizes]) for program in PROGRAMS]
-        lines.append(f"| {unit:,} more | {' | '.join(cells)} |")
-    return "\n".join([*lines, ""])
+def growth(name: str, costs: Costs) -> str:
+    """Return a row: by lines through the costs, what some more of a size cost."""
+    unit, cells = 10 if name == "topics" else 1000, []
+    x = np.array(SIZES[name]) / unit
+    for program in PROGRAMS:
+        seconds, memory = np.array([costs[size][program] for size in along(name)]).T
+        (slope, start), (more, _) = (np.polyfit(x, y, 1) for y in (seconds, memory))
+        miss = np.abs(start + slope * x - seconds) / seconds
+        told = f"{slope:+.2f} s, {more:+.1f} MB; off by {miss.max():.0%}"
+        cells.append(f"{program} {told}")
+    return f"| {unit:,} more {name} | {' | '.join(cells)} |"
 
 
-def line(x: np.ndarray, costs: Sequence[Cost]) -> str:
-    """Return the slopes of lines through the costs, and how far the seconds miss."""
-    seconds, megabytes = np.array(costs).T
-    (slope, start), (memory, _) = (np.polyfit(x, y, 1) for y in (seconds, megabytes))
-    miss = np.abs(start + slope * x - seconds) / seconds
-    return f"{slope:+.2f} s, {memory:+.1f} MB; off by {miss.max():.0%}"
-
-
-def draw(path: Path, sizes: dict[str, Sequence[int]], costs: Costs) -> None:
+def draw(path: Path, costs: Costs) -> None:
     """Draw seconds and megabytes by each of the sizes."""
     # Here, lest the processes that are measured begin with its memory.
     from matplotlib.figure import Figure
@@ -174,14 +161,13 @@ def draw(path: Path, sizes: dict[str, Sequence[int]], costs: Costs) -> None:
     from tcnlm.drawing.figures import save
 
     figure = Figure(figsize=(9, 5), layout="constrained")
-    axes = figure.subplots(len(Cost._fields), len(sizes), sharey="row")
+    axes = figure.subplots(len(Cost._fields), len(SIZES), sharey="row")
     for row, kind in zip(axes, Cost._fields):
         row[0].set_ylabel(kind)
-        for panel, name in zip(row, sizes):
+        for panel, name in zip(row, SIZES):
             for program in PROGRAMS:
-                found = [costs[s][program] for s in along(name, sizes[name])]
-                y = [getattr(cost, kind) for cost in found]
-                panel.plot(sizes[name], y, marker="o", label=program)
+                y = [getattr(costs[size][program], kind) for size in along(name)]
+                panel.plot(SIZES[name], y, marker="o", label=program)
             panel.set(xlabel=name, xlim=(0, None))
             panel.locator_params(nbins=4)
             panel.xaxis.set_major_formatter("{x:,.0f}")
@@ -193,13 +179,9 @@ def draw(path: Path, sizes: dict[str, Sequence[int]], costs: Costs) -> None:
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parsed = argparse.ArgumentParser("python -m benchmarks.cost", description=__doc__)
-    for name, values in SIZES.items():
-        number = whole_number(1, LARGEST)
-        chosen = {"type": number, "nargs": "+", "default": values, "metavar": "N"}
-        parsed.add_argument(f"--{name}", **chosen, help="default: all of the README's")
     parsed.add_argument("--out", type=Path, required=True, help="folder to write into")
     return parsed
 
 
 if __name__ == "__main__":
-    main(parser().parse_args())
+    main(parser().parse_args().out)

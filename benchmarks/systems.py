@@ -1,37 +1,45 @@
 """What is compared: ours by the trainer's step, Keras by `fit`, and bare products.
 
-Each is called with nothing and returns the seconds that its share of a round took.
+Each is called with nothing and returns the seconds that its share of a round took. And
+the peak of memory of training, each in a process of its own.
 """
 
 from __future__ import annotations
 
+import re
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, fields
 from functools import cache
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.framework import op_callbacks
 from tensorflow.python.framework.config import disable_op_determinism
 
-from benchmarks.floor import Product
+from tcnlm.common.process import keep_memory, make_reproducible
 from tcnlm.data.batching import Batch
+from tcnlm.data.dataset import Dataset
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
-from tcnlm.layers.mixed_precision import products_in
-from tcnlm.layers.optimization import GroupedAdam, Training
-from tcnlm.layers.tf_function import graph
+from tcnlm.layers.optimization import Training
+from tcnlm.metrics.scores import score
 from tcnlm.models import model_class
 from tcnlm.preprocessing.vocabulary import Vocabulary
 from tcnlm.training.trainer import Trainer
 
 TRIES = 3  # of a product, the fastest counts: a ceiling is what the machine can do
-SWEPT = 25_000_000  # weights, more than any cache holds
+PRODUCTS = ("MatMul", "BatchMatMulV2")
 
 
 def configure(name: str, settings: dict[str, Any]) -> Any:
-    """Return a method's configuration, with those of the settings that it has."""
+    """Return a model's configuration, with those of the settings that it has."""
     kind = model_class(name).Config
     known = {item.name for item in fields(kind)}
     return kind(**{key: value for key, value in settings.items() if key in known})
@@ -45,20 +53,11 @@ def make_model(name: str, vocabulary: Vocabulary, settings: dict[str, Any]) -> A
 
 
 class Ours:
-    """The training steps of a method of ours."""
+    """The training steps of a model of ours."""
 
-    def __init__(self, model: Any, batches: Sequence[Batch], training: Training):
-        self.model, self.batches = model, batches
-        self.targets = sum(map(model.count_words, batches))
-        optimizer = GroupedAdam(
-            model.param_groups(), training.clip_norm, training.lazy_adam
-        )
-
-        def step(batch: Batch) -> dict[str, tf.Tensor]:
-            with products_in(training.precision):
-                return model.train_step(batch, optimizer)
-
-        self.step = graph(step, input_signature=[model.batching.signature()])
+    def __init__(self, trainer: Trainer, batches: Sequence[Batch]):
+        self.model, self.step, self.batches = trainer.model, trainer.step, batches
+        self.targets = sum(map(self.model.count_words, batches))
 
     def __call__(self) -> float:
         """Take a step with every batch."""
@@ -89,18 +88,20 @@ class Loop:
 
 
 class Keras:
-    """A plain Keras LSTM language model with the full softmax, trained by `fit`."""
+    """A plain Keras LSTM language model with the full softmax, trained by `fit`.
 
-    def __init__(
-        self, words: int, units: int, embedding: int, batches: Sequence[Batch]
-    ):
+    config: our `lstm`'s, whose sizes it has.
+    """
+
+    def __init__(self, words: int, config: Any, batches: Sequence[Batch]):
         self.batches = [(batch["inputs"], batch["targets"]) for batch in batches]
-        self.targets = count_targets(batches)
+        self.targets = sum(np.count_nonzero(batch["targets"]) for batch in batches)
+        layers = tf.keras.layers
         self.model = tf.keras.Sequential(
             [
-                tf.keras.layers.Embedding(words, embedding, mask_zero=True),
-                tf.keras.layers.LSTM(units, return_sequences=True),
-                tf.keras.layers.Dense(words),
+                layers.Embedding(words, config.embedding_size, mask_zero=True),
+                layers.LSTM(config.units, return_sequences=True),
+                layers.Dense(words),
             ]
         )
         loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
@@ -137,7 +138,7 @@ class Writer:
     def __init__(self, model: Any, sentences: int, words: int, temperature: float):
         number = model.config.num_topics
         topics = tf.one_hot(np.arange(sentences) % number, number)
-        self.context, self.rows = model.context_from_topics(topics), sentences
+        self.context, self.rows = model.context({"topics": topics}), sentences
         options = Decoding(max_length=words, temperature=temperature)
         self.decoder = SentenceDecoder(model, options)
 
@@ -147,12 +148,34 @@ class Writer:
 
 
 class Products:
-    """Matrix products alone, by TensorFlow: the ceiling of whatever is made of them."""
+    """The matrix products of a system's steps, alone: the ceiling of its speed."""
 
-    def __init__(self, products: Sequence[Product]):
-        self.times = Counter()
-        for product in products:
-            self.times[product[:3]] += product.times
+    def __init__(self, system: Ours):
+        self.times: Counter[tuple[int, int, int]] = Counter()
+        op_callbacks.add_op_callback(self._count)
+        tf.config.run_functions_eagerly(True)
+        try:
+            for batch in system.batches:
+                system.step(batch)
+        finally:
+            tf.config.run_functions_eagerly(False)
+            op_callbacks.clear_op_callbacks()
+
+    def _count(
+        self, kind: str, inputs: Any, attributes: Any, outputs: Any, *_: Any, **__: Any
+    ) -> None:
+        """Count an operation by the sizes of its matrices: rows, inner, columns."""
+        if kind in PRODUCTS:
+            options = dict(zip(attributes[::2], attributes[1::2]))
+            turned = options.get("transpose_a") or options.get("adj_x")
+            *gates, rows, columns = outputs[0].shape
+            inner = inputs[0].shape[-2 if turned else -1]
+            self.times[rows, inner, columns] += int(np.prod(gates))
+
+    @property
+    def flops(self) -> int:
+        """A multiplication and an addition for each of the inner terms."""
+        return sum(2 * int(np.prod(shape)) * n for shape, n in self.times.items())
 
     def __call__(self) -> float:
         """Multiply each shape a few times; return what all of them would have taken."""
@@ -177,13 +200,36 @@ def _seconds(call: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def sweep_rate() -> float:
-    """Return the bytes per second of adding one large variable to another."""
-    x, y = (tf.Variable(tf.ones([SWEPT])) for _ in range(2))
-    seconds = min(_seconds(lambda: x.assign_add(y)) for _ in range(TRIES))
-    return 3 * SWEPT * x.dtype.size / seconds
+def peak_memory(
+    data: Path, name: str, settings: dict[str, Any], steps: int
+) -> tuple[float, float]:
+    """Return megabytes: all imported, and the peak.
+
+    The peak is that of training steps, a checkpoint and a validation.
+    """
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        return pool.submit(_train, data, name, settings, steps).result()
 
 
-def count_targets(batches: Sequence[Batch]) -> int:
-    """Return the number of real targets."""
-    return sum(np.count_nonzero(batch["targets"]) for batch in batches)
+def _train(
+    data: Path, name: str, settings: dict[str, Any], steps: int
+) -> tuple[float, float]:
+    before, loop = _peak_so_far(), Training()
+    keep_memory()
+    make_reproducible(seed=1)
+    dataset = Dataset(data)
+    model = make_model(name, dataset.vocabulary, settings)
+    with tempfile.TemporaryDirectory() as run:
+        trainer = Trainer(model, dataset, Path(run), loop, seed=1)
+        train = trainer.rows.batches(loop.batch_size, seed=1)
+        for batch in islice(train, steps):
+            trainer.step(batch)
+        trainer.checkpoints.save(steps, asdict(trainer.state))
+        score(model, trainer.validation.rows, loop.batch_size)
+    return before, _peak_so_far()
+
+
+def _peak_so_far() -> float:
+    """Return this process's; getrusage may have that of the one that started it."""
+    status = Path("/proc/self/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1024

@@ -187,7 +187,9 @@ def test_drawn_words_have_the_law_of_the_allowed_ones(
     """Wherever the forbidden ones lie; their log p is the model's own."""
     softmax, number = make(rng, cutoffs, dtype), 4000
     hidden = tf.constant(np.tile(rng.normal(size=H), [number, 1]), dtype)
-    words, log_p = wrap(lambda h: softmax.next_word(h).without(forbidden).draw([7, 8]))(hidden)
+    words, log_p = wrap(lambda h: softmax.next_word(h).without(forbidden).draw([7, 8]))(
+        hidden
+    )
     expected = softmax.log_probs(hidden[:1])[0].numpy().astype(float)
     assert_close(log_p, expected[words])
     allowed = np.setdiff1d(range(V), forbidden)

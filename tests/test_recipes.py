@@ -186,9 +186,9 @@ def test_a_size_holds_up_to_its_tokens():
 
 
 def test_the_papers_settings_are_asked_for_by_name():
-    options = train.options_of(["D", "--out", "R", "--recipe", "paper-large"])
+    options = train.options_of(["D", "--out", "R", "--recipe", "paper-small"])
     model, config, loop = train.chosen(options, 9)
-    assert (model, config.units, config.layers) == ("tcnlm", 900, 2)
+    assert (model, config.units, config.layers) == ("tcnlm", 600, 1)
     assert (config.num_topics, loop) == (100, Training())
 
 

@@ -15,32 +15,17 @@ import re
 import sys
 from pathlib import Path
 
-import pandas as pd
-
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tcnlm.common.replacing import replacing  # noqa: E402
-from tcnlm.drawing.figures import compared_curves, save  # noqa: E402
+from tcnlm.drawing.figures import save  # noqa: E402
 from tools import scoreboard  # noqa: E402
-from tools.lead import (  # noqa: E402
-    CARRIED,
-    GAINS,
-    gains_by_class,
-    lead_by_epoch,
-    ratios_to_the_first,
-)
-from tools.tables import RESULTS, Rows, named, table  # noqa: E402
+from tools.pictures import PICTURES  # noqa: E402
+from tools.tables import RESULTS, named, table  # noqa: E402
 
 PLACE = re.compile(r"(<!-- table (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 PAGES = (ROOT / "README.md", *sorted(RESULTS.glob("*.md")))
-PAGES += (ROOT / "journal" / "2026-11-ablations.md",)
-DRAWN = (
-    "imdb-lstm-8-epochs",
-    "imdb-lstm-multiplied-out-8-epochs",
-    "imdb-tcnlm-8-epochs",
-)
-CURVES = RESULTS / "curves.png"
 
 
 def rebuilt(page: str) -> str:
@@ -57,19 +42,10 @@ def _table(text: str) -> str:
     return table(kind, named(chosen))
 
 
-def draw_curves(chosen: Rows, path: Path) -> None:
-    """Draw the validation perplexity of runs by epoch."""
-    curves = [(title, pd.DataFrame(runs[1]["curve"])) for title, runs in chosen]
-    save(compared_curves(curves), path)
-
-
 def main() -> None:
-    """Write the pages anew, each whole or not at all, and draw the curves."""
-    draw_curves(named(DRAWN), CURVES)
-    base, *others = DRAWN
-    save(lead_by_epoch(base, others), CURVES.with_name("lead.png"))
-    save(gains_by_class(GAINS), CURVES.with_name("gains.png"))
-    save(ratios_to_the_first(named(CARRIED)), CURVES.with_name("carried.png"))
+    """Draw the pictures and write the pages anew, each whole or not at all."""
+    for name, draw in PICTURES.items():
+        save(draw(), RESULTS / name)
     for page in PAGES:
         with replacing(page) as aside:
             aside.write_text(rebuilt(page.read_text()))

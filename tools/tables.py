@@ -6,7 +6,6 @@ a recipe are called where its name would not do, and what it is of use for. A co
 first seed. Its `figure` is one of `figure`, or a place in the record.
 """
 
-import operator
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -22,17 +21,15 @@ COLUMNS = pd.read_csv(RESULTS / "columns.csv")
 TITLES = pd.read_csv(RESULTS / "titles.csv", index_col="recipe")
 MISSING, DEVIATION = "–", re.compile(r" ± {.*?}")
 TEST = "figures.perplexity"
-PAPER = {  # size and topics that runs are set beside
-    "Table 2": ("1x600", "50"),
-    "Table 4": ("1x600", "50"),
-    "Table 6": ("1x100", "30"),
-}
 LAYERS = ("600", "512", "256")  # units of the published hierarchies
 BAGS = {
     "bag of topic words": "topic_vocabulary_size",
     "bag of words": "vocabulary_size",
 }
 Rows = Sequence[tuple[str, dict[int, Record]]]  # title, and records by their seeds
+RUNS: dict[str, dict[int, Record]] = {}  # by recipe and seed
+for _run in read_records(RESULTS / "records.jsonl"):
+    RUNS.setdefault(_run["recipe"], {})[_run["seed"]] = _run
 
 
 def table(kind: str, rows: Rows) -> str:
@@ -66,33 +63,18 @@ def cell(form: str, values: Iterable[Any]) -> str:
 def figure(runs: pd.Series, name: str) -> pd.DataFrame:
     """Return a figure of runs by row and seed.
 
-    "ratio" is that to the first row at the same seed, "seeds" their number, "Table N"
-    the paper's, "A / B" and "A + B" what they say, all else a place for `at`.
+    "ratio" is that to the first row at the same seed, "seeds" their number, "A / B"
+    what it says, all else a place for `at`.
     """
     if name == "ratio":
         test = figure(runs, TEST)
         return test / test.iloc[0]
     if name == "seeds":
         return runs.groupby(level=0).size().to_frame()
-    if name.startswith("Table"):
-        return _of_paper(runs, *name.split(" / "))
-    for sign, operation in {" / ": operator.truediv, " + ": operator.add}.items():
-        if sign in name:
-            return operation(*(figure(runs, part) for part in name.split(sign)))
+    if " / " in name:
+        over, under = (figure(runs, part) for part in name.split(" / "))
+        return over / under
     return runs.map(lambda run: at(run, name)).unstack()
-
-
-def _of_paper(runs: pd.Series, name: str, base: str = "") -> pd.DataFrame:
-    """Return a table's figures on IMDB, or their ratios to that of the model `base`.
-
-    They stand beside the first row of each method.
-    """
-    size, topics = (("", own) for own in PAPER[name])
-    paper = {"document": [published.PAPER], "table": [name], "corpus": ["imdb"]}
-    found = printed(**paper, size=size, topics=topics)
-    models = figure(runs, "model")[1]
-    theirs = models.map(found).mask(models.duplicated())
-    return theirs.to_frame() / found.get(base, 1)
 
 
 def printed(**kept: Iterable[str]) -> dict[str, float]:
@@ -168,6 +150,16 @@ DERIVED = {  # from a run's record
 }
 
 
+def _ratios(rows: Rows) -> Rows:
+    """Return the runs, the first of each model with its figure in Table 6."""
+    theirs = printed(table=["Table 6"], corpus=["imdb"])
+    base, found = theirs["lstm"], []
+    for title, runs in rows:
+        paper = {"own": theirs.pop(runs[1]["model"], None), "lstm": base}
+        found.append((title, {s: {**run, "paper": paper} for s, run in runs.items()}))
+    return found
+
+
 def _leads(rows: Rows) -> Rows:
     """Return how far runs are below each other over the seeds that both have.
 
@@ -237,7 +229,13 @@ def _bleu(rows: Rows) -> Rows:
     return [*rows, ("real text", {1: {"figures": {"bleu": real}}})]
 
 
-MADE = {"leads": _leads, "cells": _cells, "sentiment": _sentiment, "bleu": _bleu}
+MADE = {
+    "ratios": _ratios,
+    "leads": _leads,
+    "cells": _cells,
+    "sentiment": _sentiment,
+    "bleu": _bleu,
+}
 
 
 def named(recipes: Sequence[str]) -> Rows:
@@ -255,17 +253,6 @@ def _runs(recipe: str, *seed: str) -> dict[int, Record]:
 def title_of(recipe: str) -> str:
     """Return what the runs of a recipe are called."""
     return TITLES["title"].get(recipe, recipe)
-
-
-def by_recipe(records: Iterable[Record]) -> dict[str, dict[int, Record]]:
-    """Return runs by their recipes and seeds."""
-    found: dict[str, dict[int, Record]] = {}
-    for run in records:
-        found.setdefault(run["recipe"], {})[run["seed"]] = run
-    return found
-
-
-RUNS = by_recipe(read_records(RESULTS / "records.jsonl"))
 
 
 def markdown(rows: Sequence[Sequence[str]]) -> str:

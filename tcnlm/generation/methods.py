@@ -13,7 +13,7 @@ from tcnlm.preprocessing.vocabulary import GO, PAD, UNK
 MAX_LENGTH = 40  # words of a sentence, unless asked otherwise; Lau et al. 2017
 NEVER = [PAD, GO]  # are written
 METHODS = ("greedy", "sample", "beam")
-# Nearest to real sentences, by another model: journal/2026-11-temperature.md
+# Nearest to real sentences, by another model: results/what-was-tried.md
 TEMPERATURE = 0.8
 
 

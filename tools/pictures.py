@@ -1,26 +1,19 @@
-"""The pictures of TCNLM's lead on the results page."""
+"""The pictures of the results pages."""
 
+import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from tcnlm.drawing.figures import BLUE, GREY, INK, LIGHT, RED, axes_of
-from tools.tables import RESULTS, RUNS, Rows, figure, series, title_of
+from tools.tables import RESULTS, RUNS, figure, named, series, title_of
 
 COLOURS = (GREY, BLUE, RED)
-CARRIED = (
-    "fifth-lstm-carried",
-    "fifth-lstm-carried-multiplied-out",
-    "fifth-lstm-2-layers-carried",
-    "fifth-lstm-2-layers-carried-4e-3",
-    "fifth-tcnlm-preceding",
-    "fifth-gbn-chain",
-    "fifth-rgbn-chain",
-    "fifth-gbn-chain-2",
-    "fifth-rgbn-chain-2",
-)
+LEAD = ("imdb-lstm-multiplied-out-8-epochs", "imdb-tcnlm-8-epochs")
+CARRIED = re.search("<!-- table carried (.+) -->", (RESULTS / "carried.md").read_text())
 GAIN = "TCNLM below the LSTM that starts like it, by class of word"
 GAIN_UNIT = "nats a word of the test, the LSTM's minus TCNLM's (± standard error)"
 GAINS = {  # each of the two models that are compared
@@ -32,10 +25,10 @@ GAINS = {  # each of the two models that are compared
 
 def lead_by_epoch(base: str, recipes: Sequence[str]) -> Figure:
     """Draw how far below the first run others are, in training and validation."""
-    figure = Figure(figsize=(9, 3.8), layout="constrained")
+    drawn = Figure(figsize=(9, 3.8), layout="constrained")
     theirs = _epochs(base)
     titles = {"train": "On training batches", "valid": "On the validation split"}
-    for axes, split in zip(figure.subplots(1, 2, sharey=True), titles):
+    for axes, split in zip(drawn.subplots(1, 2, sharey=True), titles):
         axes_of(axes, titles[split], "epoch", f"% below the {title_of(base)}")
         for recipe, colour in zip(recipes, COLOURS):
             ratio = (_epochs(recipe) / theirs)[f"{split}_perplexity"].dropna()
@@ -44,8 +37,8 @@ def lead_by_epoch(base: str, recipes: Sequence[str]) -> Figure:
         axes.axhline(0, color=GREY, lw=0.8)
     lines = axes.get_legend_handles_labels()
     below = {"loc": "outside lower center", "ncols": 2, "frameon": False}
-    figure.legend(*lines, fontsize=8, labelcolor=INK, **below)
-    return figure
+    drawn.legend(*lines, fontsize=8, labelcolor=INK, **below)
+    return drawn
 
 
 def _epochs(recipe: str) -> pd.DataFrame:
@@ -54,11 +47,12 @@ def _epochs(recipe: str) -> pd.DataFrame:
     return rows[rows.index % 1 == 0]
 
 
-def ratios_to_the_first(rows: Rows) -> Figure:
+def ratios_to_the_first(recipes: Sequence[str]) -> Figure:
     """Draw test perplexities over the first row's, blue where there are topics."""
     drawn = Figure(figsize=(9, 3.6), layout="constrained")
     title = "Test perplexity over that of the LSTM that carries its state"
     axes = axes_of(drawn.subplots(), title, "ratio, ± standard deviation over seeds")
+    rows = named(recipes)
     runs, names = series(rows), []
     ratios, sizes = figure(runs, "ratio"), figure(runs, "figures.parameters")[1]
     for row, (name, records) in enumerate(rows):
@@ -77,8 +71,8 @@ def gains_by_class(tables: Mapping[str, Path]) -> Figure:
 
     tables: by what the legend is to call them.
     """
-    figure = Figure(figsize=(9, 5.4), layout="constrained")
-    axes = axes_of(figure.subplots(), GAIN, GAIN_UNIT)
+    drawn = Figure(figsize=(9, 5.4), layout="constrained")
+    axes = axes_of(drawn.subplots(), GAIN, GAIN_UNIT)
     height = 0.8 / len(tables)
     for i, (title, colour) in enumerate(zip(tables, (BLUE, GREY, LIGHT))):
         rows = pd.read_csv(tables[title]).query("classes != 'all'")
@@ -90,4 +84,11 @@ def gains_by_class(tables: Mapping[str, Path]) -> Figure:
     axes.axvline(0, color=INK, lw=0.8)
     axes.invert_yaxis()
     axes.legend(fontsize=8, frameon=False, labelcolor=INK)
-    return figure
+    return drawn
+
+
+PICTURES = {  # of results/
+    "lead.png": partial(lead_by_epoch, "imdb-lstm-8-epochs", LEAD),
+    "gains.png": partial(gains_by_class, GAINS),
+    "carried.png": partial(ratios_to_the_first, CARRIED[1].split()),
+}

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
+import tiny
 import toy
 from helpers import read_history
 from trained import (
@@ -21,9 +22,11 @@ from trained import (
     weights_of,
 )
 
+from tcnlm.data.dataset import Dataset
 from tcnlm.metrics.proportions import DocumentTopics
 from tcnlm.models import MODELS
 from tcnlm.preprocessing.vocabulary import Vocabulary
+from tcnlm.programs import train
 from tcnlm.training.divergence import NotFiniteError
 from tcnlm.training.validation import collapse
 
@@ -111,6 +114,18 @@ def test_a_run_with_other_settings_is_refused(toy_data, whole_run):
     [line] = result.stderr.splitlines()
     assert "(dropout 0.4 -> 0.1);" in line
     assert f"`python train.py --resume {whole_run}`" in line
+
+
+def test_contexts_that_leak_are_told_of_and_with_a_carried_state_refused(
+    toy_data, tmp_path, capsys
+):
+    run, dataset = tmp_path / "RUN", Dataset(toy_data)
+    result = train_toy(toy_data, run, model="topic_lstm", settings=["carry=true"])
+    assert result.returncode == 2
+    assert "error: context=others: contexts hold words" in result.stderr
+    assert not run.exists()
+    train.check_leak(tiny.untrained("rgbn_rnn", dataset.vocabulary), dataset)
+    assert capsys.readouterr().err.startswith("warning: context=others: contexts hold")
 
 
 def test_a_loss_that_is_not_finite_stops_with_step_and_term(toy_data, tmp_path):

@@ -24,6 +24,7 @@ from tcnlm.common.settings import (
     whole_number,
 )
 from tcnlm.data.dataset import Dataset
+from tcnlm.metrics.perplexity import leak
 from tcnlm.metrics.registry import check_words, judge
 from tcnlm.models import MODELS, model_class
 from tcnlm.programs.recipes import BY_SIZE, ListRecipes, read_recipe
@@ -65,6 +66,7 @@ def main(options: argparse.Namespace, command: str) -> None:
     check_words(model, dataset, "valid", judged)
     if not saved(run / "checkpoints"):
         model.check()
+        check_leak(model, dataset)
     workers.check(model, same_for_all(config))
     check_accumulation(model, loop.accumulate)
     _check_precision(config["model"], model, loop.precision)
@@ -88,6 +90,18 @@ def _check_order(name: str, dataset: Dataset) -> None:
         f"{dataset.path}: holds bags of words, and {name} learns from words in their "
         f"order; train one of {', '.join(able)}"
     )
+
+
+def check_leak(model: Method, dataset: Dataset) -> None:
+    """Refuse, to a model that carries its state, contexts that look ahead; else warn.
+
+    A run of before goes on as it was.
+    """
+    told = leak(model, dataset.rule)
+    if told and getattr(model.config, "carry", False):
+        raise InputError(f"{told}, as carry=true needs it")
+    if told:
+        print(f"warning: {told}", file=sys.stderr)
 
 
 def _check_precision(name: str, model: Method, precision: str) -> None:

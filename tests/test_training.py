@@ -196,17 +196,21 @@ def test_collapse_is_said():
         rows = np.array(rows)
         return DocumentTopics(rows, np.ones(len(rows), bool))
 
-    one = np.eye(20)[[3] * 50]
+    one, few = np.eye(20)[[3] * 50], np.eye(4)[[3] * 12]
     even = np.full((50, 20), 0.05)
     even[np.arange(50), np.arange(50) % 20] += 0.01
     alive = np.eye(20)[np.arange(50) % 20]
     assert "only 1 of 20" in collapse(used(one))
+    assert "only 1 of 4 topics" in collapse(used(few))
+    assert collapse(used(few[:5])) == ""
+    assert collapse(used(np.eye(200)[:12])) == ""
     assert "alike" in collapse(used(even))
     assert collapse(used(alive)) == ""
     assert collapse(used(np.ones([50, 1]))) == ""
+    assert collapse(DocumentTopics(one, np.zeros(len(one), bool))) == ""
 
 
-@pytest.mark.parametrize("model", ["topic_rnn", "tcnlm"])
+@pytest.mark.parametrize("model", ["topic_rnn", "tcnlm", "lda"])
 def test_collapse_is_not_said_before_topics_had_time(toy_data, tmp_path, capsys, model):
     chosen = {"topic_pretrain_steps": 9} if model == "tcnlm" else None
     trainer = make_trainer(toy_data, tmp_path / "RUN", model=model, chosen=chosen)
@@ -216,7 +220,7 @@ def test_collapse_is_not_said_before_topics_had_time(toy_data, tmp_path, capsys,
         used = SimpleNamespace(documents=one)
         assert trainer.validation.topics_in_use(used, epochs)
         said.append("collapsed" in capsys.readouterr().out)
-    assert said == [model == "tcnlm", True]
+    assert said == [model != "topic_rnn", True]
 
 
 def test_evaluations_share_one_graph(toy_data, tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ from tcnlm.models.base import Method, TopicModel
 from tcnlm.training.divergence import MOST_NATS, check_perplexity, check_terms
 
 COLLAPSE = 0.1  # share of topics in use at which the topic model has collapsed
+FEW = 10  # documents: fewer may well have one topic as their largest
 EVEN = 1.5  # largest proportion, in units of 1/K, below which topics say nothing
 
 
@@ -59,16 +60,15 @@ class Validation:
     def topics_in_use(self, valid: EvaluationContext, epochs: int) -> dict[str, float]:
         """Return how many topics documents use; warn if that is a collapse.
 
-        epochs: evaluations before this one; flat topics need one, or a head start.
+        epochs: evaluations before this one; topics need one, or a head start, or a fit.
         """
         if not isinstance(self.model, TopicModel):
             return {}
-        used, topic_pretrain_steps = (
-            valid.documents,
-            getattr(self.model.config, "topic_pretrain_steps", 0),
-        )
+        used, model = valid.documents, self.model
+        pretrained = getattr(model.config, "topic_pretrain_steps", 0)
+        had_time = epochs or pretrained or not model.trainable_variables
         complaint = collapse(used)
-        if complaint and (topic_pretrain_steps or epochs):
+        if complaint and had_time:
             print(f"warning: the topic model has collapsed: {complaint}")
         return {
             "topics_in_use": used.in_use,
@@ -78,10 +78,12 @@ class Validation:
 
 def collapse(used: DocumentTopics) -> str:
     """Return what is wrong with the topics that documents use, or nothing."""
-    count = used.proportions.shape[1]
-    if count == 1:  # the cell without topics, a baseline: nothing that could collapse
+    count, documents = used.proportions.shape[1], len(used.largest)
+    # One topic is the cell without topics, a baseline: nothing that could collapse.
+    if count == 1 or not documents:
         return ""
-    if used.in_use <= COLLAPSE * count:
+    least = max(1, COLLAPSE * min(count, documents))
+    if used.in_use <= least and documents >= FEW:
         return f"only {used.in_use} of {count} topics are the largest of any document"
     if used.largest_proportion < EVEN / count:
         return (

@@ -66,6 +66,7 @@ def main(options: argparse.Namespace, command: str) -> None:
     check_words(model, dataset, "valid", judged)
     if not saved(run / "checkpoints"):
         model.check()
+        check_context_words(model, dataset)
         check_leak(model, dataset)
     workers.check(model, same_for_all(config))
     check_accumulation(model, loop.accumulate)
@@ -77,7 +78,9 @@ def main(options: argparse.Namespace, command: str) -> None:
         if workers.chief:
             write_saved_model(model, run, dataset)
     if workers.chief:
-        best = f"validation {judged.title} {judged.form.format(state.best)}"
+        known = f"valid_{judged.key}" in state.history[-1]
+        figure = judged.form.format(state.best) if known else "of no word"
+        best = f"validation {judged.title} {figure}"
         print(f"{run}: {best} after {state.epoch} epochs")
 
 
@@ -90,6 +93,17 @@ def _check_order(name: str, dataset: Dataset) -> None:
         f"{dataset.path}: holds bags of words, and {name} learns from words in their "
         f"order; train one of {', '.join(able)}"
     )
+
+
+def check_context_words(model: Method, dataset: Dataset) -> None:
+    """Refuse contexts without a word where there is nothing else to learn from."""
+    for name in ("train", "valid") if model.trainable_variables else ():
+        rows = model.batching.rows(dataset.split(name))
+        if not any(map(model.count_words, rows.batches(256))):
+            raise InputError(
+                f"{dataset.path / name}: no context has a topic word, as where each "
+                "document is a sentence; train lda, or set context=all"
+            )
 
 
 def check_leak(model: Method, dataset: Dataset) -> None:

@@ -33,8 +33,13 @@ class Validation:
         return EvaluationContext(self.model, self.dataset, rows, batch_size=size)
 
     def scores(self, valid: EvaluationContext) -> dict[str, float]:
-        """Return the split's figures; raise NotFiniteError where one is none."""
+        """Return the split's figures; raise NotFiniteError where one is none.
+
+        No loss where no row has a word: it would be 0.
+        """
         scored, step = valid.mean_score, int(self.model.steps)
+        if not scored.targets:
+            return self.judged(valid)
         terms = {self.model.per_word: scored.nll, **scored.terms}
         check_terms(terms, step)
         if self.measure == "perplexity":

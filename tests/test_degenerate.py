@@ -112,7 +112,7 @@ def test_lda_on_documents_of_a_sentence_has_no_loss_and_says_why(
 ):
     data = make_data(ALONE, ALONE, train=ALONE)
     start(data, "--model", "lda", "--set", "num_topics=2", "passes=1")
-    assert "loss of no word" in capsys.readouterr().out
+    assert "loss not measured" in capsys.readouterr().out
     printed = summary(evaluate_run(RunFolder(tmp_path / "RUN")).evaluation)
     found = figures(tmp_path / "RUN")
     assert (found["loss"], found["content_words"]) == (None, 0)

@@ -79,7 +79,7 @@ def main(options: argparse.Namespace, command: str) -> None:
             write_saved_model(model, run, dataset)
     if workers.chief:
         known = f"valid_{judged.key}" in state.history[-1]
-        figure = judged.form.format(state.best) if known else "of no word"
+        figure = judged.form.format(state.best) if known else "not measured"
         best = f"validation {judged.title} {figure}"
         print(f"{run}: {best} after {state.epoch} epochs")
 

@@ -45,7 +45,7 @@ class Log:
         line = f"epoch {row['epoch']:g}: step {row['step']}, {minutes:.1f} min, "
         figures = ((s, row.get(f"{s}_{self.measure}")) for s in ("train", "valid"))
         known = [f" {s} {figure:.2f}" for s, figure in figures if figure is not None]
-        line += self.measure + ("".join(known) or " of no word")
+        line += self.measure + ("".join(known) or " not measured")
         if "topics_in_use" in row:
             line += f", {row['topics_in_use']} topics in use"
             line += f", largest proportion {row['largest_proportion']:.2f}"

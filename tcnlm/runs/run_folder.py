@@ -16,7 +16,7 @@ from tcnlm.preprocessing.checks import OBJECT, SETTINGS, TEXT, check_entries, la
 from tcnlm.preprocessing.vocabulary import FILES, Vocabulary
 from tcnlm.common.errors import InputError, unreadable
 from tcnlm.common.files import digest_line, write_json
-from tcnlm.common.process import program
+from tcnlm.common.process import program, refuse_forks
 from tcnlm.common.replacing import replacing
 from tcnlm.common.settings import LARGEST, Settings, from_json
 from tcnlm.data.dataset import Dataset
@@ -238,6 +238,7 @@ def write_config(run: Path, config: Mapping[str, Any]) -> None:
 
 def make_model(config: Mapping[str, Any], vocabulary: Vocabulary) -> Method:
     """Return the model of a configuration, with fresh weights."""
+    refuse_forks()
     settings, _ = settings_of(config)
     with within_memory(settings):
         made = model_class(config["model"])(settings, vocabulary, seed=config["seed"])

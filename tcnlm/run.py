@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import (
     Callable,
     Collection,
@@ -29,7 +30,14 @@ from tcnlm.generation import requests
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.generation.mixtures import as_request, by_number
 from tcnlm.generation.saved_model import Program
-from tcnlm.metrics.over_time import PERIODS, WORDS, by_day, by_period, group_rows
+from tcnlm.metrics.over_time import (
+    PERIODS,
+    WORDS,
+    by_day,
+    by_period,
+    group_rows,
+    left_out,
+)
 from tcnlm.metrics.reading import Reader, Reading
 from tcnlm.models.base import LanguageModel, TopicModel
 from tcnlm.models.names import FILE, automatic_labels, shown_words
@@ -89,6 +97,7 @@ class Run:
 
         dates: of each text one, as `preprocessing.dates.iso_date` reads it; every:
         "day", "month", "year" or "decade", by default the shortest that suits them.
+        Warns of documents that are left out, as without a date (None, NaN, NaT).
         """
         if every not in (None, *PERIODS):
             raise InputError(
@@ -100,6 +109,9 @@ class Run:
             raise InputError(f"{len(vectors)} texts, but {len(days)} dates")
         shown = self.names.summed(vectors)
         found = by_period(by_day(days, shown, ~np.isnan(vectors[:, 0])), every)
+        told = "; ".join(left_out(found))
+        if told:
+            warnings.warn(told, stacklevel=2)
         words = shown_words(self.model, self.names, WORDS)
         return list(group_rows("period", found, words))
 

@@ -54,7 +54,7 @@ def test_no_module_imports_itself_in_a_circle():
 PROGRAMS = [
     path.stem
     for path in (toy.ROOT / "tcnlm" / "programs").glob("*.py")
-    if "\ndef run() -> None:" in path.read_text()
+    if "\ndef run() -> None:" in path.read_text() and path.stem != "preprocess"
 ]
 
 
@@ -106,7 +106,7 @@ def test_nothing_but_lazy_adam_imports_tensorflow_addons():
 def test_graphs_are_made_without_autograph():
     files = sorted((toy.ROOT / "tcnlm").rglob("*.py"))
     made = [f.name for f in files if re.search(r"tf\.function\b[(\n]", f.read_text())]
-    assert made == ["graphs.py"]
+    assert made == ["tf_function.py"]
 
 
 def test_no_test_file_imports_another():

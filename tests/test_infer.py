@@ -287,6 +287,22 @@ def test_texts_that_are_empty_are_left_out_if_asked_and_counted(
     assert "left out by --skip-empty, without a text: 2" in capsys.readouterr().out
 
 
+def test_what_is_odd_in_a_table_is_told_as_in_preprocessing(topics, tmp_path, capsys):
+    texts, out = tmp_path / "texts.csv", tmp_path / "theta.csv"
+    texts.write_text("id,kind,text\n1,NA,The sea.\n1,a,None\nNA,a,A judge.\n")
+    call(topics, "--input", texts, "--id=id", "--label=kind", "--out", out)
+    told = capsys.readouterr().err
+    assert (
+        "warning: 1 document whose text says there is none ('None'): of jsonl" in told
+    )
+    assert "warning: 1 document whose label says there is none ('NA'): taken to" in told
+    assert (
+        "warning: 2 documents share their ids with others, 2 of them '1': no " in told
+    )
+    rows = [(row["id"], row["label"]) for row in read_csv(out)]
+    assert rows == [("1", ""), ("1", "a"), ("", "a")]
+
+
 def test_where_all_texts_are_empty_the_field_is_in_question(run, tmp_path):
     texts, out = tmp_path / "texts.jsonl", tmp_path / "theta.csv"
     texts.write_text('{"body": "sea"}\n{"body": "ship"}\n')
@@ -442,7 +458,7 @@ def test_labels_have_the_same_columns_where_one_has_no_word_to_predict():
     assert full["perplexity"] == pytest.approx(math.e)
 
 
-HOSTILE = ["=1+1", "+4 x", "-x", "@sum(a1)", "\t=1", "'=1", '="a",b']
+HOSTILE = ["=1+1", "+4 x", "-x", "@sum(a1)", "'=1", '="a",b']
 HARMLESS = ["-1", "+2.5", "-1e-3", ".5", "a=1", "x-y", "1-2"]
 
 
@@ -475,7 +491,7 @@ def test_no_spreadsheet_runs_what_others_wrote(suffix, asked, topics, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "value", ["\r=1", "\n=1", "-", "+1+1", "-1\n", "--1", "1", 7, -7]
+    "value", ["\t=1", "\r=1", "\n=1", "-", "+1+1", "-1\n", "--1", "1", 7, -7]
 )
 def test_a_cell_that_begins_like_a_formula_is_quoted_and_no_number(value):
     harmless = value in ("1", 7, -7)

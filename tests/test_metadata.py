@@ -4,6 +4,7 @@ import datetime
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tcnlm.common.errors import InputError
@@ -110,8 +111,37 @@ DATED = {
     "Thu, 24 Dec 2020 15:04:05 GMT": "2020-12-24T15:04:05+00:00",
     datetime.date(2020, 12, 24): "2020-12-24",
     datetime.datetime(2020, 12, 24, 10): "2020-12-24T10:00:00",
+    "2020-12-24 10:30": "2020-12-24T10:30",
+    "2020-12-24 00:00:00": "2020-12-24",
+    "13-04-2020": "2020-04-13",
+    "2020/12/24": "2020-12-24",
+    "2020-1-5": "2020-01-05",
+    "24-Dec-2020": "2020-12-24",
+    "December 24th, 2020": "2020-12-24",
+    "24.12.2020 12:30 am": "2020-12-24T00:30",
+    "Mon, 14 May 2001 16:39:00 -0700 (PDT)": "2001-05-14T23:39:00+00:00",
+    "Wed Oct 10 20:19:24 +0000 2018": "2018-10-10T20:19:24+00:00",
+    "May 2020": "2020-05",
+    "12/2020": "2020-12",
+    "14 October 1066": "1066-10-14",
+    "0800-12-25": "0800-12-25",
+    datetime.date(800, 12, 25): "0800-12-25",
+    np.datetime64("2020"): "2020",
+    np.datetime64("1066-10"): "1066-10",
+    np.datetime64("2020-12-24T11"): "2020-12-24T11",
+    np.datetime64("2020-12-25", "ns"): "2020-12-25",
+    pd.Period("1500-12"): "1500-12",
+    pd.Period("2020"): "2020",
+    pd.Timestamp("2020-12-24 10:30", tz="UTC"): "2020-12-24T10:30:00+00:00",
+    np.int64(2021): "2021",
+    np.float32(2022): "2022",
     "": None,
+    "NA": None,
     None: None,
+    float("nan"): None,
+    pd.NA: None,
+    pd.NaT: None,
+    np.datetime64("NaT"): None,
 }
 
 
@@ -122,20 +152,27 @@ def test_a_date_is_kept_as_exactly_as_it_was_written(written):
 
 @pytest.mark.parametrize(
     "written",
-    ["soon", "today", "24.12.20", "2020-13-01", "31.2.2020", 7, True, 1577836800, [1]],
+    [
+        *["soon", "today", "24.12.20", "2020-13-01", "31.2.2020", 7, True, [1], 2020.5],
+        *[1577836800, "03/04/2020 10:00", "04-03-2020", "Fri, 03/04/2020", "1 2 2020"],
+        *["12:30 2020", "2020,12", "2020Q3", "at 2020", "2020 AD", "3000", "0000"],
+        *["2020-01-02 10:00 PST", "2020/12", "2020-00", "2020-01-00", "2020-W05"],
+        *["2020-12-24 24:30", "24.12.2020 13:00 pm", "2020-12 10:00"],
+        *["0001-01-01 00:30+02:00", "2020-12-24/2020-12-31"],
+    ],
 )
 def test_what_is_no_date_is_refused_with_file_line_and_advice(written, tmp_path):
     path = tmp_path / "a.jsonl"
     lines = [{"text": "a", "when": "2020"}, {"text": "b", "when": written}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    said = "a.jsonl:2: field 'when': .* is no date; write it like 2020-12-24"
+    said = "a.jsonl:2: field 'when': .* is no date.*; write it like 2020-12-24"
     with pytest.raises(InputError, match=said):
         list(FORMATS["jsonl"].read(path, Fields(date="when")))
 
 
 def test_a_date_of_a_table_that_may_be_one_of_two_is_refused(tmp_path):
     path = tmp_path / "a.csv"
-    path.write_text("text,when\na,13/04/2020\nb,\nc,03/04/2020\n")
+    path.write_text("text,when\na,13/04/2020\nb,NA\nc,03/04/2020\n")
     with pytest.raises(InputError, match=r"a.csv:4: .*which of the first two numbers"):
         list(FORMATS["table"].read(path, Fields(date="when")))
     with pytest.raises(InputError, match="no column 'year'.* name one with --date"):

@@ -304,7 +304,8 @@ def test_the_topic_that_rises_in_a_corpus_is_found_to_rise(table):
 def test_from_python_it_is_the_commands_table(run, corpus, table):
     rows = [json.loads(line) for line in corpus.read_text().splitlines()]
     texts, dates = ([row[name] for row in rows] for name in ("text", "date"))
-    found = tcnlm.load_run(run).over_time(texts, dates)
+    with pytest.warns(UserWarning, match="left out, with no date: 6 documents"):
+        found = tcnlm.load_run(run).over_time(texts, dates)
     expected = pd.DataFrame(table[1]).replace("", np.nan)
     for name, column in pd.DataFrame(found).items():
         exact = not pd.api.types.is_numeric_dtype(column)
@@ -317,6 +318,16 @@ def test_from_python_it_is_the_commands_table(run, corpus, table):
         tcnlm.load_run(run).over_time(texts, ["2020", "soon"])
     with pytest.raises(InputError, match="one of day, month, year, decade, not 'week'"):
         tcnlm.load_run(run).over_time(texts, dates, "week")
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NaT, pd.NA, "NA"])
+def test_dates_of_numpy_and_pandas_are_dates_as_exact_as_they_are(run, missing):
+    dates = [np.datetime64("1066-10"), pd.Period("1066-12"), np.int64(1066), missing]
+    texts = ["ship sea", "ship", "bread", "court"]
+    with pytest.warns(UserWarning, match="no date: 1 .*no month in their date: 1 doc"):
+        rows = tcnlm.load_run(run).over_time(texts, dates, "month")
+    assert [row["period"] for row in rows[::3]] == ["1066-10", "1066-11", "1066-12"]
+    assert [row["documents"] for row in rows[::3]] == [1, 0, 1]
 
 
 def test_the_page_has_curves_and_groups_of_all_documents(run, evaluation, table):

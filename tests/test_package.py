@@ -14,7 +14,6 @@ from trained import ENVIRONMENT
 
 from tcnlm.programs import launch
 
-PACKAGES = {"preprocessing": "tcnlm/preprocessing", "tcnlm": "tcnlm"}
 DATA = {".bib", ".css", ".csv", ".html", ".ini", ".js", ".toml", ".txt"}
 
 
@@ -22,10 +21,9 @@ DATA = {".bib", ".css", ".csv", ".html", ".ini", ".js", ".toml", ".txt"}
 def site(tmp_path_factory):
     """A folder with the installed package."""
     source, site = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("site")
-    for name in PACKAGES:
-        unused = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(toy.ROOT / name, source / name, ignore=unused)
-    for name in ("pyproject.toml", "setup.py", "README.md"):
+    unused = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(toy.ROOT / "tcnlm", source / "tcnlm", ignore=unused)
+    for name in ("pyproject.toml", "README.md"):
         shutil.copy(toy.ROOT / name, source)
     options = ["--quiet", "--no-build-isolation", "--no-deps", "--no-index"]
     command = [sys.executable, "-m", "pip", "install", *options, "--target", site]
@@ -39,8 +37,9 @@ def test_every_program_has_a_console_script():
     scripts = re.findall(r'^tcnlm-(\w+) = "([\w.]+):(\w+)"$', text, re.MULTILINE)
     files = (toy.ROOT / "tcnlm" / "programs").glob("*.py")
     programs = {p.stem for p in files if "\ndef run() -> None:" in p.read_text()}
+    assert programs == set(launch.PROGRAMS)
     assert dict.fromkeys(programs, launch.__name__) == {
-        name: module for name, module, _ in scripts if name != "preprocess"
+        name: module for name, module, _ in scripts
     }
     for name, module, function in scripts:
         assert callable(getattr(importlib.import_module(module), function)), name
@@ -48,23 +47,20 @@ def test_every_program_has_a_console_script():
 
 @pytest.mark.slow
 def test_every_file_of_the_packages_is_installed(site):
-    for package, installed in PACKAGES.items():
-        files = {
-            path.relative_to(toy.ROOT / package)
-            for path in (toy.ROOT / package).rglob("*")
-            if path.is_file() and path.suffix != ".pyc"
-        }
-        assert {path.suffix for path in files} <= {".py", *DATA}
-        assert all((site / installed / path).is_file() for path in files)
+    files = {
+        path.relative_to(toy.ROOT)
+        for path in (toy.ROOT / "tcnlm").rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
+    assert {path.suffix for path in files} <= {".py", *DATA}
+    assert all((site / path).is_file() for path in files)
 
 
 @pytest.mark.slow
-def test_one_package_is_installed_and_its_modules_name_no_other_of_ours(site):
+def test_one_package_is_installed(site):
     (told,) = site.glob("tcnlm-*.dist-info/top_level.txt")
     assert told.read_text().split() == ["tcnlm"]
     assert {path.name for path in site.iterdir()} == {"bin", "tcnlm", told.parent.name}
-    sources = [path.read_text() for path in (site / "tcnlm").rglob("*.py")]
-    assert not re.search(r"(from|import|-m) preprocessing\b", "".join(sources))
 
 
 def test_tensorboard_of_a_fresh_environment_finds_what_it_imports():
@@ -100,4 +96,4 @@ def test_programs_run_from_an_empty_folder(site, tmp_path, whole_run):
     assert made["command"] == "tcnlm-evaluate RUN --export TABLES"
     assert (tmp_path / "TABLES" / "references.bib").is_file()
     meta = json.loads((tmp_path / "DATA" / "meta.json").read_text())
-    assert meta["command"].startswith("python -m tcnlm.preprocessing --format lee")
+    assert meta["command"].startswith("python -m preprocessing --format lee")

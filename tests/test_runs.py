@@ -18,16 +18,16 @@ from tcnlm.layers.optimization import Training
 from tcnlm.models import model_class
 from tcnlm.preprocessing.vocabulary import Vocabulary
 from tcnlm.programs import export
+from tcnlm.runs import new_run, run_folder
 from tcnlm.runs.ownership import owned, owned_file
 from tcnlm.runs.run_folder import RunFolder, make_model
-from tcnlm.training import run_folder, runs
 
 
 @pytest.fixture
 def config(toy_data):
     settings = model_class("lstm").Config(units=4, embedding_size=3, cutoffs=(9,))
     data = Dataset(toy_data)
-    return runs.new_config("lstm", settings, Training(), data, 5, "python train.py")
+    return new_run.new_config("lstm", settings, Training(), data, 5, "python train.py")
 
 
 def test_config_has_all_that_repeats_the_run(config, toy_data):
@@ -43,9 +43,9 @@ def test_config_has_all_that_repeats_the_run(config, toy_data):
 
 def test_a_run_is_loaded_with_its_weights(config, toy_data, tmp_path):
     vocabulary = Dataset(toy_data).vocabulary
-    runs.open_run(tmp_path / "RUN", config, vocabulary)
+    new_run.open_run(tmp_path / "RUN", config, vocabulary)
     model = make_model(config, vocabulary)
-    model.save_weights(tmp_path / "RUN" / runs.WEIGHTS)
+    model.save_weights(tmp_path / "RUN" / new_run.WEIGHTS)
     loaded = RunFolder(tmp_path / "RUN").load()
     assert loaded.config == model.config
     assert loaded.vocabulary.words == vocabulary.words
@@ -74,7 +74,7 @@ def test_a_process_forked_after_a_run_was_opened_is_refused(ask, tmp_path, monke
 
 
 def test_a_run_without_weights_says_what_to_do(config, toy_data, tmp_path):
-    runs.open_run(tmp_path / "RUN", config, Dataset(toy_data).vocabulary)
+    new_run.open_run(tmp_path / "RUN", config, Dataset(toy_data).vocabulary)
     with pytest.raises(InputError, match="let train.py finish an epoch"):
         RunFolder(tmp_path / "RUN").load()
 
@@ -111,7 +111,7 @@ def test_a_setting_that_cannot_be_is_refused_by_file_and_name(
     part, name, value, config, toy_data, tmp_path
 ):
     config[part][name] = value
-    runs.open_run(tmp_path / "RUN", config, Dataset(toy_data).vocabulary)
+    new_run.open_run(tmp_path / "RUN", config, Dataset(toy_data).vocabulary)
     with pytest.raises(InputError, match=rf"RUN/config.json: .*{name}"):
         RunFolder(tmp_path / "RUN").load()
 
@@ -119,7 +119,7 @@ def test_a_setting_that_cannot_be_is_refused_by_file_and_name(
 def test_a_folder_with_other_things_is_not_written_into(config, toy_data, tmp_path):
     (tmp_path / "thesis.tex").write_text("")
     with pytest.raises(InputError, match="not empty"):
-        runs.open_run(tmp_path, config, Dataset(toy_data).vocabulary)
+        new_run.open_run(tmp_path, config, Dataset(toy_data).vocabulary)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
@@ -156,7 +156,7 @@ def test_what_a_kill_at_the_beginning_leaves_is_taken(left, config, toy_data, tm
             (run / name).mkdir()
         else:
             (run / name).write_text(json.dumps(old) if text == "old" else text)
-    runs.open_run(run, config, Dataset(toy_data).vocabulary)
+    new_run.open_run(run, config, Dataset(toy_data).vocabulary)
     assert RunFolder(run).config == config
     assert Vocabulary.load(run).words == Dataset(toy_data).vocabulary.words
 
@@ -169,22 +169,22 @@ def test_a_run_that_cannot_be_begun_leaves_nothing(
 
     monkeypatch.setattr(run_folder, "write_json", full)
     with pytest.raises(InputError, match="RUN: cannot be written: disk full"):
-        runs.open_run(tmp_path / "RUN", config, Dataset(toy_data).vocabulary)
+        new_run.open_run(tmp_path / "RUN", config, Dataset(toy_data).vocabulary)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_config_of_another_program_is_not_replaced(config, toy_data, tmp_path):
     (tmp_path / "config.json").write_text('{"architectures": []}')
     with pytest.raises(InputError, match="config.json: format version None"):
-        runs.open_run(tmp_path, config, Dataset(toy_data).vocabulary)
+        new_run.open_run(tmp_path, config, Dataset(toy_data).vocabulary)
 
 
 def test_weights_without_a_checkpoint_are_not_trained_over(config, toy_data, tmp_path):
     vocabulary = Dataset(toy_data).vocabulary
-    runs.open_run(tmp_path / "RUN", config, vocabulary)
-    (tmp_path / "RUN" / runs.WEIGHTS).write_text("weights")
+    new_run.open_run(tmp_path / "RUN", config, vocabulary)
+    (tmp_path / "RUN" / new_run.WEIGHTS).write_text("weights")
     with pytest.raises(InputError, match="no checkpoint to go on from"):
-        runs.open_run(tmp_path / "RUN", config, vocabulary)
+        new_run.open_run(tmp_path / "RUN", config, vocabulary)
 
 
 def test_a_folder_is_replaced_by_way_of_aside(tmp_path, monkeypatch):
@@ -222,7 +222,7 @@ def test_the_next_owner_removes_what_a_killed_training_left(tmp_path):
         (run / name).write_text("")
     (tmp_path / ".7.RUN").mkdir()
     link.symlink_to(run)
-    with owned(link, runs.TRAINED):
+    with owned(link, new_run.TRAINED):
         assert [path.name for path in run.iterdir()] == [".7.evaluation.json"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["RUN", "link"]
 
@@ -255,9 +255,9 @@ def test_another_number_of_threads_is_said(
     old = {name: value for name, value in config.items() if name != "threads"}
     if was:
         old["threads"] = was
-    runs.open_run(run, old, vocabulary)
+    new_run.open_run(run, old, vocabulary)
     (run / "checkpoints" / "00000000").mkdir(parents=True)
-    runs.open_run(run, {**config, "threads": now}, vocabulary)
+    new_run.open_run(run, {**config, "threads": now}, vocabulary)
     out = capsys.readouterr().out
     assert out.startswith(f"{tmp_path}/{said}") if said else out == ""
     kept = RunFolder(run).config
@@ -302,7 +302,7 @@ def test_a_files_owner_removes_what_killed_writers_left_of_it(tmp_path):
 def test_a_file_of_a_run_in_training_may_be_written(tmp_path):
     run = tmp_path / "RUN"
     run.mkdir()
-    with owned(run, runs.TRAINED), owned_file(run / "evaluation.json"):
+    with owned(run, new_run.TRAINED), owned_file(run / "evaluation.json"):
         pass
 
 

@@ -426,7 +426,7 @@ def test_what_cannot_be_served_is_said_with_what_to_do(tmp_path):
     with pytest.raises(InputError, match="neither a RUN nor a SavedModel"):
         serve.main([str(tmp_path)])
     (tmp_path / "config.json").touch()
-    with pytest.raises(InputError, match=r"write one: python -m tcnlm\.export "):
+    with pytest.raises(InputError, match=r"write one: python -m tcnlm export "):
         serve.main([str(tmp_path)])
     (tmp_path / "saved_model.pb").write_text("broken")
     with pytest.raises(InputError, match="cannot be loaded"):

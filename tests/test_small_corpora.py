@@ -207,6 +207,73 @@ def test_empty_documents_of_json_are_not_taken_for_blank_lines(capsys, tmp_path)
     assert not any("blank" in line for line in found)
 
 
+def table(number, row):
+    """CSV of documents of 20 words, with an id and a label by their number."""
+    rows = (
+        f"{row(i)},{' '.join(f'w{i + j}w' for j in range(20))}" for i in range(number)
+    )
+    return "\n".join(["id,label,text", *rows])
+
+
+ODD = {  # an id and a label by a document's number; what is told
+    "nothing": (lambda i: f"{i},{'ab'[i % 2]}", []),
+    "as many labels as few documents": (lambda i: f"{i},{i // 2}", []),
+    "one id for all": (
+        lambda i: f"7,{'ab'[i % 2]}",
+        ["40 documents share their ids with others, 40 of them '7': no table"],
+    ),
+    "two of an id": (
+        lambda i: f"{max(i, 1)},a",
+        ["2 documents share their ids with others, 2 of them '1': no table"],
+    ),
+    "each document a class": (
+        lambda i: f"{i},k{i}",
+        ["40 documents have 40 labels, which are hardly classes: name another"],
+    ),
+    "labels and ids that say there is none": (
+        lambda i: f"{i or ' '},{'NA' if i < 3 else 'None' if i < 5 else 'a'}",
+        [
+            "5 documents whose label says there is none ('NA', 'None'): taken to",
+            "1 document whose id says there is none (' '): taken to have no id",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_what_is_odd_in_labels_and_ids_is_told_in_a_line(kind, capsys, tmp_path):
+    row, wanted = ODD[kind]
+    marks = "--label label --id id".split()
+    found = told(capsys, tmp_path, table(40, row), *SMALL, *marks, form="table")
+    found = [line for line in found if "label" in line or " id" in line]
+    assert len(found) == len(wanted)
+    assert all(f"warning: {w}" in line for w, line in zip(wanted, found))
+
+
+@pytest.mark.parametrize("word", ["NA", "NaN", "null", "None", "N/A", "#N/A"])
+def test_texts_that_say_there_is_none_are_told_of_or_left_out(word, capsys, tmp_path):
+    lines = table(40, lambda i: f"{i},a").splitlines()
+    lines[3:6] = [f"{i},a,{word}" for i in range(3)]
+    text = "\n".join(lines)
+    found = told(capsys, tmp_path, text, *SMALL, form="table")
+    line = f"warning: 3 documents whose text says there is none ({word!r}): of jsonl"
+    assert sum(line in each for each in found) == 1
+    found = told(capsys, tmp_path, text, *SMALL, "--skip-empty", form="table")
+    assert not any("whose text" in line for line in found)
+    assert read_meta(tmp_path / "DATA")["left_out"] == 3
+
+
+def test_swallowed_rows_are_told_of_once(capsys, tmp_path):
+    lines = table(40, lambda i: f"{i},a").splitlines()
+    for first, last in ((6, 8), (20, 30)):
+        lines[first] = lines[first].replace(",a,", ',a,"')
+        lines[last] += '"'
+    found = told(capsys, tmp_path, "\n".join(lines), *SMALL, form="table")
+    [line] = (line for line in found if "rows" in line)
+    said = ":7: a cell goes on to line 9, and all its lines look like rows, as do 1 oth"
+    assert said in line
+
+
 def test_long_documents_that_training_has_too_are_counted():
     """Not short ones, nor what the same split has twice."""
     texts = [range(30), range(30), range(5), range(1, 31), range(30), range(5)]

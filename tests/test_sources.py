@@ -132,25 +132,62 @@ def test_labels_and_ids_are_strings_or_numbers_or_null(tmp_path):
 BAD_LABELS = {
     '{"text": "x", "id": 1}': r"no field 'label' \(its fields: text, id\);.* --label",
     '{"text": "x", "label": [1]}': "field 'label' is list, neither a text nor",
-    '{"text": "x", "label": NaN}': "field 'label' is float, neither a text nor",
-    '{"text": "x", "label": ""}': "field 'label' is not one line of text; null says",
-    r'{"text": "x", "label": "a\nb"}': "field 'label' is not one line of text",
+    r'{"text": "x", "label": "a\nb"}': r"field 'label' has U\+000A, a control char",
+    r'{"text": "x", "label": "\u001b[31ma"}': r"has U\+001B, a control character; ",
+    r'{"text": "x", "label": "\u0000"}': r"has U\+0000, a control character",
+    r'{"text": "x", "label": "a\u2028b"}': r"has U\+2028, LINE SEPARATOR",
+    r'{"text": "x", "label": "a\u202eb"}': r"has U\+202E, RIGHT-TO-LEFT OVERRIDE",
+    r'{"text": "x", "label": "a\u200bb"}': r"has U\+200B, ZERO WIDTH SPACE",
+    f'{{"text": "x", "label": "{"a" * 100_000}"}}': "has 100,000 characters, and a lab",
 }
 
 
-@pytest.mark.parametrize("line", BAD_LABELS)
+@pytest.mark.parametrize("line", BAD_LABELS, ids=[*BAD_LABELS.values()])
 def test_a_bad_label_is_named_with_its_line(tmp_path, line):
     path = tmp_path / "bad.jsonl"
     path.write_text(line)
-    with pytest.raises(InputError, match=f"bad.jsonl:1: {BAD_LABELS[line]}"):
+    with pytest.raises(InputError, match=f"bad.jsonl:1: .*{BAD_LABELS[line]}"):
         list(FORMATS["jsonl"].read(path, Fields("text", "label")))
 
 
-def test_an_empty_id_is_none_as_null_is(tmp_path):
-    path = tmp_path / "file.jsonl"
-    path.write_text('{"text": "x", "docid": ""}\n{"text": "y", "docid": null}\n')
-    found = FORMATS["jsonl"].read(path, Fields(id="docid"))
-    assert [document.id for document in found] == [None, None]
+def test_a_label_is_seen_in_every_format(tmp_path):
+    path = write(tmp_path / "a.txt", b"a ship:1\n\x1b[31mb ship:1\n")
+    with pytest.raises(InputError, match=r"a.txt:2: the label has U\+001B"):
+        read("counts", path)
+    path.write_text('<bncDoc xml:id="A&#x202E;0"><wtext><s>ship</s></wtext></bncDoc>')
+    with pytest.raises(InputError, match=r"a.txt: its type or id has U\+202E"):
+        read("bnc", path)
+    make_aclimdb(tmp_path)
+    (tmp_path / "train" / "pos" / "\x1b[31m.txt").write_text("a film")
+    with pytest.raises(InputError, match=r"the file's name '.*' has U\+001B"):
+        list(read_aclimdb(tmp_path, "train"))
+
+
+@pytest.mark.parametrize("name", ["می‌خواهم", "👩‍🔬", "e\u0301", "a\xa0b"])
+def test_what_joins_letters_may_be_in_a_label(tmp_path, name):
+    path = write(
+        tmp_path / "a.jsonl", json.dumps({"text": "x", "label": name}).encode()
+    )
+    (document,) = FORMATS["jsonl"].read(path, Fields(label="label"))
+    assert document.label == name
+
+
+@pytest.mark.parametrize("value", ['""', "null", "NaN"])
+def test_a_label_id_or_date_that_is_missing_is_none(tmp_path, value):
+    line = f'{{"text": "x", "a": {value}}}'.encode()
+    path = write(tmp_path / "a.jsonl", line)
+    (document,) = FORMATS["jsonl"].read(path, Fields("text", "a", "a", date="a"))
+    assert document == Document("x")
+
+
+def test_white_space_around_a_label_makes_no_other_class(tmp_path):
+    path = write(tmp_path / "a.csv", b'text,kind\nx,a\ny,"a "\nz, a\n')
+    found = FORMATS["table"].read(path, Fields("text", "kind", "kind"))
+    assert [document[1:3] for document in found] == [
+        ("a", "a"),
+        ("a", "a "),
+        ("a", " a"),
+    ]
 
 
 TABLES = "news.csv news.tsv NEWS.CSV news.csv.gz news.tsv.xz a.b.csv.tgz".split()
@@ -188,7 +225,7 @@ def test_json_lines_made_as_the_docs_say_hold_files_of_several_lines(
         if "simplemma" not in block:  # which is not installed
             exec(block, {})
     stories = FORMATS["jsonl"].read(tmp_path / "stories.jsonl", Fields(id="name"))
-    assert [document[::2] for document in stories] == [*zip(texts, ("a.txt", "b.txt"))]
+    assert [document[:3:2] for document in stories] == [*zip(texts, ("a.txt", "b.txt"))]
 
 
 def test_a_folder_is_no_file(tmp_path):
@@ -460,6 +497,11 @@ BAD_TABLES = {
     b"answer,group\na,1\nb\n": "a.csv:3: a row of 1 cells under a header of 2",
     b'answer,group\na,1\n"b,2\nc,3\n': "a.csv:3: no row of a table: unexpected end",
     b'answer,group\n"a" b,1\n': "a.csv:2: no row of a table: .* expected",
+    b'answer,group\n"a" b,1\n"b,2\n': "a.csv:2: .*unless --quoting none says",
+    b"1,%s,%d\n"
+    % (b"a ship " * 99, 3): r"columns: 1, .{40}\.\.\., 3\); .*no header, wri",
+    b"\x1b[31m,b\n": r"\(its columns: \\x1b\[31m, b\); name one with --field$",
+    b"," * 40 + b"\n": r" and 21 more\);",
     b"answer,group\n,1\n": "a.csv:2: field 'answer' is null, .* by --skip-empty",
     b"answer,group\nb\xff,1\n": "a.csv:2: not valid UTF-8",
 }
@@ -481,7 +523,78 @@ def test_a_table_that_is_cut_short_is_refused(suffix, tmp_path):
         list(FORMATS["table"].read(path, SURVEY_FIELDS))
 
 
-NO_TEXT = {"null": {"text": None}, "missing": {"id": 1}}
+STRAY = {  # a header and a row: its number, quotes before and after, an id
+    "the text last": ("id,text", "{0},{1}the road number {0}{2}"),
+    "the text first": ("text,id", "{1}the road number {0}{2},{0}"),
+    "the text in the middle": ("id,text,kind", "{0},{1}the road number {0}{2},a"),
+    "ids of both kinds": ("id,text", "{3},{1}the road number {0}{2}"),
+    "one column": ("text", "{1}the road number {0}{2}"),
+}
+
+
+@pytest.mark.parametrize("kind", STRAY)
+def test_a_cell_that_swallowed_rows_is_doubted_with_its_first_and_last_line(
+    kind, tmp_path
+):
+    header, row = STRAY[kind]
+    rows = [
+        row.format(i, '"' * (i == 50), '"' * (i == 90), i if i % 2 else f"a{i}")
+        for i in range(120)
+    ]
+    path = write(tmp_path / "a.csv", "\n".join([header, *rows]).encode())
+    found = list(FORMATS["table"].read(path, Fields()))
+    assert len(found) == 80
+    doubts = [document.doubt for document in found if document.doubt]
+    assert doubts == [f"{path}:52: a cell goes on to line 92"]
+
+
+LINES_IN_CELLS = {
+    "addresses": ("id,text", '1,"5 Main St, Apt 4\nSpringfield, IL\nUSA"'),
+    "two lines": ("id,text", '1,"5 Main St\nSpringfield,IL"'),
+    "paragraphs": ("text", '"the ship' + "\n\nthe sea" * 20 + '"'),
+    "verses": ("text", '"the ship' + "\nsails,\non" * 20 + '"'),
+    "a line end last": ("id,text", '1,"the ship\n"'),
+    "a line end last, then a cell": ("text,id", '"the ship\n",1'),
+    "a few lines": ("text", '"the ship\nsails\non"'),
+}
+
+
+@pytest.mark.parametrize("kind", LINES_IN_CELLS)
+def test_cells_of_several_lines_are_not_doubted(kind, tmp_path):
+    header, row = LINES_IN_CELLS[kind]
+    path = write(tmp_path / "a.csv", f"{header}\n{row}\n".encode())
+    (document,) = FORMATS["table"].read(path, Fields())
+    assert document.doubt is None
+    assert document.text.count("\n") == row.count("\n")
+
+
+def test_quotes_are_text_where_none_stand_around_cells(tmp_path):
+    content = b'id\ttext\n1\t"The sea," she said\n2\tthe "sea"\n3\t"sea\n'
+    path = write(tmp_path / "a.tsv", content)
+    unquoted = Fields(quoted=False)
+    for reader in (FORMATS["table"].read, read_any):
+        found = [document.text for document in reader(path, unquoted)]
+        assert found == ['"The sea," she said', 'the "sea"', '"sea']
+    path = write(tmp_path / "a.csv", b'id,text\n1,"a, b"\n')
+    with pytest.raises(InputError, match="a.csv:2: a row of 3 .*, and no --quoting no"):
+        list(read_any(path, unquoted))
+    path = write(tmp_path / "a.jsonl", b'{"text": "x"}\n')
+    with pytest.raises(InputError, match="a.jsonl: is no CSV, of which --quoting is"):
+        list(FORMATS["jsonl"].read(path, unquoted))
+
+
+@pytest.mark.parametrize(("first", "delimiter"), [("sep=;", ";"), ('"sep=|"', "|")])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_excels_line_above_the_header_names_the_delimiter(
+    first, delimiter, end, tmp_path
+):
+    rows = [first, f"te,xt{delimiter}id", f"a, b{delimiter}7", f"c{delimiter}8"]
+    path = write(tmp_path / "a.csv", ("\ufeff" + end.join(rows)).encode())
+    found = list(read_any(path, Fields("te,xt", id="id")))
+    assert found == [Document("a, b", id="7"), Document("c", id="8")]
+
+
+NO_TEXT = {"null": {"text": None}, "missing": {"id": 1}, "NaN": {"text": float("nan")}}
 
 
 @pytest.mark.parametrize("record", NO_TEXT)
@@ -519,6 +632,17 @@ def test_a_parquet_table_is_read_by_pyarrow_whatever_its_name(tmp_path):
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(InputError, match="a.csv: cannot be read after row 0"):
         list(read_any(path, SURVEY_FIELDS))
+
+
+def test_bytes_of_a_parquet_table_are_utf_8(tmp_path):
+    pytest.importorskip("pyarrow", reason="reads parquet, and is an option")
+    path = tmp_path / "a.parquet"
+    texts = ["d\u00e9j\u00e0".encode(), b"caf\xe9"]
+    pd.DataFrame({"text": texts, "id": [b"a", b"b"]}).to_parquet(path)
+    documents = FORMATS["table"].read(path, Fields(id="id"))
+    assert next(documents) == Document("d\u00e9j\u00e0", id="a")
+    with pytest.raises(InputError, match="row 2: column 'text' is bytes .* cast it to"):
+        next(documents)
 
 
 def test_without_pyarrow_a_parquet_table_says_what_to_install(tmp_path, monkeypatch):

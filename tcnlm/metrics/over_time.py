@@ -68,6 +68,14 @@ def by_period(days: Mapping[str, Sums], every: str | None = None) -> dict[str, A
     return {"every": every, "undated": undated, "inexact": inexact, **compared(sums)}
 
 
+def left_out(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for each kind of documents that `by_period` leaves out."""
+    every = found["every"]
+    for number, why in ("undated", "no date"), ("inexact", f"no {every} in their date"):
+        if found[number]:
+            yield f"left out, with {why}: {found[number]:,} documents"
+
+
 def _shortest(dates: Sequence[str]) -> str:
     exact = min(map(len, dates), default=0)
     told = [every for every, size in PERIODS.items() if size <= exact]

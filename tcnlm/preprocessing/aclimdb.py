@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from tcnlm.common.errors import InputError
-from tcnlm.preprocessing.documents import Document
+from tcnlm.preprocessing.documents import Document, checked_name
 from tcnlm.preprocessing.files import DAMAGED, bounded, decode, opened, unreadable
 
 ACLIMDB_LABELS = {"train": ("neg", "pos", "unsup"), "test": ("neg", "pos")}
@@ -24,6 +24,7 @@ def read_aclimdb(path: Path, part: str) -> Iterator[Document]:
     for name, content in _aclimdb_files(path, part):
         found = True
         label = PurePosixPath(name).parent.name
+        checked_name(name, f"{path}: the file's name {name!r}")
         text = decode(content, f"{path}/{name}", 1)
         yield Document(text, None if label == "unsup" else label, name)
     if not found:

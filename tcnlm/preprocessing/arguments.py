@@ -15,7 +15,7 @@ from tcnlm.common.runners import add_runner, on_runner
 from tcnlm.common.settings import LARGEST, whole_number
 from tcnlm.preprocessing import corpora
 from tcnlm.preprocessing.checks import LONGEST
-from tcnlm.preprocessing.documents import Fields
+from tcnlm.preprocessing.documents import QUOTING, Fields
 from tcnlm.preprocessing.encode import CONTEXTS
 from tcnlm.preprocessing.fetching import CACHE, MIRROR
 from tcnlm.preprocessing.known_corpora import KNOWN, known_corpus
@@ -125,7 +125,7 @@ _SEQUENCES = _about_sequences(Preprocessing)
 def _fields(options: argparse.Namespace) -> Fields:
     named = options.field, options.label, options.id
     flags = options.skip_empty, options.tokenized
-    return Fields(*named, *flags, options.date)
+    return Fields(*named, *flags, options.date, options.quoting == QUOTING[0])
 
 
 def _file_corpus(
@@ -331,8 +331,13 @@ def _add_fields(group: argparse._ArgumentGroup) -> None:
     )
     add("--date", metavar="NAME", help=purpose)
     purpose = (
-        "jsonl, table: leave out documents whose text is missing, null or blank, and "
-        "say how many (default: missing and null are refused)"
+        "of CSV: double quotes stand around cells, or none do and they are a part of "
+        "what is in them, a line a row (default: %(default)s)"
+    )
+    add("--quoting", choices=QUOTING, default=QUOTING[0], help=purpose)
+    purpose = (
+        "jsonl, table: leave out documents whose text is missing, null, blank or NA, "
+        "and say how many (default: missing and null are refused)"
     )
     add("--skip-empty", action="store_true", help=purpose)
     purpose = (

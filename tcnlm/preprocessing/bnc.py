@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 
 from tcnlm.common.errors import InputError
-from tcnlm.preprocessing.documents import Document, Fields
+from tcnlm.preprocessing.documents import Document, Fields, checked_name
 from tcnlm.preprocessing.files import numbered_lines
 
 _ID = "{http://www.w3.org/XML/1998/namespace}id"
@@ -43,7 +43,8 @@ def _read(path: Path) -> Document:
             name = element.get(_ID)
         if tag in ("s", "teiHeader"):
             element.clear()  # or all of a text would stay in memory
-    return Document("\t".join(map(" ".join, filter(None, sentences))), label, name)
+    marks = (m and checked_name(m, f"{path}: its type or id") for m in (label, name))
+    return Document("\t".join(map(" ".join, filter(None, sentences))), *marks)
 
 
 def _words(sentence: Element) -> list[str]:

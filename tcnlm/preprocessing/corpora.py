@@ -13,7 +13,7 @@ from pathlib import Path
 from tcnlm.common.errors import InputError
 from tcnlm.preprocessing import text
 from tcnlm.preprocessing.aclimdb import read_aclimdb
-from tcnlm.preprocessing.documents import Document, Fields, Format
+from tcnlm.preprocessing.documents import Document, Fields, Format, is_missing
 from tcnlm.preprocessing.languages import ENGLISH, WITHOUT_SPACES, languages
 from tcnlm.preprocessing.sources import (
     FORMATS,
@@ -144,8 +144,8 @@ def refuse_fields(fields: Fields, drop_headers: bool = False) -> None:
     formats = " or ".join(WITH_FIELDS)
     if fields != Fields():
         raise InputError(
-            "--field, --label, --id, --date, --tokenized and --skip-empty are for "
-            f"fields of --format {formats}"
+            "--field, --label, --id, --date, --quoting, --tokenized and --skip-empty "
+            f"are for fields of --format {formats}"
         )
     if drop_headers:
         raise InputError(
@@ -195,8 +195,8 @@ def read_files(
 
 
 def is_empty(document: Document) -> bool:
-    """Whether a document has no text but white space."""
-    return not document.text.strip()
+    """Whether a document has no text but white space, or what says that it has none."""
+    return is_missing(document.text)
 
 
 def refuse_none_left(kept: int, left_out: int) -> None:

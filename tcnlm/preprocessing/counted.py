@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tcnlm.common.errors import InputError
 from tcnlm.preprocessing.checks import LONGEST
-from tcnlm.preprocessing.documents import Document, Fields
+from tcnlm.preprocessing.documents import Document, Fields, checked_name
 from tcnlm.preprocessing.files import ahead
 
 MOST_WORDS = LONGEST - 1  # of a document, which is one row of a batch with <eos>
@@ -47,7 +47,9 @@ def _only_ids(line: str) -> bool:
 def _document(
     entries: list[str], ids: Mapping[int, str] | None, where: str
 ) -> Document:
-    label = None if ":" in entries[0] else entries.pop(0)
+    label = None
+    if ":" not in entries[0]:
+        label = checked_name(entries.pop(0), f"{where}: the label")
     pairs = [_pair(entry, where) for entry in entries]
     total = sum(count for _, count in pairs)
     if total > MOST_WORDS:

@@ -1,4 +1,4 @@
-"""Dates of documents: whatever people write to ISO 8601, as exact as it was."""
+"""Dates of documents: a short list of forms to ISO 8601, as exact as they were."""
 
 from __future__ import annotations
 
@@ -7,31 +7,58 @@ from datetime import date, datetime, time, timezone
 from functools import lru_cache
 
 from tcnlm.common.errors import InputError
+from tcnlm.preprocessing.documents import WHOLE, is_missing
 
-_YEAR_OR_MONTH = re.compile(r"[12]\d{3}(-(0[1-9]|1[0-2]))?")
-_NUMERIC = re.compile(r"(\d{1,2})([./])(\d{1,2})\2(\d{4})")  # 24.12.2020, 12/24/2020
-_HAS_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
-_LIKE = "write it like 2020-12-24, 2020-12, 2020 or 24 December 2020"
+_LIKE = (
+    "write it like 2020-12-24, 2020-12, 2020, 24.12.2020, 24 December 2020 or May "
+    "2020; after a day a time like 10:30, after that a zone like +02:00"
+)
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_YEAR = r"(?P<year>[0-2]\d{3})"
+_MONTH = r"(?P<month>\d\d?)"
+_DAY = r"(?P<day>\d\d?)"
+_NAME = (
+    r"(?P<name>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|"
+    r"aug(?:ust)?|sept?|september|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+)
+_WEEKDAY = "(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?,? )?"
+_NTH = rf"{_DAY}(?:st|nd|rd|th)?"
+_CLOCK = r"(?P<hour>\d\d?):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,]\d+)?)?"
+_HALF = r"(?: ?(?P<half>[ap])\.?m\.?)?"
+_ZONE = r"(?: ?(?P<zone>z|utc|gmt|[+-]\d\d(?::?\d\d(?::\d\d)?)?)(?: \(\w+\))?)?"
+_DATES = (
+    rf"{_YEAR}(?:-{_MONTH}(?:-{_DAY})?)?",
+    rf"{_YEAR}(?P<mark>[/.]){_MONTH}(?P=mark){_DAY}",
+    rf"{_YEAR}(?P<month>\d\d)(?P<day>\d\d)",
+    rf"(?P<first>\d\d?)(?P<mark>[-/.])(?P<last>\d\d?)(?P=mark){_YEAR}",
+    rf"{_MONTH}/{_YEAR}",
+    rf"{_WEEKDAY}{_NTH}[ -]{_NAME},?[ -]{_YEAR}",
+    rf"{_WEEKDAY}{_NAME} {_NTH},? {_YEAR}",
+    rf"{_NAME},? {_YEAR}",
+)
+_FORMS = [
+    re.compile(form, re.ASCII | re.IGNORECASE)
+    for form in (
+        *(rf"{form}(?:(?:T|,? ){_CLOCK}{_HALF}{_ZONE})?" for form in _DATES),
+        rf"{_WEEKDAY}{_NAME} {_DAY} {_CLOCK}{_ZONE} {_YEAR}",  # as Unix writes it
+        rf"{_YEAR}-{_MONTH}-{_DAY}T(?P<hour>\d\d)",  # as NumPy does by the hour
+    )
+]
 
 
 def iso_date(value: object, where: str) -> str | None:
-    """A date as ISO text; None for null and an empty cell.
+    """A date as ISO text; None for what is missing.
 
-    value: a text, the number of a year, or a date of a parquet table. A time of day is
-    kept, that of another zone as UTC's. Raises InputError, which begins with `where`,
-    for what is no date and for one of two: 03/04/2020.
+    value: what is written in one of the forms, as a text, the number of a year, and
+    dates of datetime, NumPy, pandas and parquet are. A time of day is kept, that of
+    another zone as UTC's. Raises InputError, which begins with `where`, for what is no
+    date and for one of two: 03/04/2020.
     """
-    if value is None or value == "":
+    if is_missing(value):
         return None
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)  # as pandas writes whole numbers of a column with gaps
-    if isinstance(value, date):
-        return _written(value)
-    if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise InputError(f"{where}: {value!r:.40} is no date; {_LIKE}")
     try:
-        return _parsed(str(value).strip())
-    except ValueError as error:
+        return _parsed(WHOLE.sub(r"\1", " ".join(str(value).split())))
+    except (ValueError, OverflowError) as error:
         reason = f" ({error})" if isinstance(error, _AmbiguousError) else ""
         raise InputError(
             f"{where}: {value!r:.40} is no date{reason}; {_LIKE}"
@@ -44,32 +71,49 @@ class _AmbiguousError(ValueError):
 
 @lru_cache(2**16)
 def _parsed(text: str) -> str:
-    if _YEAR_OR_MONTH.fullmatch(text):
-        return text
-    numeric = _NUMERIC.fullmatch(text)
-    if numeric:
-        return _of_numbers(int(numeric[1]), int(numeric[3]), numeric).isoformat()
-    if not _HAS_YEAR.search(text) and not re.match(r"\d{8}(?!\d)", text):
-        raise ValueError("no year of four digits")
-    from pandas import Timestamp  # Here, since it is slow to import, and an option.
+    found = next(filter(None, (form.fullmatch(text) for form in _FORMS)), None)
+    if not found:
+        raise ValueError("in none of the forms")
+    parts = {name: part for name, part in found.groupdict().items() if part}
+    month, day = _month_and_day(parts)
+    start = date(int(parts["year"]), int(month or 1), int(day or 1))
+    if "hour" not in parts:
+        return start.isoformat()[: 10 if day else 7 if month else 4]
+    if not day:
+        raise ValueError("a time without a day")
+    return _with_time(start, parts)
 
-    return _written(Timestamp(text).to_pydatetime(warn=False))
 
+def _month_and_day(parts: dict[str, str]) -> tuple[str | int | None, str | None]:
+    """Both as they are written; of two numbers the one before a point is the day.
 
-def _of_numbers(first: int, second: int, found: re.Match[str]) -> date:
-    """With points the day comes first; with slashes whichever is above 12."""
-    if found[2] == "/" and max(first, second) <= 12 and first != second:
+    Else the one above 12 is; raises _AmbiguousError where neither or both are.
+    """
+    if "name" in parts:
+        return _MONTHS.index(parts["name"][:3].lower()) + 1, parts.get("day")
+    if "first" not in parts:
+        return parts.get("month"), parts.get("day")
+    first, last = parts["first"], parts["last"]
+    if parts["mark"] == "." or int(first) > 12:
+        return last, first
+    if int(last) <= 12 and int(first) != int(last):
         raise _AmbiguousError("which of the first two numbers is the month?")
-    day_first = found[2] == "." or first > 12
-    day, month = (first, second) if day_first else (second, first)
-    return date(int(found[4]), month, day)
+    return first, last
 
 
-def _written(value: date) -> str:
-    if not isinstance(value, datetime):
-        return value.isoformat()
-    if value.tzinfo is not None:
-        value = value.astimezone(timezone.utc)
-    elif value.time() == time():
-        return value.date().isoformat()
-    return value.isoformat(timespec="seconds")
+def _with_time(day: date, parts: dict[str, str]) -> str:
+    hour, half = int(parts["hour"]), parts.get("half", "").lower()
+    if half and not 1 <= hour <= 12:
+        raise ValueError("half a day has the hours 1 to 12")
+    hour = hour % 12 + 12 * (half == "p") if half else hour
+    exact = next(name for name in ("second", "minute", "hour") if name in parts)
+    clock = time(hour, int(parts.get("minute", 0)), int(parts.get("second", 0)))
+    zone = parts.get("zone", "").replace(":", "")
+    if not zone and clock == time():
+        return day.isoformat()  # as programs write a day among times
+    written = datetime.combine(day, clock)
+    if zone:
+        offset = "+0000" if zone[0] in "zZuUgG" else zone.ljust(5, "0")
+        written = datetime.strptime(f"{written} {offset}", "%Y-%m-%d %H:%M:%S %z")
+        written = written.astimezone(timezone.utc)
+    return written.isoformat(timespec=f"{exact}s")

@@ -2,22 +2,62 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
+from unicodedata import name as name_of
+
+from tcnlm.common.errors import InputError
+
+# As programs write that there is no value: R, SQL, Python, pandas, spreadsheets.
+MISSING = "", *"NA N/A n/a #N/A NaN nan NULL null None NaT <NA>".split()
+WHOLE = re.compile(r"\A(-?\d+)\.0\Z")  # as pandas writes a column of numbers with gaps
+
+QUOTING = ("double", "none")
+LONGEST_NAME = 2_000  # characters: so many are a text, no label or id
+# Ends of lines, other controls, and what is not seen or turns the order of what is. The
+# two that join letters or part them are left: words of Persian have them.
+_UNSEEN = re.compile(
+    "[\0-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e"
+    "\u2060-\u206f\ufeff\ufff9-\ufffb]"
+)
+
+
+def is_missing(value: object) -> bool:
+    """Whether a value is none: None, NaN, NaT, pandas.NA, blank, or in `MISSING`."""
+    return not isinstance(value, (list, dict)) and str(value).strip() in MISSING
+
+
+def checked_name(name: str, where: str) -> str:
+    """A label or id as it is; InputError where it is too long or not all of it seen."""
+    if len(name) > LONGEST_NAME:
+        raise InputError(
+            f"{where} has {len(name):,} characters, and a label or id {LONGEST_NAME:,} "
+            "at most; name another field"
+        )
+    unseen = _UNSEEN.search(name)
+    if unseen:
+        called = name_of(unseen[0], "a control character")
+        raise InputError(
+            f"{where} has U+{ord(unseen[0]):04X}, {called}; a label or id is one line "
+            "of what can be seen: take it out"
+        )
+    return name
 
 
 class Document(NamedTuple):
     """A raw document, with its class, name and date where the corpus has them.
 
-    date: as ISO 8601 has it.
+    date: as ISO 8601 has it; doubt: what its reader doubts to have read rightly.
     """
 
     text: str
     label: str | None = None
     id: str | None = None
     date: str | None = None
+    doubt: str | None = None
 
 
 class Fields(NamedTuple):
@@ -25,7 +65,8 @@ class Fields(NamedTuple):
 
     Or the columns of a table. skip_empty: whether an object without a text is read as a
     blank document, to be left out by who reads them, instead of refused. tokenized:
-    whether the text is in words already: a text, or a list of words or of sentences.
+    whether the text is in words already: a text, or a list of words or of sentences;
+    quoted: whether double quotes stand around cells of CSV, or are a part of them.
     """
 
     text: str = "text"
@@ -34,6 +75,7 @@ class Fields(NamedTuple):
     skip_empty: bool = False
     tokenized: bool = False
     date: str | None = None
+    quoted: bool = True
 
 
 @dataclass(frozen=True)

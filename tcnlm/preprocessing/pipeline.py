@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -44,11 +43,13 @@ from tcnlm.preprocessing.vocabulary import (
     is_content,
 )
 from tcnlm.preprocessing.warnings import (
+    Noticed,
     blank_lines,
     in_training_too,
     refuse_no_topics,
     refuse_without_spaces,
     unseen_words,
+    warn,
     warnings,
     without_tabs,
 )
@@ -104,7 +105,7 @@ def preprocess(
             train = select(arrays, rows["train"])
         vocabulary, preprocessing = _vocabulary(corpus, types, train, preprocessing)
         vocabulary.phrases = phrases
-        _warn(in_training_too(arrays, rows))
+        warn(in_training_too(arrays, rows))
         vocabulary.save(folder)
         length = preprocessing.sequence_length
         counts = _save_splits(folder, types, arrays, rows, vocabulary, length)
@@ -134,17 +135,20 @@ def _survey(corpus: Corpus) -> tuple[dict[str, int], Marks, int]:
     And how many were left out.
     """
     sizes, marks, left_out = {}, Marks([], [], []), 0
+    noticed = Noticed()
     for name, read in corpus.parts.items():
         before = len(marks.ids)
         for document in _progress(read(), f"reading {name}"):
             if not corpus.has(document):
                 left_out += 1
                 continue
+            document = noticed.seen(document)
             marks.labels.append(document.label)
             marks.ids.append(document.id)
             marks.dates.append(document.date)
         sizes[name] = len(marks.ids) - before
     refuse_none_left(len(marks.ids), left_out)
+    warn(noticed.lines())
     return sizes, marks, left_out
 
 
@@ -215,13 +219,8 @@ def _vocabulary(
     train = train._replace(tokens=ids[train.tokens])
     given = preprocessing.context, preprocessing.language
     found = warnings(words, counts, train, vocabulary, rules, *given)
-    _warn([misread, unseen_words(vocabulary, rules, corpus.sentences), *found])
+    warn([misread, unseen_words(vocabulary, rules, corpus.sentences), *found])
     return vocabulary, replace(preprocessing, rules=rules)
-
-
-def _warn(lines: Iterable[str | None]) -> None:
-    for line in filter(None, lines):
-        print(f"warning: {line}", file=sys.stderr)
 
 
 def _misread(corpus: Corpus, train: Arrays) -> str | None:

@@ -6,18 +6,27 @@ import csv
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
 from tcnlm.common.errors import InputError
 from tcnlm.preprocessing.dates import iso_date
-from tcnlm.preprocessing.documents import Document, Fields
+from tcnlm.preprocessing.documents import (
+    WHOLE,
+    Document,
+    Fields,
+    checked_name,
+    is_missing,
+)
 from tcnlm.preprocessing.files import MOST_BYTES, PARQUET, plain_suffix, unreadable
 
 _DELIMITERS = ",;\t"
 _QUOTED = re.compile('"[^"]*"?')
-_WHOLE = re.compile(r"\A(-?\d+)\.0\Z")  # as pandas writes a column of numbers with gaps
+_SEPARATOR = re.compile(r'"?sep=([^\w"]?)"?')  # Excel's line above a header
+_NUMBER = re.compile(r"[-+]?[0-9]+(?:[.,][0-9]+)*")
+_MANY_LINES = 10  # of a cell
+_SHOWN, _LETTERS = 20, 40  # names of columns in an error; letters of each
 _LINES = re.compile(r"[\t\r\n]+")
 _SKIPPED = "; preprocessing and tcnlm.infer leave such documents out by --skip-empty"
 
@@ -36,6 +45,7 @@ def json_documents(
     path: Path, first: str, lines: Iterator[tuple[int, str]], fields: Fields
 ) -> Iterator[Document]:
     """The objects of JSON lines, or of one array, as `read_jsonl`; see `ahead`."""
+    _refuse_unquoted(path, fields)
     if first.startswith("["):
         yield from _array(path, lines, fields)
         return
@@ -59,22 +69,31 @@ def table_documents(
     path: Path, first: str, lines: Iterator[tuple[int, str]], fields: Fields
 ) -> Iterator[Document]:
     """The rows of CSV, as `read_table`; see `ahead`."""
+    separator = _SEPARATOR.fullmatch(first)
     delimiter = "\t" if plain_suffix(path) == ".tsv" else _delimiter(first)
-    rows = _rows(path, lines, delimiter)
-    _, columns = next(rows, (1, []))
+    if separator:
+        delimiter = separator[1] or "\t"
+    rows = _rows(path, lines, delimiter, fields.quoted)
+    if separator:
+        next(rows)
+    _, _, columns = next(rows, (1, 1, []))
     _check_columns(path, columns, fields)
-    for number, row in rows:
+    without = "" if fields.quoted else ", and no --quoting none"
+    for number, last, row in rows:
         if len(row) != len(columns):
             raise InputError(
                 f"{path}:{number}: a row of {len(row)} cells under a header of "
                 f"{len(columns)}; a cell with {delimiter!r} or a line end in it needs "
-                "double quotes around it"
+                f"double quotes around it{without}"
             )
         record = {name: cell or None for name, cell in zip(columns, row)}
-        named = {fields.label, fields.id, fields.date} - {fields.text}
-        for name in named & record.keys():
-            record[name] = _WHOLE.sub(r"\1", record[name] or "") or None
-        yield _document(record, fields, f"{path}:{number}")
+        for name in {fields.label, fields.id} - {fields.text, None}:
+            record[name] = WHOLE.sub(r"\1", record[name] or "") or None
+        document = _document(record, fields, f"{path}:{number}")
+        if last > number and _holds_rows(row, delimiter):
+            doubt = f"{path}:{number}: a cell goes on to line {last}"
+            document = document._replace(doubt=doubt)
+        yield document
 
 
 def _delimiter(header: str) -> str:
@@ -83,23 +102,62 @@ def _delimiter(header: str) -> str:
 
 
 def _rows(
-    path: Path, lines: Iterator[tuple[int, str]], delimiter: str
-) -> Iterator[tuple[int, list[str]]]:
-    """The rows of CSV that have a cell, each with the number of its first line."""
+    path: Path, lines: Iterator[tuple[int, str]], delimiter: str, quoted: bool
+) -> Iterator[tuple[int, int, list[str]]]:
+    """The rows of CSV that have a cell, each with its first and last line's number."""
     csv.field_size_limit(MOST_BYTES)  # of a cell; Python's own is 131,072
     ended = (f"{line}\n" for _, line in lines)
-    reader = csv.reader(ended, delimiter=delimiter, strict=True)
+    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+    reader = csv.reader(ended, delimiter=delimiter, strict=True, quoting=quoting)
     number = 1
     try:
         for row in reader:
             if row:
-                yield number, row
+                yield number, reader.line_num, row
             number = reader.line_num + 1
     except csv.Error as error:
         raise InputError(
             f"{path}:{number}: no row of a table: {error}; double quotes stand around "
-            "a whole cell, and those in it twice"
+            "a whole cell, and those in it twice, unless --quoting none says that they "
+            "are text"
         ) from None
+
+
+def _holds_rows(row: list[str], delimiter: str) -> bool:
+    """Whether a cell seems to be rows, between quotes that are stray.
+
+    Then each of its lines, with what stands beside its first and its last, has a row's
+    number of cells, none of which begins with a space as after a comma of prose. Where
+    they are few, other columns are numbers in all of them or in none. Of one column
+    every line is a row: there must be many, and no paragraphs.
+    """
+    for at, cell in enumerate(row):
+        if "\n" not in cell:
+            continue
+        first, *middle, last = (line.split(delimiter) for line in cell.split("\n"))
+        middle = [line for line in middle if line != [""] or len(row) == 1]
+        lines = [row[:at] + first, *middle, last + row[at + 1 :]]
+        if any(len(line) != len(row) for line in lines):
+            continue
+        columns = list(zip(*lines))
+        if any(each[:1].isspace() for each in chain.from_iterable(columns)):
+            continue
+        many = len(lines) >= _MANY_LINES
+        if len(row) == 1:
+            return many and all(columns[0])
+        del columns[at]
+        if many or all(len({*map(_is_number, filter(None, c))}) < 2 for c in columns):
+            return True
+    return False
+
+
+def _is_number(cell: str) -> bool:
+    return _NUMBER.fullmatch(cell) is not None
+
+
+def _refuse_unquoted(path: Path, fields: Fields) -> None:
+    if not fields.quoted:
+        raise InputError(f"{path}: is no CSV, of which --quoting is")
 
 
 def is_parquet(path: Path) -> bool:
@@ -122,6 +180,7 @@ def parquet_documents(path: Path, fields: Fields) -> Iterator[Document]:
         raise InputError(
             f"{path}: a parquet table, to be read by pyarrow: pip install pyarrow"
         ) from None
+    _refuse_unquoted(path, fields)
     number = 0
     try:
         with ParquetFile(path) as file:
@@ -129,11 +188,25 @@ def parquet_documents(path: Path, fields: Fields) -> Iterator[Document]:
             for batch in file.iter_batches(columns=names):
                 for record in batch.to_pylist():
                     number += 1
-                    yield _document(record, fields, f"{path}, row {number}")
+                    where = f"{path}, row {number}"
+                    record = {k: _decoded(v, k, where) for k, v in record.items()}
+                    yield _document(record, fields, where)
     except (ArrowException, OSError) as error:
         reason, _, _ = str(error).partition("\n")
         raise InputError(
             f"{path}: cannot be read after row {number} ({reason}); make it again"
+        ) from None
+
+
+def _decoded(value: object, column: str, where: str) -> object:
+    """A value of parquet; bytes, as some programs write texts, are UTF-8."""
+    if not isinstance(value, bytes):
+        return value
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{where}: column {column!r} is bytes that are no UTF-8; cast it to text"
         ) from None
 
 
@@ -145,12 +218,20 @@ def _check_columns(path: Path, columns: list[str], fields: Fields) -> list[str]:
     for option, name in wanted.items():
         if columns.count(name) != 1:
             found = "two columns" if name in columns else "no column"
-            known = ", ".join(columns) or "none"
+            data = any(len(c) > _LETTERS or _is_number(c) for c in columns)
+            hint = "; if its first line is no header, write one above it"
             raise InputError(
-                f"{path}: {found} {name!r} (its columns: {known}); name one with "
-                f"--{option}"
+                f"{path}: {found} {name!r} (its columns: {_listed(columns)}); name one "
+                f"with --{option}{hint if data else ''}"
             )
     return list(dict.fromkeys(wanted.values()))
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names that an error shows: some, cut, and with escapes for what is not seen."""
+    cut = (f"{n[:_LETTERS]}..." if len(n) > _LETTERS else n for n in names[:_SHOWN])
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return ", ".join(repr(name)[1:-1] for name in cut) + more if names else "none"
 
 
 def _json_document(line: str, fields: Fields, where: str) -> Document:
@@ -166,7 +247,7 @@ def _document(record: object, fields: Fields, where: str, hint: str = "") -> Doc
     if not isinstance(record, dict):
         like = f'{{"{fields.text}": "..."}}{hint}'
         raise InputError(f"{where}: not a JSON object like {like}")
-    if fields.skip_empty and record.get(fields.text) is None:
+    if fields.skip_empty and is_missing(record.get(fields.text)):
         return Document("")
     value = _value(record, "field", fields.text, where)
     if fields.tokenized:
@@ -203,21 +284,21 @@ def _of_array(line: str) -> str:
 
 def _value(record: dict, option: str, field: str, where: str) -> object:
     if field not in record:
-        fields = ", ".join(record) or "none"
         raise InputError(
-            f"{where}: no field {field!r} (its fields: {fields}); name one with "
-            f"--{option}{_SKIPPED if option == 'field' else ''}"
+            f"{where}: no field {field!r} (its fields: {_listed([*record])}); name one "
+            f"with --{option}{_SKIPPED if option == 'field' else ''}"
         )
     return record[field]
 
 
 def _name(record: dict, option: str, field: str | None, where: str) -> str | None:
-    """A label or id, which may be a number; null is none, and so is an empty id.
+    """A label or id, which may be a number; what is missing is none.
 
-    A whole number is written without ".0", so that 1.0 is 1.
+    A text that says so ("NA") is left to `Noticed`. A whole number is written without
+    ".0", so that 1.0 is 1; white space around a label makes no other class of it.
     """
     value = None if field is None else _value(record, option, field, where)
-    if value is None or (option, value) == ("id", ""):
+    if value == "" or (not isinstance(value, str) and is_missing(value)):
         return None
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # as pandas writes whole numbers of a column with gaps
@@ -229,12 +310,8 @@ def _name(record: dict, option: str, field: str | None, where: str) -> str | Non
             f"number; name another --{option}"
         )
     value = _checked_text(value, field, where)
-    if not value or value.splitlines() != [value]:
-        raise InputError(
-            f"{where}: field {field!r} is not one line of text; null says that a "
-            f"document has no {option}"
-        )
-    return value
+    value = checked_name(value, f"{where}: field {field!r}")
+    return value if option == "id" else value.strip() or value
 
 
 def _date(record: dict, field: str | None, where: str) -> str | None:
@@ -246,10 +323,10 @@ def _date(record: dict, field: str | None, where: str) -> str | None:
 
 def _checked_text(value: object, field: str, where: str) -> str:
     if not isinstance(value, str):
-        found = "null" if value is None else type(value).__name__
+        found = "null" if is_missing(value) else type(value).__name__
         raise InputError(
             f"{where}: field {field!r} is {found}, not a text; name another --field"
-            f"{_SKIPPED if value is None else ''}"
+            f"{_SKIPPED if is_missing(value) else ''}"
         )
     try:
         value.encode()

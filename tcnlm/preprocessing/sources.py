@@ -74,7 +74,7 @@ def read_any(path: Path, fields: Fields) -> Iterator[Document]:
     if fields != Fields(fields.text):
         raise InputError(
             f"{path}: is neither JSON nor a table, and has no fields for --label, "
-            "--id, --date, --tokenized and --skip-empty"
+            "--id, --date, --quoting, --tokenized and --skip-empty"
         )
     return (Document(line) for _, line in lines)
 

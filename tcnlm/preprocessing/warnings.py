@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 
@@ -12,6 +14,7 @@ import numpy as np
 from tcnlm.common.errors import InputError
 from tcnlm.preprocessing.collect import Arrays
 from tcnlm.preprocessing.corpora import SEGMENT
+from tcnlm.preprocessing.documents import Document, is_missing
 from tcnlm.preprocessing.languages import ENGLISH, WITHOUT_SPACES, guessed, languages
 from tcnlm.preprocessing.thresholds import MOST_UNKNOWN, choose
 from tcnlm.preprocessing.vocabulary import SPECIALS, UNK, Rules, Vocabulary, is_content
@@ -22,6 +25,7 @@ MANY_STOP_WORDS = 20  # of the topic words
 SHOWN = 5  # words of a list
 LONG = 20  # words: so many are no chance where they come again
 MOST_UNSPACED = 0.3  # of the characters
+MANY_LABELS = 20  # so few may be as many as there are documents
 # Thai, Lao, Burmese, Khmer, Japanese and Chinese, which have no spaces between words.
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -32,6 +36,68 @@ _LETTER_RULES = {
     "script",
     "unicode": "a letter",
 }
+
+
+def warn(lines: Iterable[str | None]) -> None:
+    """Print a line for each that there is."""
+    for line in filter(None, lines):
+        print(f"warning: {line}", file=sys.stderr)
+
+
+class Noticed:
+    """What is odd in how documents are written, counted as they are read."""
+
+    def __init__(self):
+        self._missing = {"text": Counter(), "label": Counter(), "id": Counter()}
+        self._labels, self._ids = Counter(), Counter()
+        self._doubts: list[str] = []
+
+    def seen(self, document: Document) -> Document:
+        """Count a document; return it without a label or id that says there is none."""
+        if document.text.strip() and is_missing(document.text):
+            self._missing["text"][document.text.strip()] += 1
+        for mark, given in (("label", self._labels), ("id", self._ids)):
+            value = getattr(document, mark)
+            if value is not None and is_missing(value):
+                self._missing[mark][value] += 1
+                document = document._replace(**{mark: None})
+            elif value is not None:
+                given[value] += 1
+        if document.doubt:
+            self._doubts.append(document.doubt)
+        return document
+
+    def lines(self) -> Iterator[str]:
+        """Yield a line for each kind that there was."""
+        for mark, words in self._missing.items():
+            if words:
+                shown = ", ".join(repr(word) for word, _ in words.most_common(SHOWN))
+                cure = f"taken to have no {mark}"
+                if mark == "text":
+                    cure = "of jsonl and tables --skip-empty leaves them out"
+                number = sum(words.values())
+                documents = f"{number:,} document{'s' * (number > 1)}"
+                yield f"{documents} whose {mark} says there is none ({shown}): {cure}"
+        shared = Counter({name: n for name, n in self._ids.items() if n > 1})
+        if shared:
+            ((name, times),) = shared.most_common(1)
+            yield (
+                f"{sum(shared.values()):,} documents share their ids with others, "
+                f"{times:,} of them {name!r:.40}: no table can be joined by these"
+            )
+        labelled, labels = sum(self._labels.values()), len(self._labels)
+        if labels > max(MANY_LABELS, labelled / 2):
+            yield (
+                f"{labelled:,} documents have {labels:,} labels, which are hardly "
+                "classes: name another --label"
+            )
+        if self._doubts:
+            others = f", as do {len(self._doubts) - 1:,} others"
+            yield (
+                f"{self._doubts[0]}, and all its lines look like rows"
+                f"{others if self._doubts[1:] else ''}: where double quotes are stray, "
+                "take them out, or give --quoting none"
+            )
 
 
 def warnings(

@@ -28,7 +28,14 @@ from tcnlm.common.process import keep_memory
 from tcnlm.common.progress_bar import progress_bar
 from tcnlm.common.rows import Row, check_writable, row_writer
 from tcnlm.common.runners import add_runner, on_runner
-from tcnlm.metrics.over_time import PERIODS, WORDS, by_day, by_period, group_rows
+from tcnlm.metrics.over_time import (
+    PERIODS,
+    WORDS,
+    by_day,
+    by_period,
+    group_rows,
+    left_out,
+)
 from tcnlm.metrics.proportions import Sums
 from tcnlm.preprocessing.corpora import (
     ids_of,
@@ -38,8 +45,9 @@ from tcnlm.preprocessing.corpora import (
     refuse_none_left,
     refuse_tables,
 )
-from tcnlm.preprocessing.documents import Document, Fields, Format
+from tcnlm.preprocessing.documents import QUOTING, Document, Fields, Format
 from tcnlm.preprocessing.sources import FORMATS, WITH_FIELDS, chosen_format
+from tcnlm.preprocessing.warnings import Noticed, warn
 
 if TYPE_CHECKING:
     from tcnlm.metrics.reading import Reading
@@ -103,9 +111,8 @@ def _write_over_time(table: Table, run: Run, options: argparse.Namespace) -> Non
     _write(rows, options.over_time, options.quote)
     names, every = found["names"], found["every"]
     print(f"  a row for every topic and {every}, {names[0]} to {names[-1]}")
-    for number, why in ("undated", "no date"), ("inexact", f"no {every} in their date"):
-        if found[number]:
-            print(f"  left out, with {why}: {found[number]:,} documents")
+    for line in left_out(found):
+        print(f"  {line}")
 
 
 def readings(
@@ -174,7 +181,8 @@ def has_mark(options: argparse.Namespace, name: str) -> bool:
 def fields_of(options: argparse.Namespace) -> Fields:
     """Return what the fields of .jsonl and the columns of tables are called."""
     named = options.field, options.label, options.id
-    return Fields(*named, options.skip_empty, options.tokenized, options.date)
+    flags = options.skip_empty, options.tokenized
+    return Fields(*named, *flags, options.date, options.quoting == QUOTING[0])
 
 
 def documents_of(options: argparse.Namespace) -> Iterator[Document]:
@@ -185,12 +193,13 @@ def documents_of(options: argparse.Namespace) -> Iterator[Document]:
     fields = fields_of(options)
     drop = options.headers == "drop"
     documents = read_files(format_of(options), _places(options), fields, drop)
-    number = kept = 0
+    noticed, number, kept = Noticed(), 0, 0
     for document in progress_bar(documents, "inferring", unit=" documents"):
         number += 1
         if not (options.skip_empty and is_empty(document)):
             kept += 1
-            yield document
+            yield noticed.seen(document)
+    warn(noticed.lines())
     if options.skip_empty:
         refuse_none_left(kept, number - kept)
         print(f"left out by --skip-empty, without a text: {number - kept:,}")
@@ -228,7 +237,9 @@ def parser() -> argparse.ArgumentParser:
     add("--label", metavar="NAME", help="jsonl, table: the field of its class")
     add("--id", metavar="NAME", help="jsonl, table: the field of its name")
     add("--date", metavar="NAME", help="jsonl, table: the field of its date")
-    skipped = "leave out documents whose text is missing, null or blank; "
+    quoting = "CSV: double quotes stand around cells, or are a part of them"
+    add("--quoting", choices=QUOTING, default=QUOTING[0], help=quoting)
+    skipped = "leave out documents whose text is missing, null, blank or NA; "
     skipped += "the others are numbered without them"
     add("--skip-empty", action="store_true", help=skipped)
     add("--tokenized", action="store_true", help="jsonl, table: it is in words already")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
 from tcnlm.common.interrupts import end_at_once
 from tcnlm.common.process import search_garbage_rarely
@@ -45,12 +46,12 @@ def __getattr__(name: str) -> Callable[[], None]:
     return _program(name)
 
 
-def main() -> None:
+def main() -> Any:
     """Run `tcnlm COMMAND ...`, as tcnlm-COMMAND runs."""
     command = sys.argv[1] if len(sys.argv) > 1 else "--help"
     if command in PROGRAMS:
         sys.argv[:2] = [f"tcnlm-{command}"]
-        _program(command)()
+        return _program(command)()
     listed = "\n".join(f"  {name:12}{what}" for name, what in PROGRAMS.items())
     usage = f"usage: python -m tcnlm COMMAND ...; COMMAND --help says more\n\n{listed}"
     if command in ("-h", "--help"):

@@ -86,7 +86,8 @@ def _left_out(number: int) -> str:
 
 def run() -> None:
     """Run the program on the command line's arguments."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     with errors_reported():
         status = main(sys.argv[1:])
     sys.exit(status)

@@ -13,7 +13,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from tcnlm.preprocessing.vocabulary import FILES, Vocabulary
 from tcnlm.common.errors import InputError
 from tcnlm.common.files import writing
 from tcnlm.common.parallel import cores
@@ -22,6 +21,7 @@ from tcnlm.common.settings import Settings
 from tcnlm.common.stack import keras_version
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
+from tcnlm.preprocessing.vocabulary import FILES, Vocabulary
 from tcnlm.runs.checkpoints import saved
 from tcnlm.runs.resume_checks import check_same
 from tcnlm.runs.run_folder import (

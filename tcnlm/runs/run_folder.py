@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from tcnlm.preprocessing.checks import OBJECT, SETTINGS, TEXT, check_entries, language_of
-from tcnlm.preprocessing.vocabulary import FILES, Vocabulary
 from tcnlm.common.errors import InputError, unreadable
 from tcnlm.common.files import digest_line, write_json
 from tcnlm.common.process import program, refuse_forks
@@ -25,6 +23,14 @@ from tcnlm.models import model_class
 from tcnlm.models.base import Method, TopicModel
 from tcnlm.models.names import FILE as NAMES
 from tcnlm.models.names import Names, automatic_labels, read_names
+from tcnlm.preprocessing.checks import (
+    OBJECT,
+    SETTINGS,
+    TEXT,
+    check_entries,
+    language_of,
+)
+from tcnlm.preprocessing.vocabulary import FILES, Vocabulary
 from tcnlm.runs.memory import within_memory
 from tcnlm.runs.seeds import runs_of
 from tcnlm.runs.weights import load_weights

@@ -23,6 +23,7 @@ import tensorflow as tf
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.parallel import chunks
+from tcnlm.common.process import refuse_forks
 from tcnlm.common.rows import Row
 from tcnlm.common.settings import is_whole
 from tcnlm.generation import requests
@@ -61,9 +62,15 @@ class Run:
         folder = self._folder = RunFolder(path)
         self.path, self.config = folder.path, folder.config
         self.preprocessing = folder.preprocessing  # how the training made its rows
-        self.model: Any = folder.load()
+        self._model = folder.load()
         self.names = folder.names(self.model)  # of topics.csv, as it was just read
         self._decoders: dict[Any, Any] = {}  # each keeps its graph
+
+    @property
+    def model(self) -> Any:
+        """The model; InputError where it cannot work, in a forked process."""
+        refuse_forks()
+        return self._model
 
     @cached_property
     def _sentences(self) -> Callable[[str], list[list[str]]]:
@@ -166,6 +173,7 @@ class Run:
         return Program(self.model, *sizes).signatures()["score"]
 
     def _read(self, texts: Iterable[str]) -> Iterator[Reading]:
+        refuse_forks()
         documents = map(self._sentences, checked(texts))
         return map(self.reader, chunks(documents, BATCH))
 

@@ -21,6 +21,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tcnlm.common.errors import InputError
+from tcnlm.common.process import refuse_forks
 from tcnlm.common.replacing import replacing
 from tcnlm.common.settings import as_text, names
 from tcnlm.layers.optimization import Training
@@ -152,6 +153,7 @@ class TopicModel(BaseEstimator, TransformerMixin):
 
     def _check(self) -> None:
         """Refuse, before the texts are read, what training would refuse after it."""
+        refuse_forks()
         held_out, run = self.held_out, self.run
         if not isinstance(held_out, float) or not 0 < held_out < 1:
             raise InputError(f"held_out={held_out!r}: must be a share like 0.2")

@@ -204,6 +204,14 @@ def test_a_row_s_word_is_the_same_whatever_rows_follow(rng):
     np.testing.assert_array_equal(few, all_[:100])
 
 
+def test_draws_of_many_words_do_not_go_by_how_threads_share_the_rows(rng):
+    """300 rows of 5,000 are shared out among threads, a row is one thread's."""
+    scores = tf.constant(rng.normal(size=[300, 5000]), tf.float32)
+    few, all_ = (categorical(scores[:n], [1, 2]).numpy() for n in (100, 300))
+    np.testing.assert_array_equal(few, all_[:100])
+    assert 0.4 < np.mean(all_ < 2500) < 0.6
+
+
 def test_a_tail_is_computed_only_for_the_rows_that_drew_it(rng, monkeypatch):
     softmax, hidden = make(rng, (5, 11)), tf.constant(rng.normal(size=[90, H]))
     rows = []

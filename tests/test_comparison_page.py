@@ -120,9 +120,10 @@ def test_what_was_measured_otherwise_is_noted():
     runs = [
         shown("lstm", nats=NATS, perplexity=8.0),
         shown("tcnlm", nats=NATS, perplexity=7.0, samples=4, context="others"),
-        shown("tdlm", nats=NATS, perplexity=6.0, context="read"),
+        shown("tdlm", nats=NATS, perplexity=6.0, context="read", leak="context=read!"),
     ]
     _, _, notes = table(runs)
+    assert ": context=read!." in notes
     assert "Perplexities are of draws of the topics, ratios at their mean" in notes
     assert "different rules (others, read)" in notes
     _, _, notes = table(runs[:1] * 2)

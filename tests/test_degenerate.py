@@ -22,8 +22,8 @@ def make_data(tmp_path, monkeypatch):
     # TensorFlow's threads cannot be set any more once it has worked.
     monkeypatch.setattr(train, "make_reproducible", lambda *_: None)
 
-    def make(valid=SENTENCES, test=SENTENCES, *options):
-        texts = {"train": [SENTENCES] * 12, "valid": [valid] * 2, "test": [test] * 2}
+    def make(valid=SENTENCES, test=SENTENCES, *options, train=SENTENCES):
+        texts = {"train": [train] * 12, "valid": [valid] * 2, "test": [test] * 2}
         line = ["--format", "tdlm", "--out", str(tmp_path / "DATA")]
         line += "--processes 1 --min-count 1 --topic-min-count 1".split()
         for name, documents in texts.items():
@@ -102,6 +102,31 @@ def test_one_topic_word_cannot_judge_by_coherence(make_data, tmp_path):
     data = make_data(SENTENCES, SENTENCES, "--vocabulary", str(tmp_path / "words"))
     with pytest.raises(InputError, match="judge=npmi: needs two topic words"):
         start(data, "--set", "judge=npmi")
+
+
+ALONE = "the ship of the sea ."
+
+
+def test_lda_on_documents_of_a_sentence_has_no_loss_and_says_why(
+    make_data, tmp_path, capsys
+):
+    data = make_data(ALONE, ALONE, train=ALONE)
+    start(data, "--model", "lda", "--set", "num_topics=2", "passes=1")
+    assert "loss not measured" in capsys.readouterr().out
+    printed = summary(evaluate_run(RunFolder(tmp_path / "RUN")).evaluation)
+    found = figures(tmp_path / "RUN")
+    assert (found["loss"], found["content_words"]) == (None, 0)
+    assert found["topics_in_use"]
+    for text in (printed, (tmp_path / "RUN" / "report.html").read_text()):
+        assert "no context has a topic word" in text
+
+
+@pytest.mark.parametrize("name", ["train", "valid"])
+def test_contexts_without_a_word_teach_no_topics(name, make_data, tmp_path):
+    data = make_data(**{name: ALONE})
+    with pytest.raises(InputError, match=f"DATA/{name}: no context has a topic word"):
+        start(data, "--model", "neural_topics", "--set", "num_topics=2")
+    assert not (tmp_path / "RUN").exists()
 
 
 @pytest.mark.parametrize(

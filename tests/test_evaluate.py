@@ -126,6 +126,16 @@ def test_figures_of_a_plain_lstm_that_do_not_apply_are_null(finished):
     assert titles == ["Learning curves", "Settings"]
 
 
+@pytest.mark.usefixtures("undrawn")
+def test_contexts_that_leak_are_told_of_in_summary_and_page(run, tmp_path):
+    page = tmp_path / "page.html"
+    done = call("evaluate", run, "--context", "all", "--report", page)
+    told = "context=all: contexts hold the words themselves"
+    assert f"  warning: {told}" in done.stdout
+    assert told in (run / "report.html").read_text()
+    assert told in page.read_text()
+
+
 def test_parameters_are_those_of_the_weights(finished, data):
     found = parameters(SimpleNamespace(model=RunFolder(finished["lstm"]).load()))
     words, units, size, head = len(Dataset(data).vocabulary.words), 6, 5, 12 + 1

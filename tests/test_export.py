@@ -57,6 +57,7 @@ CONTEXTS = [
     "the of a",
     "Na\u00efve ship",
 ]
+WITHOUT_TOPIC_WORDS = [2, 5]
 TOPICS = np.float32([[1, 0, 0, 0], [0.25, 0.25, 0.25, 0.25], [0, 0.3, 0, 0.7]])
 
 CLIENT = """
@@ -217,16 +218,18 @@ def test_a_model_without_topics_has_four(lstm_answers):
 
 
 def test_topics_are_the_models(answers, model):
-    expected = [infer(model, text)[0] for text in CONTEXTS]
+    expected = np.array([infer(model, text)[0] for text in CONTEXTS])
     assert np.ptp(expected, axis=0).max() > 0.01
+    expected[WITHOUT_TOPIC_WORDS] = np.nan
     np.testing.assert_allclose(answers["infer_topics"]["topics"], expected, atol=1e-6)
 
 
 def test_topics_say_how_many_words_they_were_inferred_from(answers, model):
-    ids = [model.vocabulary.ids(text.lower().split()) for text in CONTEXTS[2:6:3]]
+    texts = (CONTEXTS[none] for none in WITHOUT_TOPIC_WORDS)
+    ids = [model.vocabulary.ids(text.lower().split()) for text in texts]
     expected = [int((model.vocabulary.topic_ids[row] >= 0).sum()) for row in ids]
     found = answers["infer_topics"]["topic_words"]
-    assert [found[2], found[5]] == expected == [0, 0]
+    assert [found[none] for none in WITHOUT_TOPIC_WORDS] == expected == [0, 0]
     assert found[4] == 300
     assert (np.array(found)[[0, 1, 3, 6]] > 0).all()
 
@@ -317,7 +320,8 @@ def test_a_language_model_with_topics_has_its_own_numbers(name, tmp_path):
     contexts = [tf.constant(content(text)) for text in CONTEXTS]
     assert_scores(score, model, [model.context({"context": c}) for c in contexts])
     found = offered["infer_topics"](documents=texts["contexts"])["topics"]
-    expected = [model.infer(c)[0] for c in contexts]
+    expected = np.array([model.infer(c)[0] for c in contexts])
+    expected[WITHOUT_TOPIC_WORDS] = np.nan
     np.testing.assert_allclose(found, expected, atol=1e-5)
     given = {"seed": tf.constant(7, tf.int64), "temperature": tf.constant(1.0)}
     written = offered["generate"](topics=tf.constant(TOPICS), **given)["sentences"]

@@ -13,7 +13,7 @@ from trained import call, last_checkpoint, make_trainer, train_toy
 
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers import xla
-from tcnlm.layers.mixed_precision import products_in
+from tcnlm.layers.mixed_precision import matmul, products_in
 from tcnlm.layers.xla import compiled_loops
 from tcnlm.models import MODELS
 
@@ -36,6 +36,14 @@ TRAINED = [
     pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow)
     for name in sorted(set(MODELS) - {"lda"})
 ]
+
+
+def test_operands_and_products_are_rounded():
+    a, b = tf.constant([[1.003, 2.0]]), tf.constant([[1.0], [128.0]])
+    with products_in("bfloat16"):
+        product = matmul(a, b)
+    assert product.dtype == tf.float32
+    assert product.numpy().item() == 256  # in float32: 257.003
 
 
 def products(graph):

@@ -8,12 +8,19 @@ import pytest
 import tensorflow as tf
 import tiny
 from helpers import randomise
+from splits import VOCABULARY as OF_ANSWERS
+from splits import make_split
 
 from tcnlm.common.errors import InputError
 from tcnlm.data import sequences
+from tcnlm.data.contexts import RULES
+from tcnlm.layers.tf_function import graph
+from tcnlm.metrics.perplexity import leak
 from tcnlm.metrics.scores import sampled_score, score
+from tcnlm.models import MODELS, model_class
+from tcnlm.models.base import LanguageModel
 from tcnlm.models.lstm import LSTM
-from tcnlm.preprocessing.vocabulary import EOS, GO, Vocabulary
+from tcnlm.preprocessing.vocabulary import EOS, GO, PAD, Vocabulary
 
 TOPIC_WORDS = list("abcdef")
 VOCABULARY = Vocabulary(
@@ -181,3 +188,48 @@ def test_sampled_score_repeats_with_its_seed(rng):
 def test_bad_input_is_refused(rng, call, complaint):
     with pytest.raises(InputError, match=complaint):
         call(make_model("lstm", rng))
+
+
+ANSWERS = [[4, 5, 7, 6, 4], [5, 6, 4, 8, 5], [6, 4, 5, 7, 6]]
+OF_DAILY_TESTS = (("tcnlm", False), ("rgbn_rnn", False), ("topic_rnn", True))
+OF_SENTENCES = [
+    pytest.param(
+        name, carry, marks=() if (name, carry) in OF_DAILY_TESTS else pytest.mark.slow
+    )
+    for name in MODELS
+    for carry in (False, True)
+    if issubclass(model_class(name), LanguageModel)
+    and (hasattr(model_class(name).Config, "carry") or not carry)
+]
+
+
+def predictions(scored, model, rule, last):
+    """Return log p of ANSWERS after a text that has `last` at the end of the second."""
+    text = [ANSWERS[0], [*ANSWERS[1][:4], last], ANSWERS[2]]
+    rows = model.batching.rows(make_split([text], context=rule))
+    answers = np.array([word for sentence in ANSWERS for word in (*sentence, EOS)])
+    found = np.zeros(len(answers))
+    with model.state_apart():
+        for chosen, batch in zip(rows.order(8, None, 0), rows.batches(8)):
+            places, real = rows.places(chosen), batch["targets"] != PAD
+            batch["targets"][real] = answers[places]
+            found[places] = scored(batch).numpy()[real]
+    return found
+
+
+@pytest.mark.parametrize(("name", "carry"), OF_SENTENCES)
+def test_a_leak_is_told_where_words_to_come_change_what_was_predicted(name, carry):
+    """Those of a sentence; of all the document where it is read through."""
+    kind, chosen = model_class(name), {"sentences": 6} if name == "rgbn_rnn" else {}
+    chosen |= {"carry": True, "window": 4} if carry else {}
+    model = kind(kind.Config(**{**kind.TINY, **chosen}), OF_ANSWERS, seed=1)
+    model.build_weights()
+    scored = graph(
+        lambda batch: model.batch_log_probs(batch, model.context(batch)),
+        input_signature=[model.batching.signature()],
+    )
+    first = 0 if carry or name == "rgbn_rnn" else len(ANSWERS[0]) + 1
+    before = slice(first, len(ANSWERS[0]) + len(ANSWERS[1]) + 1)
+    for rule in RULES:
+        one, other = (predictions(scored, model, rule, last) for last in (5, 8))
+        assert bool(leak(model, rule)) == any(one[before] != other[before]), rule

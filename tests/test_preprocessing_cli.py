@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tcnlm.common import parallel
 from tcnlm.preprocessing import arguments
 from tcnlm.preprocessing.arguments import parser
 from tcnlm.preprocessing.encode import read_meta
@@ -96,9 +97,33 @@ def test_the_table_has_the_figures_of_meta(stories, tmp_path, capsys):
     assert table[5] == "documents without a topic word: train 0, valid 0, test 0"
 
 
-def test_no_more_processes_than_cores_that_may_be_used(monkeypatch):
+V1 = "2:memory:/x\n1:cpu,cpuacct:/docker/b\n0::/"
+
+
+@pytest.mark.parametrize(
+    ("own", "files", "expected"),
+    [
+        ("0::/", {}, 3),
+        ("0::/", {"cpu.max": "max 100000"}, 3),
+        ("0::/", {"cpu.max": "150000 100000"}, 2),
+        ("0::/", {"cpu.max": "20000 100000"}, 1),
+        ("0::/", {"cpu.max": "900000 100000"}, 3),
+        ("0::/a/b", {"cpu.max": "max 100000", "a/cpu.max": "200000 100000"}, 2),
+        (V1, {"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, 3),
+        (V1, {"cpu/cpu.cfs_quota_us": "110000", "cpu/cpu.cfs_period_us": "100000"}, 2),
+    ],
+)
+def test_no_more_processes_than_cores_that_may_be_used(
+    own, files, expected, monkeypatch, tmp_path
+):
+    """Three by affinity, or fewer by what a container has of each."""
+    for name, text in {**files, "own": own}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"{text}\n")
+    monkeypatch.setattr(parallel, "GROUPS", tmp_path)
+    monkeypatch.setattr(parallel, "OWN_GROUPS", tmp_path / "own")
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {3, 5, 7}, raising=False)
-    assert parser().parse_args(["--out", "DATA"]).processes == 3
+    assert parser().parse_args(["--out", "DATA"]).processes == expected
 
 
 @pytest.mark.slow

@@ -10,6 +10,8 @@ import toy
 
 from tcnlm.common import progress_bar as module
 from tcnlm.common.progress_bar import progress_bar
+from tcnlm.data.dataset import Dataset
+from tcnlm.data.word_vectors import train_vectors
 
 
 class Terminal(io.StringIO):
@@ -66,6 +68,15 @@ def test_a_log_gets_nothing_of_short_work(watched):
     stderr = watched(io.StringIO(), seconds=1000)
     assert list(progress_bar(range(3), "scoring")) == [0, 1, 2]
     assert stderr.getvalue() == ""
+
+
+def test_word_vectors_are_in_the_log_with_all_their_passes(watched, toy_data):
+    stderr, dataset = watched(io.StringIO(), seconds=0), Dataset(toy_data)
+    total = 6 * dataset.split("train").num_documents
+    train_vectors(dataset, 4, seed=1)
+    lines = stderr.getvalue().splitlines()
+    assert all(re.match(rf"word vectors: .* \d+/{total} ", line) for line in lines)
+    assert f" {total}/{total} " in lines[-1]
 
 
 def test_a_terminal_gets_a_bar_at_once(watched):

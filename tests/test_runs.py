@@ -9,6 +9,7 @@ import pytest
 import tiny
 import toy
 
+import tcnlm
 from tcnlm.common.errors import InputError
 from tcnlm.common.locks import locked
 from tcnlm.common.replacing import remove_leftovers, replacing
@@ -50,6 +51,26 @@ def test_a_run_is_loaded_with_its_weights(config, toy_data, tmp_path):
     assert loaded.vocabulary.words == vocabulary.words
     for ours, theirs in zip(loaded.weights, model.weights):
         assert (ours.numpy() == theirs.numpy()).all()
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda run: run.proportions(["the sea"]),
+        lambda run: run.perplexity(["the sea"]),
+        lambda run: run.generate(topic=0),
+        lambda run: tcnlm.load_run(run.path),
+        lambda run: tcnlm.TopicModel().fit(["the sea"]),
+    ],
+)
+def test_a_process_forked_after_a_run_was_opened_is_refused(ask, tmp_path, monkeypatch):
+    """TensorFlow would wait for ever for threads that no fork has."""
+    tiny.make_run(tmp_path / "RUN")
+    run = tcnlm.load_run(tmp_path / "RUN")
+    with monkeypatch.context() as forked:
+        forked.setattr(os, "getpid", lambda: -1)
+        with pytest.raises(InputError, match="forked after a model was opened"):
+            ask(run)
 
 
 def test_a_run_without_weights_says_what_to_do(config, toy_data, tmp_path):

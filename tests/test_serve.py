@@ -167,6 +167,8 @@ def test_rows_are_answered_in_rows(address):
     assert alone == predict(address, signature_name="infer_topics", instances=named)
     [first, _] = alone[1]["predictions"]
     np.testing.assert_allclose(sum(first["topics"]), 1, atol=1e-5)
+    found = outputs(address, "infer_topics", documents=["", TEXTS[0]])["topics"]
+    assert found == [[None] * len(first["topics"]), pytest.approx(first["topics"])]
 
 
 def score(**more):

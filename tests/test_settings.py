@@ -26,6 +26,11 @@ def test_values_take_their_settings_type():
     assert loop == dataclasses.replace(Training(), epochs=3)
 
 
+def test_no_clipping_and_no_checkpoints_by_time_are_huge_numbers():
+    (loop,) = override((Training(),), ["clip_norm=1e30", "checkpoint_minutes=1e9"])
+    assert (loop.clip_norm, loop.checkpoint_minutes) == (1e30, 1e9)
+
+
 def test_numbers_with_a_point_are_taken_in_a_list():
     (config,) = override((CONFIG(),), ["topic_pretrain_rates=0.1,2"])
     assert config.topic_pretrain_rates == (0.1, 2.0)
@@ -73,6 +78,12 @@ def test_an_unknown_name_is_refused_naming_the_known(assignment):
         ("precision=float16", "float32 or bfloat16"),
         ("learning_rate=nan", "a number"),
         ("alpha=0", "above 0"),
+        ("factor_lr_multiplier=1e12", "at most 10000 in size"),
+        ("diversity_weight=1e12", "at most 10000 in size"),
+        ("prior_variance=1e12", "at most 10000 in size"),
+        ("log_variance=-1e12", "at most 10000 in size"),
+        ("topic_pretrain_rates=1,1e12", "at most 10000 in size"),
+        ("clip_norm=1e39", "at most 3.40282e+38 in size"),
         ("passes=0", "at least 1"),
     ],
 )

@@ -243,11 +243,22 @@ def test_the_chief_is_the_first_of_a_cluster_and_addresses_may_be_of_ipv6():
     assert found.name(2) == "worker 2 at [::1]:4"
 
 
-def test_a_cluster_of_one_is_an_ordinary_training(monkeypatch):
-    config = {"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 0}}
-    monkeypatch.setenv(CLUSTER, json.dumps(config))
-    assert type(named_workers()) is Workers
-    monkeypatch.delenv(CLUSTER)
+@pytest.mark.parametrize(
+    "config",
+    [
+        of_workers("a:1"),
+        {"cluster": {"chief": ["a:1"]}, "task": {"type": "chief", "index": 0}},
+        {"cluster": {"master": ["a:0"]}, "task": {"type": "master", "index": 0}},
+        {"cluster": {}, "task": {}},
+        {"environment": "cloud"},
+        {},
+        None,
+    ],
+)
+def test_one_machine_trains_alone_however_a_platform_says_so(config, monkeypatch):
+    monkeypatch.delenv(CLUSTER, raising=False)
+    if config is not None:
+        monkeypatch.setenv(CLUSTER, json.dumps(config))
     assert type(named_workers()) is Workers
 
 

@@ -55,3 +55,16 @@ def test_a_signature_names_the_inputs_of_a_method():
     concrete = graph(Adder().add, spec).get_concrete_function()
     assert set(concrete.structured_input_signature[0]) == set(spec)
     assert concrete(a=tf.constant(1.0), b=tf.constant(2.0))["sum"] == 3
+
+
+@pytest.mark.parametrize("signature", [None, [tf.TensorSpec([])]])
+def test_a_method_traced_for_each_of_many_models_is_no_retracing(signature, caplog):
+    class Model:
+        def twice(self, number):
+            return 2 * number
+
+    tf.get_logger().propagate, before = True, tf.get_logger().propagate
+    for _ in range(8):
+        graph(Model().twice, signature)(tf.constant(1.0))
+    tf.get_logger().propagate = before
+    assert ("retracing" in caplog.text) == (signature is None)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import tensorflow as tf
+import tiny
 import toy
 from helpers import read_history
 from trained import (
@@ -21,9 +22,11 @@ from trained import (
     weights_of,
 )
 
+from tcnlm.data.dataset import Dataset
 from tcnlm.metrics.proportions import DocumentTopics
 from tcnlm.models import MODELS
 from tcnlm.preprocessing.vocabulary import Vocabulary
+from tcnlm.programs import train
 from tcnlm.training.divergence import NotFiniteError
 from tcnlm.training.validation import collapse
 
@@ -113,6 +116,18 @@ def test_a_run_with_other_settings_is_refused(toy_data, whole_run):
     assert f"`python train.py --resume {whole_run}`" in line
 
 
+def test_contexts_that_leak_are_told_of_and_with_a_carried_state_refused(
+    toy_data, tmp_path, capsys
+):
+    run, dataset = tmp_path / "RUN", Dataset(toy_data)
+    result = train_toy(toy_data, run, model="topic_lstm", settings=["carry=true"])
+    assert result.returncode == 2
+    assert "error: context=others: contexts hold words" in result.stderr
+    assert not run.exists()
+    train.check_leak(tiny.untrained("rgbn_rnn", dataset.vocabulary), dataset)
+    assert capsys.readouterr().err.startswith("warning: context=others: contexts hold")
+
+
 def test_a_loss_that_is_not_finite_stops_with_step_and_term(toy_data, tmp_path):
     trainer = make_trainer(toy_data, tmp_path / "RUN", "neural_topics", epochs=1)
     objective = trainer.model.compute_loss
@@ -181,17 +196,21 @@ def test_collapse_is_said():
         rows = np.array(rows)
         return DocumentTopics(rows, np.ones(len(rows), bool))
 
-    one = np.eye(20)[[3] * 50]
+    one, few = np.eye(20)[[3] * 50], np.eye(4)[[3] * 12]
     even = np.full((50, 20), 0.05)
     even[np.arange(50), np.arange(50) % 20] += 0.01
     alive = np.eye(20)[np.arange(50) % 20]
     assert "only 1 of 20" in collapse(used(one))
+    assert "only 1 of 4 topics" in collapse(used(few))
+    assert collapse(used(few[:5])) == ""
+    assert collapse(used(np.eye(200)[:12])) == ""
     assert "alike" in collapse(used(even))
     assert collapse(used(alive)) == ""
     assert collapse(used(np.ones([50, 1]))) == ""
+    assert collapse(DocumentTopics(one, np.zeros(len(one), bool))) == ""
 
 
-@pytest.mark.parametrize("model", ["topic_rnn", "tcnlm"])
+@pytest.mark.parametrize("model", ["topic_rnn", "tcnlm", "lda"])
 def test_collapse_is_not_said_before_topics_had_time(toy_data, tmp_path, capsys, model):
     chosen = {"topic_pretrain_steps": 9} if model == "tcnlm" else None
     trainer = make_trainer(toy_data, tmp_path / "RUN", model=model, chosen=chosen)
@@ -201,7 +220,7 @@ def test_collapse_is_not_said_before_topics_had_time(toy_data, tmp_path, capsys,
         used = SimpleNamespace(documents=one)
         assert trainer.validation.topics_in_use(used, epochs)
         said.append("collapsed" in capsys.readouterr().out)
-    assert said == [model == "tcnlm", True]
+    assert said == [model != "topic_rnn", True]
 
 
 def test_evaluations_share_one_graph(toy_data, tmp_path, monkeypatch):

@@ -1,8 +1,10 @@
 """A file that the system does not let be read is not called damaged."""
 
 import builtins
+import fcntl
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tiny
 from trained import make_trainer
@@ -82,3 +84,16 @@ def test_window_counts_are_named(tmp_path, assert_refused):
     assert_refused(
         tmp_path / "counts.npz", lambda: load_counts(tmp_path / "counts.npz")
     )
+
+
+def test_weights_that_another_program_has_locked_are_not_called_damaged(tmp_path):
+    model = tiny.make_run(tmp_path / "RUN")
+    file = tmp_path / "RUN" / "model.weights.h5"
+    with file.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        said = f"{file}: cannot be read: Resource temporarily unavailable; .*LOCKING"
+        with pytest.raises(UnreadableError, match=said):
+            RunFolder(tmp_path / "RUN").load()
+    weights = RunFolder(tmp_path / "RUN").load().get_weights()
+    for one, other in zip(weights, model.get_weights(), strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -1,13 +1,17 @@
-"""What a program sets of its process before it works: memory and seeds."""
+"""What a program sets of its process before it works: memory and seeds; forks."""
 
 from __future__ import annotations
 
 import atexit
 import ctypes
 import gc
+import os
 import shlex
 import sys
+from functools import cache
 from pathlib import Path
+
+from tcnlm.common.errors import InputError
 
 # glibc's malloc.h
 TRIM_THRESHOLD, MMAP_MAX, ARENA_MAX = -1, -4, -8
@@ -36,6 +40,26 @@ def keep_memory() -> None:
     if mallopt:
         for option, value in ((MMAP_MAX, 0), (TRIM_THRESHOLD, NEVER), (ARENA_MAX, 1)):
             mallopt(option, value)
+
+
+@cache
+def _first_process() -> int:
+    """Return the process that asks first: a fork of it has the answer already."""
+    return os.getpid()
+
+
+def refuse_forks() -> None:
+    """Raise InputError in a fork of the process that a model was first opened in.
+
+    TensorFlow's threads are not there, and it would wait for them for ever.
+    """
+    if _first_process() != os.getpid():
+        raise InputError(
+            "this process was forked after a model was opened, and TensorFlow works in "
+            "the first alone; fork before that, and open the RUN in each process "
+            '(gunicorn without --preload), or start processes by "spawn" or joblib\'s '
+            '"loky"'
+        )
 
 
 def command_line() -> str:

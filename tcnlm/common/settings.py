@@ -27,6 +27,7 @@ class SettingError(InputError):
 
 
 LARGEST_FLOAT = 3.4028234663852886e38  # of 32 bits
+LARGEST_WEIGHT = 1e4  # that any rate, weight or variance is given for a purpose
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Bounds:
     above: float = -math.inf
     most: float = math.inf
     below: float = math.inf
+    size: float = LARGEST_FLOAT  # at most, whatever the sign
     choices: tuple[str, ...] = ()
     length: int | None = None  # of a tuple
     rising: bool = False  # a tuple
@@ -50,8 +52,8 @@ class Bounds:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return ""
         inside = self.least <= value <= self.most and self.above < value < self.below
-        if inside and LARGEST_FLOAT < abs(value) < math.inf:
-            return f"at most {LARGEST_FLOAT:g} in size"
+        if inside and self.size < abs(value) < math.inf:
+            return f"at most {self.size:g} in size"
         return "" if inside else self._range()
 
     def _complaint_of_many(self, values: tuple) -> str:
@@ -72,7 +74,11 @@ def setting(default: Any, text: str, **bounds: Any) -> Any:
     """Return a field of a `Settings`.
 
     text: its meaning, unit and source, a line of --settings; bounds: see `Bounds`.
+    Numbers with a point are LARGEST_WEIGHT in size at most unless they say otherwise.
     """
+    numbers = default if isinstance(default, tuple) else (default,)
+    if any(isinstance(number, float) for number in numbers):
+        bounds = {"size": LARGEST_WEIGHT, **bounds}
     metadata = {"text": text, "bounds": Bounds(**bounds)}
     return dataclasses.field(default=default, metadata=metadata)
 

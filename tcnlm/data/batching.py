@@ -41,6 +41,7 @@ class Batching:
 
     arrays: dict[str, Array]
     reads_before = False  # whether a model can go on with a document
+    unit = "sentence"  # what a model reads from its first word on, perhaps in rows
 
     def rows(self, split: Split) -> Rows:
         """Return the rows of a split."""

@@ -41,11 +41,15 @@ class Dataset:
         """Whether documents are texts; else a document's words are in any order."""
         return self.meta.get("word_order", True)
 
+    @property
+    def rule(self) -> str:
+        """The rule of the contexts, that of DATA or the one in its place."""
+        made = self.meta["settings"]["context"]
+        return made if self.context == "data" else self.context
+
     def split(self, name: str) -> Split:
         """Return one of train, valid and test."""
-        preprocessing = dict(self.meta["settings"])
-        if self.context != "data":
-            preprocessing["context"] = self.context
+        preprocessing = {**self.meta["settings"], "context": self.rule}
         folder = self.path / name
         ids, dates = (read_marks(folder / file) for file in (IDS, DATES))
         named = name, read_labels(folder), ids, dates

@@ -22,6 +22,7 @@ class Groups(Batching):
     """
 
     size: int
+    unit = "document"
 
     @property
     def arrays(self) -> dict[str, Array]:

@@ -36,6 +36,7 @@ class Windows(Batching):
     length: int
     reset: str = "document"
     siblings: bool = False
+    unit = "document"
 
     @property
     def arrays(self) -> dict[str, Array]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.files import writing
+from tcnlm.common.progress_bar import progress_bar
 from tcnlm.common.replacing import replacing
 from tcnlm.data.dataset import Dataset, Split
 from tcnlm.preprocessing.vocabulary import SPECIALS
@@ -20,6 +21,7 @@ if TYPE_CHECKING:  # gensim takes seconds to import: only where vectors are want
 
 WordVectors = dict[int, np.ndarray]  # of word ids
 
+EPOCHS = 5  # of word2vec
 SMALLEST = 1e-12  # deviation of vectors; less are all the same
 
 
@@ -55,26 +57,35 @@ def train_vectors(dataset: Dataset, size: int, seed: int) -> KeyedVectors:
     from gensim.models import Word2Vec
 
     orders = None if dataset.word_order else np.random.default_rng(seed)
-    model = Word2Vec(
-        Sentences(dataset.split("train"), orders),
-        vector_size=size,
-        min_count=1,
-        sg=1,
-        epochs=5,
-        seed=seed,
-        workers=1,
-    )
+    split, passes = dataset.split("train"), EPOCHS + 1  # the first counts words
+    total = passes * split.num_documents
+    with progress_bar(total=total, desc="word vectors", leave=False) as bar:
+        model = Word2Vec(
+            Sentences(split, orders, bar.update),
+            vector_size=size,
+            min_count=1,
+            sg=1,
+            epochs=EPOCHS,
+            seed=seed,
+            workers=1,
+        )
     return model.wv
 
 
 class Sentences:
     """The sentences of a split, again and again, as lists of id strings.
 
-    orders: draws the order of their words; by default it is the text's.
+    orders: draws the order of their words, None leaves the text's; read: called after
+    every document.
     """
 
-    def __init__(self, split: Split, orders: np.random.Generator | None = None):
-        self.split, self.orders = split, orders
+    def __init__(
+        self,
+        split: Split,
+        orders: np.random.Generator | None,
+        read: Callable[[], Any],
+    ):
+        self.split, self.orders, self.read = split, orders, read
 
     def __iter__(self) -> Iterator[list[str]]:
         for index in range(self.split.num_documents):
@@ -82,6 +93,7 @@ class Sentences:
                 if self.orders:
                     self.orders.shuffle(sentence)
                 yield [str(word) for word in sentence]
+            self.read()
 
 
 def write_vectors(path: Path, vectors: KeyedVectors, words: Sequence[str]) -> None:

@@ -4,7 +4,7 @@
 (N texts, K topics):
 
     infer_topics  documents [N] -> topics [N, K], rows on the simplex,
-                  topic_words [N]: how many they were inferred from
+                  topic_words [N]: how many they were inferred from; of 0 topics are NaN
     topic_words   number -> words [K, number], best first
     score         sentences [N], contexts [N]
                   -> log_probability [N] nats, targets [N], perplexity [N]
@@ -36,6 +36,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from tcnlm.common.errors import InputError
@@ -212,7 +213,7 @@ class Program:
     def infer_topics(self, documents: tf.Tensor) -> Tensors:
         """Infer the topics of documents [N] from their content words: [N, K].
 
-        Those of a document without any are what an empty bag gives.
+        A document without any has none, a row of NaN, as in Python.
         """
         content, topics = self.texts.content(documents), self.model.topics().shape[0]
         [found] = in_pieces(
@@ -220,7 +221,8 @@ class Program:
             tf.size(documents),
             [tf.TensorSpec([None, topics], tf.float32)],
         )
-        return {"topics": found, "topic_words": _number_of_words(content)}
+        words = _number_of_words(content)
+        return {"topics": _known(found, words), "topic_words": words}
 
     def topic_words(self, number: tf.Tensor) -> Tensors:
         """Return the most probable words of every topic, [K, number]."""
@@ -230,17 +232,20 @@ class Program:
         return {"words": tf.gather(self.model.vocabulary.topic_words, best)}
 
     def features(self, documents: tf.Tensor) -> Tensors:
-        """Return the vectors of documents [N], [N, F]."""
+        """Return the vectors of documents [N], [N, F]; NaN without a topic word."""
         batch = self._batch(documents)
         [found] = in_pieces(
             lambda first, last: [self.model.features(_rows(batch, first, last))],
             tf.size(documents),
             [tf.TensorSpec([None, None], tf.float32)],
         )
-        return {"features": found}
+        return {"features": _known(found, _number_of_words(batch["words"]))}
 
     def score_document(self, documents: tf.Tensor) -> Tensors:
-        """Score the content words of documents [N], one order for all."""
+        """Score the content words of documents [N], one order for all.
+
+        The perplexity of none is NaN.
+        """
         batch = self._batch(documents)
         [total] = in_pieces(
             lambda first, last: [self._document_log_probs(_rows(batch, first, last))],
@@ -248,8 +253,7 @@ class Program:
             [NATS],
         )
         words = _number_of_words(self.model.read(batch["words"]))
-        nll = tf.math.divide_no_nan(-total, tf.cast(words, total.dtype))
-        perplexity = tf.exp(nll)
+        perplexity = tf.exp(-total / tf.cast(words, total.dtype))
         return {"log_probability": total, "words": words, "perplexity": perplexity}
 
     def _document_log_probs(self, batch: Tensors) -> tf.Tensor:
@@ -382,6 +386,11 @@ def _number_of_words(content: tf.Tensor) -> tf.Tensor:
 
 def _rows(batch: Tensors, first: tf.Tensor, last: tf.Tensor) -> Tensors:
     return {name: ids[first:last] for name, ids in batch.items()}
+
+
+def _known(vectors: tf.Tensor, words: tf.Tensor) -> tf.Tensor:
+    """Return vectors [N, F], NaN where there are no words [N] to know them by."""
+    return tf.where((words > 0)[:, None], vectors, np.nan)
 
 
 def _scores(log_probs: tf.Tensor, sentence: tf.Tensor, targets: tf.Tensor) -> Tensors:

@@ -1,9 +1,9 @@
 """Matrix products, in bfloat16 where training asks for it: mixed precision.
 
-Operands are rounded to bfloat16 and products are made float32 again; TensorFlow's own
-gradient then does the same on the way back. Weights, their gradients' sums, optimizers,
-softmax and losses stay float32, and so does all that `products_in` is not around:
-validation, evaluation, writing and what is exported.
+Operands are rounded to bfloat16, and so is the product, which is float32 again only
+after it; TensorFlow's own gradient then does the same on the way back. Weights, their
+gradients' sums, optimizers, softmax and losses stay float32, and so does all that
+`products_in` is not around: validation, evaluation, writing and what is exported.
 """
 
 from __future__ import annotations

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 import tensorflow as tf
+
+from tcnlm.layers import counts
 
 Drawn = tuple[tf.Tensor, tf.Tensor]
 
@@ -54,8 +57,22 @@ def forbid(log_probs: tf.Tensor, forbidden: Sequence[int]) -> tf.Tensor:
 
 
 def categorical(scores: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-    """Draw an index a row from softmax(scores): [N, W] -> [N] int32."""
-    return tf.random.stateless_categorical(scores, 1, seed, tf.int32)[:, 0]
+    """Draw an index a row from softmax(scores): [N, W] -> [N] int32.
+
+    First a block of some sqrt(W) entries by its sum, then one of them: the sums over
+    all W would cost more. tf.random.stateless_categorical draws by how many threads
+    there are.
+    """
+    size = math.isqrt(scores.shape[-1] - 1) + 1
+    weights = tf.exp(scores - tf.reduce_max(scores, axis=-1, keepdims=True))
+    weights = tf.pad(weights, [[0, 0], [0, -weights.shape[-1] % size]])
+    blocks = tf.reshape(weights, [-1, weights.shape[-1] // size, size])
+    of_block, of_entry = tf.unstack(tf.random.experimental.stateless_split(seed, 2))
+    # Of 64 bits, or rare entries would be lost in the sum.
+    sums = tf.cast(tf.reduce_sum(blocks, axis=-1), tf.float64)
+    block = counts.categorical(sums, of_block)
+    inside = tf.cast(tf.gather(blocks, block, batch_dims=1), tf.float64)
+    return block * size + counts.categorical(inside, of_entry)
 
 
 def chosen(log_probs: tf.Tensor, words: tf.Tensor) -> Drawn:

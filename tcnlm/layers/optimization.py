@@ -9,7 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tcnlm.common.settings import Settings, setting
+from tcnlm.common.settings import LARGEST_FLOAT, Settings, setting
 from tcnlm.data.contexts import RULES
 from tcnlm.layers.mixed_precision import PRECISIONS
 
@@ -179,7 +179,10 @@ class Training(Settings):
         choices=("data", *RULES),
     )
     clip_norm: float = setting(
-        5.0, "of each group's gradient; Lau et al. 2017", above=0
+        5.0,
+        "of each group's gradient; Lau et al. 2017",
+        above=0,
+        size=LARGEST_FLOAT,  # for none
     )
     decay: str = setting(
         "constant",
@@ -198,7 +201,10 @@ class Training(Settings):
         choices=PRECISIONS,
     )
     checkpoint_minutes: float = setting(
-        10.0, "between checkpoints; one after every epoch too", least=0
+        10.0,
+        "between checkpoints; one after every epoch too",
+        least=0,
+        size=LARGEST_FLOAT,  # for never
     )
     checkpoint_steps: int = setting(
         0, "steps between checkpoints; 0 goes by minutes alone", least=0

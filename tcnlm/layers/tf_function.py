@@ -25,4 +25,7 @@ def graph(
     options: see `tf.function`.
     """
     plain = tf.autograph.experimental.do_not_convert(function)
-    return tf.function(plain, input_signature, **options)
+    made = tf.function(plain, input_signature, **options)
+    # A signature is traced once; the warning counts the same method of other models.
+    made._omit_frequent_tracing_warning = input_signature is not None
+    return made

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from tcnlm.metrics.base import Contract, Figure, Metric, topical
+from tcnlm.metrics.base import Contract, Evaluation, Figure, Metric, topical
 
 if TYPE_CHECKING:
     from tcnlm.metrics.evaluation_context import EvaluationContext
+
+
+NO_WORDS = "no context has a topic word: no loss and no bound"
 
 
 def _judged_by(term: str) -> Contract:
     return staticmethod(lambda kind: kind.per_word == term)
 
 
+def _a_word(subject: EvaluationContext) -> float | None:
+    return subject.mean_score.nll if subject.mean_score.targets else None
+
+
 class Loss(Metric):
     """The loss of a topic model without a bound."""
 
     key = "loss"
+    entries = ("content_words",)
+    template = "{{ note(missing) }}"
     applies = _judged_by("loss")
     figures = (
         Figure(
@@ -25,10 +35,23 @@ class Loss(Metric):
             "loss per content word",
             "{:.4f}",
             "min",
-            lambda subject: subject.mean_score.nll,
+            _a_word,
             among="model",
         ),
     )
+
+    def measure(self, subject: EvaluationContext) -> dict[str, Any]:
+        """Return how many words it is a mean over."""
+        return {"content_words": subject.mean_score.targets}
+
+    def lines(self, evaluation: Evaluation) -> Iterable[str]:
+        """Return why there is no figure."""
+        return [f"  {NO_WORDS}"] if evaluation.get("content_words") == 0 else []
+
+    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+        """Return the same for the page."""
+        missing = evaluation.get("content_words") == 0
+        return {"missing": f"Not measured: {NO_WORDS}."} if missing else None
 
 
 class Bound(Metric):
@@ -42,10 +65,11 @@ class Bound(Metric):
             "minus the bound, nats per content word",
             "{:.4f}",
             "min",
-            lambda subject: subject.mean_score.nll,
+            _a_word,
             among="model",
         ),
     )
+    measure = Loss.measure  # of which Loss tells
 
 
 class Elbo(Metric):

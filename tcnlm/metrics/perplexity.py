@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tcnlm.metrics.base import (
@@ -16,6 +16,29 @@ from tcnlm.metrics.base import (
 
 if TYPE_CHECKING:
     from tcnlm.metrics.evaluation_context import EvaluationContext
+
+
+def reads_context(model: Any) -> bool:
+    """Whether words are predicted from contexts: not from the sentences before."""
+    kind, before = type(model), model.batching.reads_before
+    return language(kind) and (topical(kind) or (model.reads_document and not before))
+
+
+def leak(model: Any, rule: str) -> str:
+    """Say what contexts by a rule tell a model of its own answers; "" if nothing.
+
+    It reads a unit of text, a sentence or a document, from its first word on. What its
+    contexts hold of the words that are yet to come there is no part of what it reads.
+    """
+    unit = model.batching.unit
+    later = rule in ("leak", "all") or (rule == "others" and unit == "document")
+    if not (later and reads_context(model)):
+        return ""
+    words = "the words themselves" if rule == "all" else "words that are yet to come"
+    return (
+        f"context={rule}: contexts hold {words} of the {unit} that is predicted, which "
+        "flatters the perplexity; context=read holds none of them"
+    )
 
 
 class Perplexity(Metric):
@@ -49,20 +72,26 @@ class Perplexity(Metric):
             headline=False,
         ),
     )
-    entries = ("sequences", "samples", "context")
-    template = "{{ note(how) }}"
+    entries = ("sequences", "samples", "context", "leak")
+    unrecorded = ("leak",)
+    template = "{{ note(how) }}{% if leak %}{{ note(leak) }}{% endif %}"
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
         """Return over how many sequences, how many draws and which contexts."""
-        model = subject.model
+        model, rule = subject.model, subject.split.contexts.rule
         if not language(type(model)):
             return {}
-        reads = topical(type(model)) or model.reads_document
         return {
             "sequences": subject.score.sequences,
             "samples": subject.samples or None,
-            "context": subject.split.contexts.rule if reads else None,
+            "context": rule if reads_context(model) else None,
+            "leak": leak(model, rule) or None,
         }
+
+    def lines(self, evaluation: Evaluation) -> Iterable[str]:
+        """Return a warning of what the contexts tell of the answers."""
+        told = evaluation.get("leak")
+        return [f"  warning: {told}"] if told else []
 
     def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
         """Return in words what the perplexity is taken over."""
@@ -75,4 +104,4 @@ class Perplexity(Metric):
             how += "; topics at their posterior mean"
         if evaluation.get("context"):
             how += f"; contexts by the rule {evaluation['context']}"
-        return {"how": f"Perplexity over {how}."}
+        return {"how": f"Perplexity over {how}.", "leak": evaluation.get("leak")}

@@ -24,6 +24,7 @@ from tcnlm.common.settings import (
     whole_number,
 )
 from tcnlm.data.dataset import Dataset
+from tcnlm.metrics.perplexity import leak
 from tcnlm.metrics.registry import check_words, judge
 from tcnlm.models import MODELS, model_class
 from tcnlm.programs.recipes import BY_SIZE, ListRecipes, read_recipe
@@ -62,6 +63,9 @@ def main(options: argparse.Namespace, command: str) -> None:
     model = make_model(config, dataset.vocabulary)
     check_words(model, dataset, "train")
     check_words(model, dataset, "valid", judged)
+    if not saved(run / "checkpoints"):
+        check_context_words(model, dataset)
+        check_leak(model, dataset)
     workers.check(model, same_for_all(config))
     check_accumulation(model, loop.accumulate)
     _check_precision(config["model"], model, loop.precision)
@@ -72,7 +76,9 @@ def main(options: argparse.Namespace, command: str) -> None:
         if workers.chief:
             write_saved_model(model, run, dataset)
     if workers.chief:
-        best = f"validation {judged.title} {judged.form.format(state.best)}"
+        known = f"valid_{judged.key}" in state.history[-1]
+        figure = judged.form.format(state.best) if known else "not measured"
+        best = f"validation {judged.title} {figure}"
         print(f"{run}: {best} after {state.epoch} epochs")
 
 
@@ -85,6 +91,29 @@ def _check_order(name: str, dataset: Dataset) -> None:
         f"{dataset.path}: holds bags of words, and {name} learns from words in their "
         f"order; train one of {', '.join(able)}"
     )
+
+
+def check_context_words(model: Model, dataset: Dataset) -> None:
+    """Refuse contexts without a word where there is nothing else to learn from."""
+    for name in ("train", "valid") if model.trainable_variables else ():
+        rows = model.batching.rows(dataset.split(name))
+        if not any(map(model.count_words, rows.batches(256))):
+            raise InputError(
+                f"{dataset.path / name}: no context has a topic word, as where each "
+                "document is a sentence; train lda, or set context=all"
+            )
+
+
+def check_leak(model: Model, dataset: Dataset) -> None:
+    """Refuse, to a model that carries its state, contexts that look ahead; else warn.
+
+    A run of before goes on as it was.
+    """
+    told = leak(model, dataset.rule)
+    if told and getattr(model.config, "carry", False):
+        raise InputError(f"{told}, as carry=true needs it")
+    if told:
+        print(f"warning: {told}", file=sys.stderr)
 
 
 def _check_precision(name: str, model: Model, precision: str) -> None:

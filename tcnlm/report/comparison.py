@@ -290,6 +290,9 @@ def _notes(groups: Sequence[Group]) -> Iterator[str]:
     if len(rules - {None}) > 1:
         names = ", ".join(sorted(rules - {None}))
         yield f"Contexts go by different rules ({names}): not all see the same words."
+    for group in groups:
+        if told := group.first.evaluation.get("leak"):
+            yield f"{group_label(group)}: {told}."
     yield "Perplexities compare within one DATA only, NPMI within one reference."
     yield from _of_published([group.first for group in groups])
 

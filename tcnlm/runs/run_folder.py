@@ -14,7 +14,7 @@ import numpy as np
 
 from tcnlm.common.errors import InputError, unreadable
 from tcnlm.common.files import digest_line, write_json
-from tcnlm.common.process import program
+from tcnlm.common.process import program, refuse_forks
 from tcnlm.common.replacing import replacing
 from tcnlm.common.settings import LARGEST, Settings, from_json
 from tcnlm.data.dataset import Dataset
@@ -244,6 +244,7 @@ def write_config(run: Path, config: Mapping[str, Any]) -> None:
 
 def make_model(config: Mapping[str, Any], vocabulary: Vocabulary) -> Model:
     """Return the model of a configuration, with fresh weights."""
+    refuse_forks()
     settings, _ = settings_of(config)
     with within_memory(settings):
         made = model_class(config["model"])(settings, vocabulary, seed=config["seed"])

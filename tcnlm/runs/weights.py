@@ -5,13 +5,14 @@ model.weights.sha256 is what `sha256sum` writes and `sha256sum -c` checks.
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tcnlm.common.errors import InputError, reading
+from tcnlm.common.errors import InputError, UnreadableError, reading
 from tcnlm.common.files import digest_line, writing
 from tcnlm.common.process import program
 from tcnlm.common.replacing import replacing
@@ -42,7 +43,7 @@ def _try_room(file: Path, model: Any) -> None:
 def load_weights(model: Any, run: Path) -> None:
     """Give a model the weights of a RUN.
 
-    Raises InputError where they are missing, damaged or another model's.
+    Raises InputError where they are missing, locked, damaged or another model's.
     """
     file = run / WEIGHTS
     if not file.exists():
@@ -53,6 +54,11 @@ def load_weights(model: Any, run: Path) -> None:
     try:
         model.load_weights(file)
     except Exception as error:  # HDF5 and Keras raise whatever they stumble over
+        if getattr(error, "errno", None):  # the system's, of which damage has none
+            raise UnreadableError(
+                f"{file}: cannot be read: {os.strerror(error.errno)}; if a lock is the "
+                "reason, HDF5_USE_FILE_LOCKING=FALSE in the environment ignores it"
+            ) from None
         reason = str(error).partition("\n")[0]
         raise InputError(
             f"{file}: damaged, or another model's ({reason}); {again}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
@@ -52,7 +53,7 @@ def columns_of(instances: Any, specs: Specs) -> dict[str, list]:
 
 
 def json_of(outputs: Mapping[str, tf.Tensor]) -> dict[str, Any]:
-    """Return the values of tensors as lists, strings decoded."""
+    """Return the values of tensors as lists, strings decoded, NaN and infinity null."""
     return {name: _decoded(value.numpy().tolist()) for name, value in outputs.items()}
 
 
@@ -122,4 +123,6 @@ def _text(name: str, value: Any) -> bytes:
 def _decoded(value: Any) -> Any:
     if isinstance(value, list):
         return [_decoded(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None  # JSON has no such number
     return value.decode("utf-8") if isinstance(value, bytes) else value

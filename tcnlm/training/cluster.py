@@ -42,15 +42,18 @@ class Cluster:
         return f"worker {index} at {f'[{host}]' if ':' in host else host}:{port}"
 
 
-def parse_cluster(text: str) -> Cluster:
+def parse_cluster(text: str) -> Cluster | None:
     """Return the cluster of TF_CONFIG's JSON; raise InputError that says what is right.
 
-    Of TensorFlow's kinds of tasks only a chief and workers train here.
+    Of TensorFlow's kinds of tasks only a chief and workers train here. None where it
+    names no others: platforms set it for one machine, too.
     """
     try:
         config = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise _wrong(f"no JSON ({error})") from None
+    if isinstance(config, dict) and _is_alone(config.get("cluster")):
+        return None
     cluster = _entry(config, "cluster", dict)
     task = _entry(config, "task", dict)
     unknown = sorted(set(cluster) - set(KINDS))
@@ -63,6 +66,14 @@ def parse_cluster(text: str) -> Cluster:
     _refuse_twice(addresses)
     index = _index(listed, task)
     return Cluster({k: len(each) for k, each in listed.items()}, addresses, index)
+
+
+def _is_alone(cluster: Any) -> bool:
+    """Whether there is no cluster, or one task in it, whatever its address."""
+    if not isinstance(cluster, dict) or len(cluster) != 1:
+        return cluster in (None, {})
+    [(kind, listed)] = cluster.items()
+    return kind in (*KINDS, "master") and isinstance(listed, list) and len(listed) == 1
 
 
 def _wrong(reason: str) -> InputError:

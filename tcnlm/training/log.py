@@ -43,10 +43,9 @@ class Log:
     def _line(self, row: Mapping[str, Any]) -> str:
         minutes = row["seconds"] / 60
         line = f"epoch {row['epoch']:g}: step {row['step']}, {minutes:.1f} min, "
-        line += self.measure
-        for split in ("train", "valid"):
-            if f"{split}_{self.measure}" in row:
-                line += f" {split} {row[f'{split}_{self.measure}']:.2f}"
+        figures = ((s, row.get(f"{s}_{self.measure}")) for s in ("train", "valid"))
+        known = [f" {s} {figure:.2f}" for s, figure in figures if figure is not None]
+        line += self.measure + ("".join(known) or " not measured")
         if "topics_in_use" in row:
             line += f", {row['topics_in_use']} topics in use"
             line += f", largest proportion {row['largest_proportion']:.2f}"

@@ -245,7 +245,8 @@ class Trainer:
 
     def _turn(self, row: dict[str, Any]) -> None:
         state = self.state
-        value = self.workers.of_chief(row[f"valid_{self.judge.key}"])
+        # A fit may have nothing to be judged by, and is kept as it is.
+        value = self.workers.of_chief(row.get(f"valid_{self.judge.key}", 0.0))
         state.history.append(row)
         state.waited += 1
         if self.judge.improves(value, state.best):

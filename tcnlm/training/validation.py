@@ -13,6 +13,7 @@ from tcnlm.models.base import Model
 from tcnlm.training.divergence import MOST_NATS, check_perplexity, check_terms
 
 COLLAPSE = 0.1  # share of topics in use at which the topic model has collapsed
+FEW = 10  # documents: fewer may well have one topic as their largest
 EVEN = 1.5  # largest proportion, in units of 1/K, below which topics say nothing
 
 
@@ -32,8 +33,13 @@ class Validation:
         return EvaluationContext(self.model, self.dataset, rows, batch_size=size)
 
     def scores(self, valid: EvaluationContext) -> dict[str, float]:
-        """Return the split's figures; raise NotFiniteError where one is none."""
+        """Return the split's figures; raise NotFiniteError where one is none.
+
+        No loss where no row has a word: it would be 0.
+        """
         scored, step = valid.mean_score, int(self.model.steps)
+        if not scored.targets:
+            return self.judged(valid)
         terms = {self.model.per_word: scored.nll, **scored.terms}
         check_terms(terms, step)
         if self.measure == "perplexity":
@@ -59,16 +65,15 @@ class Validation:
     def topics_in_use(self, valid: EvaluationContext, epochs: int) -> dict[str, float]:
         """Return how many topics documents use; warn if that is a collapse.
 
-        epochs: evaluations before this one; flat topics need one, or a head start.
+        epochs: evaluations before this one; topics need one, or a head start, or a fit.
         """
         if not self.model.offers("topics"):
             return {}
-        used, topic_pretrain_steps = (
-            valid.documents,
-            getattr(self.model.config, "topic_pretrain_steps", 0),
-        )
+        used, model = valid.documents, self.model
+        pretrained = getattr(model.config, "topic_pretrain_steps", 0)
+        had_time = epochs or pretrained or not model.trainable_variables
         complaint = collapse(used)
-        if complaint and (topic_pretrain_steps or epochs):
+        if complaint and had_time:
             print(f"warning: the topic model has collapsed: {complaint}")
         return {
             "topics_in_use": used.in_use,
@@ -78,10 +83,12 @@ class Validation:
 
 def collapse(used: DocumentTopics) -> str:
     """Return what is wrong with the topics that documents use, or nothing."""
-    count = used.proportions.shape[1]
-    if count == 1:  # the cell without topics, a baseline: nothing that could collapse
+    count, documents = used.proportions.shape[1], len(used.largest)
+    # One topic is the cell without topics, a baseline: nothing that could collapse.
+    if count == 1 or not documents:
         return ""
-    if used.in_use <= COLLAPSE * count:
+    least = max(1, COLLAPSE * min(count, documents))
+    if used.in_use <= least and documents >= FEW:
         return f"only {used.in_use} of {count} topics are the largest of any document"
     if used.largest_proportion < EVEN / count:
         return (

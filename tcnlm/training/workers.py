@@ -274,7 +274,7 @@ def named_workers(wait: float = WAIT) -> Workers:
     if not text:
         return Workers()
     cluster = parse_cluster(text)
-    if len(cluster.addresses) == 1:
+    if not cluster:
         return Workers()
     meet(cluster, wait)
     return SeveralWorkers(cluster)

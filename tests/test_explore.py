@@ -215,7 +215,7 @@ def test_a_words_topic_is_the_likeliest_by_bayes(toy_data):
     beta = rng.dirichlet(np.ones(words), size=3)
     model = SimpleNamespace(
         topics=lambda: beta,
-        infer_context=lambda context: np.tile([0.5, 0.3, 0.2], [len(context), 1]),
+        infer=lambda context: np.tile([0.5, 0.3, 0.2], [len(context), 1]),
         vocabulary=data.vocabulary,
     )
     names = Names(tuple(map(Row, "abc")))

@@ -18,7 +18,6 @@ from tcnlm.layers.tf_function import graph
 from tcnlm.metrics.perplexity import leak
 from tcnlm.metrics.scores import sampled_score, score
 from tcnlm.models import MODELS, model_class
-from tcnlm.models.base import LanguageModel
 from tcnlm.models.lstm import LSTM
 from tcnlm.preprocessing.vocabulary import EOS, GO, PAD, Vocabulary
 
@@ -198,7 +197,7 @@ OF_SENTENCES = [
     )
     for name in MODELS
     for carry in (False, True)
-    if issubclass(model_class(name), LanguageModel)
+    if model_class(name).offers("step")
     and (hasattr(model_class(name).Config, "carry") or not carry)
 ]
 
@@ -222,12 +221,9 @@ def test_a_leak_is_told_where_words_to_come_change_what_was_predicted(name, carr
     """Those of a sentence; of all the document where it is read through."""
     kind, chosen = model_class(name), {"sentences": 6} if name == "rgbn_rnn" else {}
     chosen |= {"carry": True, "window": 4} if carry else {}
-    model = kind(kind.Config(**{**kind.TINY, **chosen}), OF_ANSWERS, seed=1)
+    model = kind(kind.Config(**{**kind.test_config, **chosen}), OF_ANSWERS, seed=1)
     model.build_weights()
-    scored = graph(
-        lambda batch: model.batch_log_probs(batch, model.context(batch)),
-        input_signature=[model.batching.signature()],
-    )
+    scored = graph(lambda b: model(b), input_signature=[model.batching.signature()])
     first = 0 if carry or name == "rgbn_rnn" else len(ANSWERS[0]) + 1
     before = slice(first, len(ANSWERS[0]) + len(ANSWERS[1]) + 1)
     for rule in RULES:

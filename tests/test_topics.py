@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tcnlm.coherence.diversity import diversity
+from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.metrics import proportions, topics
-from tcnlm.models.base import TopicModel
 from tcnlm.models.topics import top_words
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
@@ -15,7 +15,7 @@ BETA = np.array(
 )
 
 
-class Themes(TopicModel):
+class Themes:
     """A topic model whose proportions are the shares of ship, sea and the rest."""
 
     vocabulary = Vocabulary(WORDS, [1] * 4, WORDS)
@@ -23,8 +23,8 @@ class Themes(TopicModel):
     def topics(self):
         return BETA
 
-    def infer(self, bow):
-        bow = np.asarray(bow) + 1e-3
+    def infer(self, context):
+        bow = np.asarray(bag_of_words(context, len(WORDS))) + 1e-3
         grouped = np.stack([bow[:, 0], bow[:, 1], bow[:, 2:].sum(axis=1)], axis=1)
         return grouped / grouped.sum(axis=1, keepdims=True)
 

@@ -46,6 +46,7 @@ SEED = 1
 def main(options: argparse.Namespace, command: str) -> None:
     """Train as the options say, then write the SavedModel."""
     # Here, as below: to say how it is used takes no TensorFlow.
+    from tcnlm.runs.checkpoints import saved
     from tcnlm.runs.new_run import TRAINED, open_run
     from tcnlm.runs.run_folder import make_model, settings_of
     from tcnlm.training.parts import check_accumulation

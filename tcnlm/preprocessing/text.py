@@ -163,6 +163,11 @@ def tokenize(sentence: str, language: str = ENGLISH) -> list[str]:
     return _tokenizer(language).tokenize(sentence)
 
 
+def plain(text: str) -> str:
+    """`text` with its letters in one form, and the signs that tokens have."""
+    return _apply(_TO_ASCII, normalized(text))
+
+
 def tokenize_beginning(text: str, language: str = ENGLISH) -> list[str]:
     """The tokens of a sentence's beginning, lower-cased.
 

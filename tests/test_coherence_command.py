@@ -393,14 +393,60 @@ PRINTED = {
     "pairs": ["[('ship', 0.3), ('sea', 0.1)]", "[('oven', 0.2), ('bread', 0.1)]"],
     "labelled": ["Topic 0: ship sea", "Topic 1: oven bread"],
     "numbered": ["topic #0 ship sea", "topic #1 oven bread"],
+    "BERTopic's names": ["0_ship_sea", "-1_oven_bread"],
+    "commas": ["ship, sea", "oven,bread,"],
+    "semicolons": ["ship;sea", "'oven' ; 'bread'"],
+    "bars": ["ship|sea", "oven | bread"],
+    "tabs": ["ship\tsea", "oven\tbread"],
+    "quotes": ['"ship" "sea"', "\u201coven\u201d, `bread`"],
+    "unquoted lists": ["[ship, sea]", "(oven, bread)"],
+    "JSON": ['{"topics": [["ship", "sea"],', '["oven", "bread"]], "other": 1}'],
+    "one list of lists": ['[["ship", "sea"], ["oven", "bread"]]'],
+    "unseen": ["\ufeff\u200bship\xa0sea", "oven bread"],
 }
 
 
 @pytest.mark.parametrize("kind", PRINTED)
 def test_topics_are_read_as_other_programs_print_them(kind, tmp_path):
     path = tmp_path / "topics.txt"
-    path.write_text("\n".join(PRINTED[kind]) + "\n")
+    path.write_text("\n".join(PRINTED[kind]) + "\n", encoding="utf-8")
     assert read_topics(path).topics == [["ship", "sea"], ["oven", "bread"]]
+
+
+NOT_ONE_WORD = {
+    "ship sea\nship, sea navy\n": "txt:2: 'sea navy' is not one word of a text",
+    "ship:0.1 sea:0.2": "txt:1: 'ship:0.1' is not one word",
+    "ship (0.1) sea (0.2)": r"txt:1: '\(0.1\)' is not one word",
+    '{"topics": [["new york", "sea"]]}': "topic 0: 'new york' is not one word",
+    '{"results": 1}': r'txt: JSON, but not like {"topics": \[\["ship", "sea"\]',
+    '[["ship", 0.1], ["sea", 0.2]]': "txt: JSON, but not like",
+    '{"topic": ["ship"]}\n' * 2: """txt:1: '{"topic":' is not one word""",
+    "[['ship', 'sea'], ['oven', 'bread']]": "txt:1: several topics in a line",
+    """[(0, '0.1*"a" + 0.1*"b"'), (1, '0.1*"c"')]""": "txt:1: several topics",
+    "topic,words\n0,ship sea\n1,oven bread\n": "a number.*commas cut -d, -f2-",
+}
+
+
+@pytest.mark.parametrize("content", NOT_ONE_WORD)
+def test_what_is_no_list_of_words_is_refused_with_its_line(content, tmp_path):
+    (tmp_path / "topics.txt").write_text(content)
+    with pytest.raises(InputError, match=NOT_ONE_WORD[content]):
+        read_topics(tmp_path / "topics.txt")
+
+
+def test_words_with_signs_that_a_text_has_stay_whole(tmp_path):
+    words = [
+        "1,000",
+        "10:30",
+        "m*a*s*h",
+        "http://a.b/c?d=e",
+        "Q&A",
+        "don\u2019t",
+        "ca\u0301f",
+    ]
+    (tmp_path / "topics.txt").write_text(" ".join(words), encoding="utf-8")
+    expected = [*words[:5], "don't", "c\xe1f"]
+    assert read_topics(tmp_path / "topics.txt").topics == [expected]
 
 
 def test_a_word_twice_in_a_topic_is_noted(tmp_path, capsys):

@@ -14,6 +14,7 @@ from tcnlm.preprocessing.collect import Arrays, select, tokenize_all
 from tcnlm.preprocessing.corpora import Corpus
 from tcnlm.preprocessing.documents import Document
 from tcnlm.preprocessing.encode import counts_of, read_meta
+from tcnlm.preprocessing.markup import normalized
 from tcnlm.preprocessing.pipeline import Preprocessing, preprocess
 from tcnlm.preprocessing.sources import split_tdlm
 from tcnlm.preprocessing.splits import SPLITS
@@ -49,7 +50,7 @@ def decode(data, split):
 # Tokens and arrays
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(
-    lambda word: word.split() == [word] and word not in SPECIALS
+    lambda word: normalized(word).split() == [word] and word not in SPECIALS
 )
 TOKENIZED = st.lists(
     st.lists(st.lists(WORDS, max_size=70), min_size=1, max_size=3),

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from unicodedata import normalize
 
 import numpy as np
 import pytest
@@ -19,8 +20,9 @@ from tcnlm.generation.saved_model import Program, Texts, export, is_export_of
 from tcnlm.models import MODELS, model_class
 from tcnlm.models.topics import top_words
 from tcnlm.preprocessing.languages import languages
+from tcnlm.preprocessing.phrases import Phrases
 from tcnlm.preprocessing.text import tokenize
-from tcnlm.preprocessing.vocabulary import EOS, Vocabulary
+from tcnlm.preprocessing.vocabulary import EOS, SPECIALS, UNK, Vocabulary
 from tcnlm.programs.export import main
 
 AWKWARD = [
@@ -387,6 +389,17 @@ def test_any_punctuation_has_the_same_tokens_as_in_preprocessing(text):
 def test_ids_are_the_vocabularys(model):
     found = GRAPH.ids(tf.constant(AWKWARD)).to_list()
     assert found == [model.vocabulary.ids(tokenize(text)) for text in AWKWARD]
+
+
+def test_known_words_and_phrases_are_read_in_nfd_too():
+    words = [*SPECIALS, "s\xe3o_paulo", "\u1ebfm", "office"]
+    phrases = Phrases({"s\xe3o paulo": 1.0})
+    known = Vocabulary(words, [1] * len(words), words[4:], phrases=phrases)
+    texts = ["S\xe3o Paulo \u1ebfm", "o\ufb03ce \xe3"]
+    texts += [normalize("NFD", text) for text in texts]
+    found = Texts(known, context_words=300).ids(tf.constant(texts)).to_list()
+    assert found == [[4, 5], [6, UNK]] * 2
+    assert [known.ids(known.beginning(text)) for text in texts] == found
 
 
 def test_a_saved_model_is_replaced_whole(topics, tmp_path):

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import re
+import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -141,6 +142,38 @@ def test_ids_and_labels_are_kept_and_labels_averaged(run, corpus, tmp_path, caps
     assert "; 8.8% of the words are unknown" in printed
     assert "2 without a topic word: no topics" in printed
     assert "  law: 1 document, 11 words, perplexity" in printed
+
+
+def test_text_of_mostly_unknown_words_is_warned_of(topics, tmp_path, capsys):
+    (tmp_path / "de.txt").write_text("Der Richter las das Urteil, a ship.\n")
+    call(topics, "--input", tmp_path / "de.txt", "--out", tmp_path / "theta.csv")
+    captured = capsys.readouterr()
+    assert "; 55.6% of the words are unknown" in captured.out
+    assert "warning: 55.6% of the words are unknown to " in captured.err
+    assert "in another language" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("labels", "column"),
+    [
+        (["x", "x_low"], "topic_x_low"),
+        (["x_high", "x"], "topic_x_high"),
+        (["words"], "topic_words"),
+    ],
+)
+def test_topics_that_make_equal_columns_are_refused(
+    labels, column, topics, corpus, tmp_path
+):
+    shutil.copytree(topics, tmp_path / "RUN")
+    tcnlm.load_run(tmp_path / "RUN").label(dict(enumerate(labels)))
+    asked = [tmp_path / "RUN", "--input", corpus, "--label", "kind"]
+    asked += ["--out", tmp_path / "theta.csv"]
+    if len(labels) > 1:
+        call(*asked)
+        asked += ["--by-label", tmp_path / "kinds.csv"]
+    with pytest.raises(InputError, match=f"topics.csv: .* '{column}', and so has"):
+        call(*asked)
+    assert not (tmp_path / "kinds.csv").exists()
 
 
 def test_a_document_without_a_topic_word_keeps_its_row(run, corpus, tmp_path):

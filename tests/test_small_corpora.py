@@ -285,6 +285,19 @@ def test_long_documents_that_training_has_too_are_counted():
     assert found.startswith("1 of 2 valid documents are in training word for word")
 
 
+def test_fillers_are_told_of_by_how_many_texts_they_are(capsys, tmp_path):
+    """320 of 520 answers are six texts; "rare" is one of no hundred documents."""
+    fillers = ["n/a", "No comment.", "nothing", "-", "no", "..."]
+    answers = [filler for filler in fillers for _ in range(53)] + ["-", "-"]
+    answers += [f"The ship number {i} sails by." for i in range(195)] + ["Rare"] * 5
+    found = told(capsys, tmp_path, "\n".join(answers), *SMALL)
+    [line] = (line for line in found if "same" in line)
+    assert (
+        "320 of 520 documents are the same 6 texts ('-', 'n/a', 'no comment ." in line
+    )
+    assert "flatter the figures of held-out documents" in line
+
+
 def test_no_story_of_lee_is_there_twice(capsys, tmp_path):
     main(["--format", "lee", "--out", str(tmp_path / "DATA")])
     splits = read_meta(tmp_path / "DATA")["splits"]

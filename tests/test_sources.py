@@ -57,9 +57,9 @@ def test_a_byte_order_mark_is_no_text(tmp_path):
 
 
 def test_tdlm_is_taken_as_it_is():
-    assert split_tdlm("The  cat 's <unk>\tIt") == [
+    assert split_tdlm("The  cat 's <unk>\tIt\u2019s a \ufb01r-\u0301") == [
         ["The", "cat", "'s", "<unk>"],
-        ["It"],
+        ["It\u2019s", "a", "fir-\u0301"],
     ]
 
 

@@ -2,7 +2,7 @@
 
 import re
 import time
-from unicodedata import category
+from unicodedata import category, normalize
 
 import pytest
 from hypothesis import given
@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from nltk.tokenize.punkt import PunktSentenceTokenizer
 
 from tcnlm.preprocessing.languages import languages
+from tcnlm.preprocessing.markup import join_lines, normalized
 from tcnlm.preprocessing.punkt import punkt as made_punkt
 from tcnlm.preprocessing.text import (
-    capitals,
     rules,
     sentences,
+    spellings,
     split_sentences,
     strip_markup,
     tokenize,
@@ -57,6 +58,9 @@ TOKENS = {
         "caf\u00e9 na\u00efve \u017ei\u017eek \u4e2d\u6587 5 \u00a3"
     ),
     "a\u00a0b\u2003c\u200bd\u00ade": "a b cde",
+    "The \ufb01rst o\ufb03ce: he don\u02bct, I can\uff07t": (
+        "the first office : he do n't , i ca n't"
+    ),
     "Movie\U0001f60d\U0001f60d! I \u2764\ufe0f it\U0001f60d.": (
         "movie \U0001f60d \U0001f60d ! i \u2764 it \U0001f60d ."
     ),
@@ -102,6 +106,9 @@ MARKUP = {
     "one<br /><br />two<BR>three": "one\n\ntwo\nthree",
     "<p>An <i>old</i> <a href='x'>film</a></p>": "\n\nAn old film\n\n",
     "Tom &amp; Jerry &#233; &quot;x&quot; &none;": 'Tom & Jerry \u00e9 "x" &none;',
+    "R&amp;amp;D &amp;quot;x&#38;amp;quot; it&amp;#39;s &amp;T; &amp;amp": (
+        'R&D "x" it\'s &T; &amp'
+    ),
     "I <sigh> love <3 and 2 < 3 > 1": "I <sigh> love <3 and 2 < 3 > 1",
     "it\x92s \x93so\x94 \x85": "it\u2019s \u201cso\u201d \u2026",
 }
@@ -122,11 +129,14 @@ def test_markup_goes_and_words_stay(raw):
     assert strip_markup(raw) == MARKUP[raw]
 
 
-@pytest.mark.parametrize("piece", ["<!--", "<!-->", "<!-- --> <!--", "<!--->-", "&#"])
+@pytest.mark.parametrize(
+    "piece",
+    ["<!--", "<!-->", "<!-- --> <!--", "<!--->-", "&#", "&amp;", "ab-\n", "ab-\nab-"],
+)
 def test_a_megabyte_of_broken_markup_takes_less_than_a_second(piece):
     raw = piece * (2**20 // len(piece))
     start = time.process_time()
-    strip_markup(raw)
+    join_lines(normalized(strip_markup(raw)))
     assert time.process_time() - start < 1
 
 
@@ -152,6 +162,31 @@ def test_a_raw_document_becomes_tokenized_sentences():
     ]
 
 
+# Spelled otherwise, and as text whose words are the same.
+LETTERS = {
+    normalize("NFD", "Caf\xe9s na\xefve \u1ebfm"): "Caf\xe9s na\xefve \u1ebfm",
+    "o\ufb03ce &#64257;rst \ufb06 \ufedf\ufeee\ufe8e": (
+        "office first st \u0644\u0648\u0627"
+    ),
+    "infor-\nmation, Infor-\r\n  mation": "information, Information",
+    "infor\xad\nmation infor\u2010\nmation": "information information",
+    "state-of-\nthe-art mother-in-\nlaw": "state-of-the-art mother-in-law",
+    "two-\nand Nord-\nS\xfcd, -\nnot x-\nray": "two- and Nord- S\xfcd, - not x- ray",
+}
+
+
+@pytest.mark.parametrize("raw", LETTERS)
+def test_a_word_is_the_same_however_its_letters_are_written(raw):
+    assert sentences(raw) == sentences(LETTERS[raw])
+
+
+@given(st.text())
+def test_text_in_nfc_with_whole_lines_stays_as_it_is(text):
+    text = re.sub("[\ufb00-\ufb17\ufb50-\ufefc]|[-\u2010\xad]\\s*\n", "", text)
+    text = normalize("NFC", text)
+    assert join_lines(normalized(text)) == text
+
+
 @pytest.mark.parametrize("raw", ["", "\n", "<br />", " <p></p> "])
 def test_a_document_without_words_has_no_sentence(raw):
     assert sentences(raw) == []
@@ -167,7 +202,7 @@ def test_every_sign_between_letters_is_a_token_of_its_own():
     ours = {*"\xab\xb4\xbb", *map(chr, range(0x2010, 0x2030))}  # as ASCII has them
     signs = set(characters("Pc Pd Pe Pf Pi Po Ps Sc Sk Sm So No")) - ours
     signs -= {*"\u055a\u055b\u055c\u055e\u058a\u05be\u05f3\u05f4"}  # are in words
-    signs -= set(map(chr, range(0x1F3FB, 0x1F400)))  # skin tones
+    signs -= {"\uff07", *map(chr, range(0x1F3FB, 0x1F400))}  # apostrophe, skin tones
     for sign in signs:
         lower = sign.lower()  # as a letter in a circle has it
         assert tokenize(f"a{sign}b{sign}") == ["a", lower, "b", lower], ascii(sign)
@@ -177,6 +212,7 @@ def test_letters_digits_and_marks_of_any_script_stay_together():
     selectors = {*"\u180b\u180c\u180d\u180f"}
     selectors |= set(map(chr, [*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)]))
     kept = set(characters("Ll Lo Lm Lt Mn Mc Me Nd Nl")) - selectors
+    kept -= {"\u02bc", *map(chr, range(0xFB00, 0xFB18))}  # apostrophe, ligatures
     kept = [char for char in kept if char.lower() == char]
     found = tokenize(" ".join(f"a{char}b{char}" for char in kept))
     assert found == [f"a{char}b{char}" for char in kept]
@@ -189,8 +225,8 @@ def test_what_selects_the_look_of_a_character_is_dropped():
 
 
 def by_the_table(sentence, language="en"):
-    for capital, small in capitals(language):
-        sentence = sentence.replace(capital, small)
+    for found, letters in spellings(language):
+        sentence = sentence.replace(found, letters)
     sentence = sentence.lower()
     for pattern, replacement in rules(language):
         sentence = re.sub(pattern, replacement, sentence, flags=re.ASCII)

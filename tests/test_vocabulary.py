@@ -166,8 +166,10 @@ def test_the_shipped_stop_words_are_the_523_of_mallet():
 
 
 def test_stop_words_are_lower_cased_and_comments_skipped(tmp_path):
-    (tmp_path / "list").write_text("# mine\nThe\n\n of \n")
-    assert read_stop_words(tmp_path / "list") == {"the", "of"}
+    lines = "# mine\nThe\n\n of \ne\u0301t\xe9\nge\u2019s\n"
+    (tmp_path / "list").write_text(lines, encoding="utf-8")
+    found = read_stop_words(tmp_path / "list")
+    assert found == {"the", "of", "\xe9t\xe9", "ge\u2019s", "ge's"}
 
 
 def test_missing_stop_words_are_named(tmp_path):
@@ -176,8 +178,9 @@ def test_missing_stop_words_are_named(tmp_path):
 
 
 def test_a_list_of_topic_words_is_read_as_it_is(tmp_path):
-    (tmp_path / "list").write_text("\ufeffzoo\nApple\n\n #1 \r\n", encoding="utf-8")
-    assert read_topic_words(tmp_path / "list") == ("zoo", "Apple", "#1")
+    lines = "\ufeffzoo\nApple\n\n #1 \r\ne\u0301t\xe9\n"
+    (tmp_path / "list").write_text(lines, encoding="utf-8")
+    assert read_topic_words(tmp_path / "list") == ("zoo", "Apple", "#1", "\xe9t\xe9")
 
 
 BAD_LISTS = {

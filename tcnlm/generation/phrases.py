@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unicodedata import normalize
+
 import tensorflow as tf
 
 from tcnlm.preprocessing.phrases import JOINT, Phrases
@@ -12,7 +14,8 @@ class JoinedPhrases:
 
     def __init__(self, phrases: Phrases):
         self.lengths = sorted(phrases.lengths)
-        names = list(phrases.scores)
+        apart = (normalize("NFD", phrase) for phrase in phrases.scores)
+        names = list(dict.fromkeys([*phrases.scores, *apart]))
         pairs = tf.lookup.KeyValueTensorInitializer(names, tf.ones(len(names), tf.bool))
         self.table = tf.lookup.StaticHashTable(pairs, False)
 

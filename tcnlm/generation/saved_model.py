@@ -24,10 +24,12 @@ first two.
 
 Every text is tokenized in the graph by the rules of its language in
 `preprocessing.text`, and its phrases are joined; what comes before them in
-preprocessing is the caller's. Markup and entities are taken as text, and every string
-as one sentence: of a document or context with more, only the full stop after an
-abbreviation or initial can come out otherwise. To a model that reads the preceding
-sentences (`lclm`) each line of a context is one, the last line the nearest.
+preprocessing is the caller's. A text may be in Unicode's NFC or in NFD, with Latin's
+and Armenian's ligatures. Markup, entities and hyphens at the ends of lines are taken as
+text, and every string as one sentence: of a document or context with more, only the
+full stop after an abbreviation or initial can come out otherwise. To a model that reads
+the preceding sentences (`lclm`) each line of a context is one, the last line the
+nearest.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 import tensorflow as tf
@@ -50,8 +53,8 @@ from tcnlm.generation.decoder import beams, decode, repeated, sampled
 from tcnlm.generation.methods import Decoding
 from tcnlm.generation.phrases import JoinedPhrases
 from tcnlm.layers.tf_function import graph
-from tcnlm.preprocessing.text import capitals, rules
-from tcnlm.preprocessing.vocabulary import EOS, GO, PAD, SPECIALS, UNK, Vocabulary
+from tcnlm.preprocessing.text import rules, spellings
+from tcnlm.preprocessing.vocabulary import EOS, GO, PAD, UNK, Vocabulary
 
 Tensors = dict[str, tf.Tensor]
 Contexts = tuple[tf.Tensor, Callable[..., Any]]  # how many, and context(first, last)
@@ -127,12 +130,14 @@ class Texts:
 
     def __init__(self, vocabulary: Vocabulary, context_words: int):
         self.context_words = context_words
-        words, first = vocabulary.words, len(SPECIALS)
-        ids = tf.range(first, len(words))
-        pairs = tf.lookup.KeyValueTensorInitializer(words[first:], ids)
+        # A graph has no NFC, in which the words are.
+        apart = {normalize("NFD", word): i for word, i in vocabulary.index.items()}
+        words = apart | vocabulary.index
+        ids = tf.constant(list(words.values()), tf.int32)
+        pairs = tf.lookup.KeyValueTensorInitializer(list(words), ids)
         self.table = tf.lookup.StaticHashTable(pairs, UNK)
         self.topic_ids = vocabulary.topic_ids
-        self.capitals = capitals(vocabulary.language)
+        self.spellings = spellings(vocabulary.language)
         self.rules = rules(vocabulary.language)
         phrases = vocabulary.phrases
         self.joined = JoinedPhrases(phrases) if phrases else None
@@ -140,8 +145,8 @@ class Texts:
     def tokens(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """Return the tokens [N, (tokens)] of texts [N]."""
         texts = tf.strings.regex_replace(texts, r"\x00", " ")  # lower() stops at it
-        for capital, small in self.capitals:
-            texts = tf.strings.regex_replace(texts, capital, small)
+        for found, letters in self.spellings:
+            texts = tf.strings.regex_replace(texts, found, letters)
         texts = tf.strings.lower(texts, "utf-8")
         for pattern, replacement in self.rules:
             texts = tf.strings.regex_replace(texts, pattern, replacement)

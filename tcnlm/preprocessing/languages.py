@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from configparser import ConfigParser, SectionProxy
 from functools import cache
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tcnlm.common.errors import InputError
+from tcnlm.preprocessing.markup import APOSTROPHES, normalized
 
 ENGLISH = "en"
 WITHOUT_SPACES = ("ja", "th", "zh")  # between words: to be segmented first
@@ -77,8 +79,12 @@ def _language(code: str, entries: SectionProxy) -> Language:
 
 
 def read_stop_words(path: Path) -> frozenset[str]:
-    """A word a line, lower-cased; lines that start with # are comments."""
+    """A word a line, lower-cased; lines that start with # are comments.
+
+    With any apostrophe, since the words of a text have ASCII's.
+    """
     lines = read_list(path, "stop words")
+    lines += [re.sub(f"[{APOSTROPHES}]", "'", line) for line in lines]
     words = (line.strip().lower() for line in lines if not line.startswith("#"))
     return frozenset(word for word in words if word)
 
@@ -86,6 +92,6 @@ def read_stop_words(path: Path) -> frozenset[str]:
 def read_list(path: Path, kind: str) -> list[str]:
     """Read the lines of a list of `kind`, words or stop words."""
     try:
-        return path.read_text(encoding="utf-8-sig").splitlines()
+        return normalized(path.read_text(encoding="utf-8-sig")).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not a readable list of {kind}: {error}") from None

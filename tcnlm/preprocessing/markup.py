@@ -1,9 +1,10 @@
-"""HTML and mis-decoded characters out of raw text."""
+"""Raw text without HTML, and its letters in one form."""
 
 from __future__ import annotations
 
 import html
 import re
+from unicodedata import normalize
 
 _LINE_BREAK = re.compile(r"<br\b[^<>]*>", re.IGNORECASE)
 _BLOCK = re.compile(
@@ -18,7 +19,10 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 _TAG_OR_COMMENT = re.compile(f"<!--.*?-->|{_TAG.pattern}", re.IGNORECASE | re.DOTALL)
-_ENTITY = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[a-zA-Z]+[0-9]*);")
+# Text that was escaped twice has "&amp;quot;".
+_ENTITY = re.compile(
+    r"&(?:(?:amp|#38|#[xX]26);)*(#[0-9]+|#[xX][0-9a-fA-F]+|[a-zA-Z]+[0-9]*);"
+)
 _LONGEST_NUMBER = 4000
 # Windows-1252 read as Latin-1 leaves its quotes, dashes and ellipses as controls.
 _WINDOWS = {
@@ -27,6 +31,20 @@ _WINDOWS = {
     if code not in (0x81, 0x8D, 0x8F, 0x90, 0x9D)
 }
 _CONTROL = re.compile("[\x80-\x9f]")
+# Of Latin and Armenian, which PDFs have in place of letters.
+LIGATURES = {
+    chr(code): normalize("NFKC", chr(code))
+    for code in (*range(0xFB00, 0xFB07), *range(0xFB13, 0xFB18))
+}
+# These, and Arabic's letters by their place in a word; none has a space in it.
+_FORMS = re.compile(f"[{''.join(LIGATURES)}\ufb50-\ufc5d\ufc64-\ufdf2\ufe80-\ufefc]")
+APOSTROPHES = "\u2018\u2019\u201b\u02bc\uff07\xb4"
+# A hyphen at the end of a line; but "two-" before "and three" is a word of its own.
+_BROKEN = re.compile(
+    r"\xad[^\S\n]*\n\s*|[-\u2010](?<=[^\W\d_]{2}.)[^\S\n]*\n[^\S\n]*"
+    r"(?!(?:and|or|to|und|oder|bis)\b)(?=([^\W\d_]{2,})(-?))"
+)
+_LONGEST_WORD = 40  # characters before such a hyphen that are looked at
 
 
 def strip_markup(text: str) -> str:
@@ -49,6 +67,32 @@ def _strip_inline(text: str) -> str:
 
 def _character(entity: re.Match[str]) -> str:
     # int() refuses a longer number; HTML has U+FFFD for all that are no character.
-    if entity[0].startswith("&#") and len(entity[0]) > _LONGEST_NUMBER:
+    if entity[1].startswith("#") and len(entity[1]) > _LONGEST_NUMBER:
         return "\ufffd"
-    return html.unescape(entity[0])
+    return html.unescape(f"&{entity[1]};")
+
+
+def normalized(text: str) -> str:
+    """`text` in NFC, a letter and its mark one character, and without ligatures."""
+    if text.isascii():
+        return text
+    text = normalize("NFC", text)
+    return _FORMS.sub(lambda form: normalize("NFKC", form[0]), text)
+
+
+def join_lines(text: str) -> str:
+    """`text` where the words that a line's end divides are whole: infor-\\nmation.
+
+    What has another hyphen keeps this one: state-of-\\nthe-art.
+    """
+    return _BROKEN.sub(_joint, text) if "\n" in text else text
+
+
+def _joint(broken: re.Match[str]) -> str:
+    after, hyphen = broken.groups()
+    if not after:  # a soft hyphen
+        return ""
+    if not after.islower():
+        return broken[0]
+    before = broken.string[max(0, broken.start() - _LONGEST_WORD) : broken.start()]
+    return "-" if hyphen or "-" in before.split()[-1] else ""

@@ -45,6 +45,7 @@ from tcnlm.preprocessing.vocabulary import (
 from tcnlm.preprocessing.warnings import (
     Noticed,
     blank_lines,
+    few_texts,
     in_training_too,
     refuse_no_topics,
     refuse_without_spaces,
@@ -105,7 +106,7 @@ def preprocess(
             train = select(arrays, rows["train"])
         vocabulary, preprocessing = _vocabulary(corpus, types, train, preprocessing)
         vocabulary.phrases = phrases
-        warn(in_training_too(arrays, rows))
+        warn([few_texts(types, arrays), *in_training_too(arrays, rows)])
         vocabulary.save(folder)
         length = preprocessing.sequence_length
         counts = _save_splits(folder, types, arrays, rows, vocabulary, length)

@@ -14,6 +14,7 @@ from tcnlm.preprocessing.bnc import read_bnc
 from tcnlm.preprocessing.counted import read_counts
 from tcnlm.preprocessing.documents import Document, Fields, Format
 from tcnlm.preprocessing.files import ahead, plain_suffix
+from tcnlm.preprocessing.markup import normalized
 from tcnlm.preprocessing.records import (
     is_json,
     is_parquet,
@@ -92,11 +93,12 @@ def refuse_table(path: Path) -> None:
 
 
 def split_tdlm(document: str) -> list[list[str]]:
-    """Sentences apart by tabs, tokens by white space, taken as they are.
+    """Sentences apart by tabs, tokens by white space, as they are but for `normalized`.
 
     A tab at the end starts no sentence; any other empty sentence counts.
     """
-    return [sentence.split() for sentence in document.removesuffix("\t").split("\t")]
+    lines = normalized(document).removesuffix("\t").split("\t")
+    return [sentence.split() for sentence in lines]
 
 
 def split_tokenized(document: str) -> list[list[str]]:

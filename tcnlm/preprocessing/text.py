@@ -14,10 +14,16 @@ import re
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache, partial
 from itertools import chain, groupby
-from unicodedata import category, normalize
+from unicodedata import category
 
 from tcnlm.preprocessing.languages import ENGLISH, Language, languages
-from tcnlm.preprocessing.markup import strip_markup
+from tcnlm.preprocessing.markup import (
+    APOSTROPHES,
+    LIGATURES,
+    join_lines,
+    normalized,
+    strip_markup,
+)
 
 __all__ = ["rules", "sentences", "split_sentences", "strip_markup", "tokenize"]
 
@@ -95,7 +101,7 @@ def _token(known: Language, letter: str) -> str:
 _TO_ASCII = [
     (f"[{_INVISIBLE}]", ""),
     (f"[{_SPACES}]", " "),
-    ("[\u2018\u2019\u201b\xb4]", "'"),
+    (f"[{APOSTROPHES}]", "'"),
     ("[\u201c-\u201f\xab\xbb]", '"'),
     ("\u2026", "..."),
     ("[\u2010\u2011]", "-"),
@@ -157,6 +163,11 @@ def tokenize(sentence: str, language: str = ENGLISH) -> list[str]:
     return _tokenizer(language).tokenize(sentence)
 
 
+def plain(text: str) -> str:
+    """`text` with its letters in one form, and the signs that tokens have."""
+    return _apply(_TO_ASCII, normalized(text))
+
+
 def tokenize_beginning(text: str, language: str = ENGLISH) -> list[str]:
     """The tokens of a sentence's beginning, lower-cased.
 
@@ -171,9 +182,9 @@ def rules(language: str = ENGLISH) -> list[tuple[str, str]]:
     return [*_FROM_UNICODE, *of.before, (f"({of.token})", r" \1 "), *of.after]
 
 
-def capitals(language: str) -> tuple[str, ...]:
-    """Pairs of a capital and its small letter, to be replaced before lower-casing."""
-    return _tokenizer(language).capitals
+def spellings(language: str) -> list[tuple[str, str]]:
+    """Pairs of what is replaced before lower-casing: ligatures, some capitals."""
+    return _tokenizer(language).spellings
 
 
 class _Tokenizer:
@@ -182,7 +193,7 @@ class _Tokenizer:
     def __init__(self, language: str):
         known, is_english = languages()[language], language == ENGLISH
         letter = "[a-z]" if is_english else _LETTER
-        self.capitals = known.lower
+        self.spellings = [*LIGATURES.items(), *known.lower]
         self.token = _token(known, letter)
         self.inner = [*_BEFORE, *(_CONTRACTIONS if is_english else ())]
         self.before = [*self.inner, _LAST_STOP]
@@ -197,8 +208,8 @@ class _Tokenizer:
         self.last_tokens = lru_cache(_REMEMBERED)(self._last_tokens)
 
     def lowered(self, text: str) -> str:
-        for capital, small in self.capitals:
-            text = text.replace(capital, small)
+        for found, letters in self.spellings:
+            text = text.replace(found, letters)
         return text.lower()
 
     def tokenize(self, sentence: str) -> list[str]:
@@ -213,7 +224,8 @@ class _Tokenizer:
         return [*found, *self.last_tokens(last)]
 
     def tokenize_beginning(self, text: str) -> list[str]:
-        return self._tokens(_apply(_FROM_UNICODE, self.lowered(text)), self.inner)
+        text = self.lowered(normalized(text))
+        return self._tokens(_apply(_FROM_UNICODE, text), self.inner)
 
     def _inner_tokens(self, chunk: str) -> tuple[str, ...]:
         return tuple(self._tokens(chunk, self.inner, _OF_INNER))
@@ -247,9 +259,7 @@ def _is_chunks(text: str, chunks: list[str]) -> bool:
 
 def sentences(text: str, language: str = ENGLISH) -> list[list[str]]:
     """A raw document as tokenized sentences; a document without words has none."""
-    text = strip_markup(text)
-    if language != ENGLISH:
-        text = normalize("NFC", text)  # a letter and its mark apart are one character
+    text = join_lines(normalized(strip_markup(text)))
     split = split_sentences(text, language)
     tokenized = map(_tokenizer(language).tokenize, split)
     return [tokens for tokens in tokenized if tokens]

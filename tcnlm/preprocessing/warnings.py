@@ -23,6 +23,7 @@ FEW_TOPIC_WORDS = 200
 MANY_BLANK = 0.2  # of the lines
 MANY_STOP_WORDS = 20  # of the topic words
 SHOWN = 5  # words of a list
+MANY_REPEATED = 0.1  # of the documents
 LONG = 20  # words: so many are no chance where they come again
 MOST_UNSPACED = 0.3  # of the characters
 MANY_LABELS = 20  # so few may be as many as there are documents
@@ -130,18 +131,13 @@ def in_training_too(arrays: Arrays, rows: dict[str, np.ndarray]) -> list[str]:
 
     rows: the numbers of a split's documents.
     """
-    ends = arrays.sentences[arrays.documents]
-
-    def words(number: int) -> bytes:
-        return arrays.tokens[ends[number] : ends[number + 1]].tobytes()
-
-    def long(name: str) -> np.ndarray:
-        numbers = rows[name]
-        return numbers[ends[numbers + 1] - ends[numbers] >= LONG]
-
-    known = {hash(words(number)) for number in long("train")}
+    sizes = np.diff(arrays.sentences[arrays.documents])
+    long = {name: numbers[sizes[numbers] >= LONG] for name, numbers in rows.items()}
+    known = {hash(_words(arrays, number).tobytes()) for number in long["train"]}
     found = {
-        name: sum(hash(words(number)) in known for number in long(name))
+        name: sum(
+            hash(_words(arrays, number).tobytes()) in known for number in long[name]
+        )
         for name in rows
         if name != "train"
     }
@@ -151,6 +147,36 @@ def in_training_too(arrays: Arrays, rows: dict[str, np.ndarray]) -> list[str]:
         for name, count in found.items()
         if count
     ]
+
+
+def few_texts(types: list[str], arrays: Arrays) -> str | None:
+    """A warning if few short texts make up many documents, as fillers of a survey do.
+
+    A text counts that is one document in a hundred, and three at least.
+    """
+    sizes = np.diff(arrays.sentences[arrays.documents])
+    number, short = len(sizes), np.flatnonzero((sizes > 0) & (sizes < LONG))
+    texts = Counter(_words(arrays, i).tobytes() for i in short)
+    least = max(3, number / 100)
+    often = [(text, n) for text, n in texts.most_common() if n >= least]
+    documents = sum(n for _, n in often)
+    if not often or documents < MANY_REPEATED * number:
+        return None
+    shown = (
+        " ".join(types[i] for i in np.frombuffer(text, np.int32))
+        for text, _ in often[:SHOWN]
+    )
+    more = ", ..." if len(often) > SHOWN else ""
+    return (
+        f"{documents:,} of {number:,} documents are the same {len(often):,} "
+        f"text{'s' * (len(often) > 1)} ({', '.join(f'{text!r:.40}' for text in shown)}"
+        f"{more}): leave out fillers, which flatter the figures of held-out documents"
+    )
+
+
+def _words(arrays: Arrays, number: int) -> np.ndarray:
+    first, last = arrays.sentences[arrays.documents[number : number + 2]]
+    return arrays.tokens[first:last]
 
 
 def _stop_words(

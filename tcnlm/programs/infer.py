@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from tcnlm.run import Run
 
 BATCH = 256  # documents in memory at a time
+MOST_UNKNOWN = 0.5  # of the words
+ENDS = "", "_low", "_high"  # of the columns of a mean and its interval
 MARKS = ("id", "label", "date")  # of a document, in the table's order
 
 
@@ -76,6 +78,12 @@ def main(options: argparse.Namespace) -> None:
         if not table.every.documents:
             raise InputError(f"{options.input[0]}: no document in it")
     print(table)
+    unknown = table.every.unknown_share
+    if unknown > MOST_UNKNOWN:
+        said = (
+            "where texts are in another language, or of other matters, trust no topic"
+        )
+        warn([f"{unknown:.1%} of the words are unknown to {options.run}: {said}"])
     if run.names.hidden:
         print(run.names.hidden)
     print(f"written to {options.out}")
@@ -94,6 +102,20 @@ def _check_fit(options: argparse.Namespace, run: Run) -> None:
         )
     if options.over_time and run.reader.vectors_of != "topic":
         raise InputError(f"--over-time: a {run.config['model']} has no topics")
+    _check_columns(run.names.keys, ENDS if options.by_label else ENDS[:1])
+
+
+def _check_columns(keys: Sequence[str | int], ends: Sequence[str]) -> None:
+    """Raise InputError where topics are called so that two columns are."""
+    columns = {"topic_words": "the number of topic words"}
+    for key in keys:
+        for column in (f"topic_{key}{end}" for end in ends):
+            if column in columns:
+                raise InputError(
+                    f"topics.csv: the topic {key!r} would have the column {column!r}, "
+                    f"and so has {columns[column]}; call it otherwise"
+                )
+            columns[column] = f"the topic {key!r}"
 
 
 def _write(rows: Iterable[Row], path: Path, quote: bool) -> None:
@@ -288,6 +310,11 @@ class Totals:
         self.vectors.add(vectors[chosen], reading.topic_words[chosen] > 0)
 
     @property
+    def unknown_share(self) -> float:
+        """Of the words."""
+        return self.unknown / max(self.words, 1)
+
+    @property
     def perplexity(self) -> float:
         """That of all predicted words together, as evaluate.py has it."""
         return math.exp(self.nats / self.predicted) if self.predicted else math.nan
@@ -373,8 +400,8 @@ class Table:
     def _means(self, vectors: Sums) -> Row:
         row = self._named(vectors.mean)
         if self.vectors_of == "topic":
-            for name, values in zip(("low", "high"), vectors.interval):
-                row |= self._named(values, f"_{name}")
+            for end, values in zip(ENDS[1:], vectors.interval):
+                row |= self._named(values, end)
         return row
 
     def _by_name(self) -> list[tuple[str | None, Totals]]:
@@ -382,8 +409,8 @@ class Table:
 
     def __str__(self) -> str:
         every = self.every
-        unknown = every.unknown / max(every.words, 1)
-        lines = [f"{_counted(every)}; {unknown:.1%} of the words are unknown"]
+        known = f"{every.unknown_share:.1%} of the words are unknown"
+        lines = [f"{_counted(every)}; {known}"]
         missing = every.documents - every.vectors.counted
         if self.vectors_of and missing:
             lines.append(f"{missing:,} without a topic word: no {self.vectors_of}s")

@@ -28,7 +28,7 @@ from tcnlm.common.rows import Row
 from tcnlm.common.settings import is_whole
 from tcnlm.generation import requests
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
-from tcnlm.generation.mixtures import as_request, by_number
+from tcnlm.generation.mixtures import PYTHON_FORM, by_number, checked_request
 from tcnlm.generation.saved_model import Program
 from tcnlm.metrics.over_time import (
     PERIODS,
@@ -47,7 +47,6 @@ from tcnlm.runs.run_folder import RunFolder
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-TOPIC = "topic must be a number or label, or a mixture such as {3: 0.7, 5: 0.3}"
 BATCH = 256  # documents in memory at a time
 
 
@@ -71,6 +70,13 @@ class Run:
         """The model; InputError where it cannot work, in a forked process."""
         refuse_forks()
         return self._model
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Raise InputError, of copy and pickle, which graphs and weights do not fit."""
+        raise InputError(
+            f"a Run is neither copied nor pickled: tcnlm.load_run({str(self.path)!r}) "
+            "opens it again"
+        )
 
     @cached_property
     def _sentences(self) -> Callable[[str], list[list[str]]]:
@@ -200,18 +206,20 @@ class Run:
         if seed is not None and not (is_whole(seed) and -(2**63) <= seed < 2**63):
             raise InputError(f"seed must be a whole number of 64 bits, not {seed!r}")
         if not isinstance(topic, (Mapping, Hashable)):
-            raise InputError(f"{TOPIC}, not {topic!r:.40}")
+            raise InputError(f"topic {topic!r:.40}: {PYTHON_FORM}")
         weights = topic if isinstance(topic, Mapping) else {topic: 1}
         kept = {k: w for k, w in weights.items() if k is not None}
-        chosen = [as_request(self.model, k, w) for k, w in kept.items()]
-        chosen = by_number(self.model, chosen, self.names)
+        chosen = list(map(str, kept))
+        if self.model.offers("topics"):
+            given = (checked_request(self.model, *p, self.names) for p in kept.items())
+            chosen = by_number(self.model, list(given), self.names)
         about = requests.Document(self._sentences(document)) if document else None
         if chosen and about:
             raise InputError("generate: give a topic or a document, not both")
         if not (chosen or about) and self.model.offers("topics"):
             raise InputError("generate: give a topic or a document to write from")
         size = self.preprocessing["context_words"]
-        topics = requests.requested_topics(self.model, chosen, about, size)
+        topics = requests.requested_topics(self.model, chosen, about, size, "")
         before = requests.document_before(self.model, about, size)
         options = Decoding(**decoding)
         requests.check_effects(options, {**decoding, "seed": seed})

@@ -26,7 +26,6 @@ from tcnlm.common.replacing import replacing
 from tcnlm.common.settings import as_text, names
 from tcnlm.layers.optimization import Training
 from tcnlm.models import MODELS, model_class
-from tcnlm.models import base as models
 from tcnlm.models.topics import top_words
 from tcnlm.preprocessing.encode import read_meta
 from tcnlm.programs.recipes import BY_SIZE, read_recipe, words_of
@@ -163,7 +162,7 @@ class TopicModel(BaseEstimator, TransformerMixin):
             raise InputError(f"recipe={self.recipe!r}: must be a name or a .toml file")
         recipe = read_recipe(self.recipe)
         model = recipe.model if self.model is None else self.model
-        if not issubclass(model_class(model), models.TopicModel):
+        if not model_class(model).offers("topics"):
             raise InputError(f"model={model!r}: has no topics")
         try:
             recipe.chosen(model, self._sets())

@@ -125,17 +125,6 @@ def test_no_spreadsheet_runs_the_words_of_a_topic(tmp_path):
     assert (row["words"], row["NPMI"]) == ("'=cmd() b", "-0.1")
 
 
-def test_seeds_have_shares_in_percent_whose_rows_are_whole(tmp_path):
-    runs = [
-        shown("tcnlm", seed, nats=np.ones(9), topic_recovery={"share": share})
-        for seed, share in ((1, 0.45), (2, 0.55))
-    ]
-    exported.export(runs, tmp_path)
-    text = (tmp_path / "seeds.tex").read_text()
-    assert r"50.0\% $\pm$ 7.1\%" in text
-    assert not re.search(r"(?<!\\)%", text.partition("\n")[2])
-
-
 def test_seeds_are_a_row_with_mean_deviation_and_ratio(tmp_path):
     nats = np.full(9, 20.0)
     runs = [

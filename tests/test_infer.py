@@ -1,9 +1,11 @@
 """tcnlm infer and tcnlm.load_run: what a model makes of texts, not of DATA."""
 
+import copy
 import csv
 import json
 import math
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -111,7 +113,7 @@ def test_a_splits_raw_text_has_its_perplexity_and_topics(name, toy_data, tmp_pat
         expected = score(model, model.batching.rows(split)).nll
         assert np.average(nats, weights=targets) == pytest.approx(expected, rel=1e-5)
     topics = [column for column in rows[0] if column.startswith("topic_")][1:]
-    if hasattr(model, "topics"):
+    if model.offers("topics"):
         found = np.array([[float(row[column]) for column in topics] for row in rows])
         expected = infer_documents(model, split).proportions
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
@@ -550,9 +552,27 @@ WRONG = {  # what is asked of a RUN in Python: a call, and what is said
     "no contexts": (lambda run: run.perplexity(["a"], 5), "give a list, .* not 5"),
     "no UTF-8": (lambda run: run.perplexity(["\ud800"]), "text 0 has half a surrogate"),
     "a prompt's": (lambda run: run.generate(0, prompt="\ud800"), "half a surrogate"),
-    "a list": (lambda run: run.generate([1]), r"topic must be a number.* not \[1\]"),
-    "a word": (lambda run: run.generate("x"), "no topic is called 'x'; labels are"),
-    "half a topic": (lambda run: run.generate(1.5), "give a topic's number"),
+    "a list": (
+        lambda run: run.generate([1]),
+        r"^topic \[1\]: give a topic's number or",
+    ),
+    "below 0": (
+        lambda run: run.generate(-1),
+        "^topic -1: the model has topics 0 to 3$",
+    ),
+    "above K": (
+        lambda run: run.generate("4"),
+        "^topic '4': the model has topics 0 to",
+    ),
+    "of a layer": (
+        lambda run: run.generate((1, 2)),
+        r"^topic \(1, 2\): give a topic's",
+    ),
+    "no weight": (lambda run: run.generate({0: -1}), "^topic 0: its weight .* not -1$"),
+    "a copy": (copy.deepcopy, "neither copied nor pickled: tcnlm.load_run.* opens it"),
+    "a pickle": (pickle.dumps, "neither copied nor pickled: tcnlm.load_run.* opens it"),
+    "a word": (lambda run: run.generate("x"), "^topic: no topic is called 'x'; labels"),
+    "half a topic": (lambda run: run.generate(1.5), "^topic 1.5: give a topic's"),
     "half a sentence": (lambda run: run.generate(0, number=2.5), "number must be"),
     "a seed": (lambda run: run.generate(0, seed="x"), "seed must be a whole number"),
     "too much": (lambda run: run.generate(0, seed=2**70), "seed must be a whole"),

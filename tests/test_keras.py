@@ -1,11 +1,13 @@
 """Models as Keras has them: compile, fit, configs, weights."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
+import toy
 from trained import make_trainer
 
 from tcnlm.data.dataset import Dataset
@@ -55,6 +57,33 @@ def test_any_optimizer_of_keras_trains(toy_data):
     history = model.fit(batches, epochs=3, verbose=0).history
     assert history["loss"][-1] < history["loss"][0]
     assert np.isfinite(model.evaluate(batches, verbose=0, return_dict=True)["nll"])
+
+
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def blocks(page, word):
+    """Return the Python of a page's blocks that have a word in them."""
+    text = (toy.ROOT / "docs" / page).read_text()
+    return [block for block in BLOCK.findall(text) if word in block]
+
+
+def test_the_page_s_cell_in_a_model_of_one_s_own_runs(rng):
+    (block,) = blocks("python.md", "TopicCompositionalLSTMCell")
+    assert len(block.strip().splitlines()) == 9
+    exec(block, space := {})
+    words = rng.integers(0, 5000, [3, 7])
+    shares = space["model"]([words, rng.dirichlet(np.ones(20), 3)])
+    np.testing.assert_allclose(np.sum(shares, axis=1), np.ones(3), rtol=1e-5)
+
+
+def test_the_page_s_training_by_keras_runs(toy_data, tmp_path, monkeypatch):
+    (block,) = blocks("a-model.md", "model.fit(")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "stories").symlink_to(toy_data)
+    monkeypatch.chdir(tmp_path)
+    exec(block.replace("units=100", "units=8, topic_pretrain_steps=9"), {})
+    assert (tmp_path / "model.weights.h5").exists()
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))

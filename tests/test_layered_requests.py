@@ -47,6 +47,29 @@ def test_topics_of_layers_are_mixed_by_normalised_weights(chosen, expected):
 
 
 @pytest.mark.parametrize(
+    ("topic", "asked"),
+    [
+        ((2, 1), "2:1:0.5"),
+        ("2:1", "2:1:0.5"),
+        (np.int64(2), "1:2:0.5"),
+        ("2", "1:2:0.5"),
+    ],
+)
+def test_python_names_a_topic_of_a_layer_as_the_option_does(topic, asked, run):
+    opened = tcnlm.load_run(run)
+    assert mixtures.checked_request(opened.model, topic, 0.5, opened.names) == asked
+
+
+@pytest.mark.parametrize(
+    ("topic", "said"),
+    [((4, 1), "the model has layers 1 to 2"), ((2, 4), "layer 2 has topics 0 to 1")],
+)
+def test_python_is_told_of_the_layer_that_has_no_such_topic(topic, said, run):
+    with pytest.raises(InputError, match=f"^topic .{topic[0]}, .*: {said}$"):
+        tcnlm.load_run(run).generate(topic)
+
+
+@pytest.mark.parametrize(
     ("value", "message"),
     [
         ("2:0.7", "topics are in layers here: give layer:topic, or layer:topic:weight"),

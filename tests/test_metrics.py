@@ -207,14 +207,11 @@ def test_a_fit_is_never_stopped_early_and_no_history_says_nothing():
 
 def test_a_page_tells_what_the_topics_are_worth():
     worth = {"own": 90.0, "mean": 100.0, "other": 120.0}
-    recovery = {"share": 0.75, "recovered": 3, "topics": 4, "sentences": 200}
-    run = fake_run(["a", "b"], topic_worth=worth, topic_recovery=recovery)
+    run = fake_run(["a", "b"], topic_worth=worth)
     shown = page.sections(run)
     assert "90.00 with the topics of each sequence" in shown
     assert "(own / mean 0.900)" in shown
     assert "(own / other 0.750)" in shown
-    assert "3 of 4 topics are inferred again from 200 sentences" in shown
-    assert "75.0%" in evaluation.summary(run.evaluation)
 
 
 TOPICS = "neural_topics"  # without a recurrence it is traced in little time

@@ -48,7 +48,7 @@ def train(rng, draw_words, lazy):
         with tf.GradientTape() as tape:
             scores = tf.gather(ours[0], words) @ ours[1][:, None]
             loss = tf.reduce_sum((scores[:, 0] - tf.constant(wanted, tf.float32)) ** 2)
-        norms = optimizer.minimize(loss, tape)
+        norms = optimizer.descend(tape.gradient(loss, optimizer.groups))
         error = 2 * (table[words] @ matrix - wanted)
         d_table = np.zeros([V, E])
         np.add.at(d_table, words, error[:, None] * matrix)
@@ -101,7 +101,7 @@ def test_the_rate_decays_step_by_step_to_zero(kind, shares, lazy):
         before = weight.numpy()
         with tf.GradientTape() as tape:
             loss = 3.0 * tf.reduce_sum(weight)
-        optimizer.minimize(loss, tape)
+        optimizer.descend(tape.gradient(loss, optimizer.groups))
         np.testing.assert_allclose(before - weight.numpy(), [share * RATE], rtol=1e-4)
 
 
@@ -112,7 +112,7 @@ def test_made_it_has_all_moments_at_zero_no_step_behind_it_and_has_moved_nothing
     optimizer = GroupedAdam(
         [(weights[:1], RATE), (weights[1:], RATE), ([], RATE)], 1.0, lazy
     )
-    for adam, group in zip(optimizer.adams, optimizer.weights):
+    for adam, group in zip(optimizer.adams, optimizer.groups):
         step, *moments = adam.weights
         assert step.numpy() == 0
         assert [m.shape for m in moments] == 2 * [w.shape for w in group]

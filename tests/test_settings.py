@@ -53,6 +53,7 @@ def test_an_unknown_name_is_refused_naming_the_known(assignment):
     [
         ("units=many", "a whole number"),
         ("units=1.5", "a whole number"),
+        ("units=1e12", "a whole number in digits, 2147483647 at most"),
         ("dropout=high", "a number"),
         ("use_bias=1", "true or false"),
         ("cutoffs=1;2", "numbers with commas"),
@@ -113,6 +114,7 @@ def test_settings_of_another_version_are_refused():
         ({"units": 0}, "units=0: must be at least 1"),
         ({"units": "7"}, "units=7: must be a whole number"),
         ({"units": True}, "units=true: must be a whole number"),
+        ({"units": 1e3}, "units=1000.0: must be a whole number in digits"),
         ({"cutoffs": [5, 5]}, "cutoffs=5,5: must be rising numbers"),
         ({"encoder_input": "words"}, "encoder_input=words: must be counts or"),
         ({"learning_rate": float("nan")}, "learning_rate=nan: must be a number"),

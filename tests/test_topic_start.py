@@ -10,6 +10,7 @@ from tcnlm.common.errors import InputError
 from tcnlm.data import word_vectors
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.word_clusters import similarities
+from tcnlm.models.starts import check_starts
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def test_similarities_are_cosines_less_mean_over_deviation(directions):
 def test_more_topics_than_words_are_refused_before_clusters_are_made(name):
     chosen = {"num_topics": 11, "topic_start": "vectors"}
     with pytest.raises(InputError, match="num_topics=11: .* 10 topic words; lower it"):
-        tiny.untrained(name, **chosen).check()
+        check_starts(tiny.untrained(name, **chosen))
 
 
 def started(toy_data, name, **chosen):

@@ -161,7 +161,8 @@ def test_a_validation_figure_that_no_number_can_be_is_divergence(
     nll, toy_data, tmp_path
 ):
     trainer = make_trainer(toy_data, tmp_path, "lstm")
-    scored = SimpleNamespace(mean_score=SimpleNamespace(nll=nll, terms={}))
+    scored = SimpleNamespace(nll=nll, terms={}, targets=1)
+    scored = SimpleNamespace(mean_score=scored)
     with pytest.raises(NotFiniteError, match="validation after step 0"):
         trainer.validation.scores(scored)
 

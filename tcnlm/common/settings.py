@@ -116,6 +116,8 @@ def _kind_complaint(value: Any, kind: Any) -> str:
         float: number and math.isfinite(value),
         str: isinstance(value, str),
     }[kind]
+    if kind is int and number and not good and value.is_integer():
+        return f"a whole number in digits, {LARGEST} at most"
     return "" if good else _WANTED.get(kind, "a text")
 
 
@@ -186,6 +188,11 @@ def _value(text: str, kind: Any) -> Any:
         )
     if kind is bool:
         return {"true": True, "false": False}[text.lower()]
+    if kind is int:
+        try:
+            return int(text)
+        except ValueError:
+            kind = float  # lest 1e12 be called no whole number
     value = kind(text)
     if kind is float and not math.isfinite(value):
         raise ValueError(text)

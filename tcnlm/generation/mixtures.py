@@ -6,6 +6,7 @@ Topics in layers stand one layer after another, the lowest first: [K_1 + ... + K
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from tcnlm.common.errors import InputError
+from tcnlm.common.settings import is_real, is_whole
 from tcnlm.models.base import Model
 from tcnlm.models.gbn_rnn import spread
 from tcnlm.models.names import Names
@@ -28,6 +30,41 @@ LAYERED_FORM = (
     "above 0, such as 2:17 or 2:17:0.5; a number alone is a topic of layer 1, "
     "and so is a label"
 )
+
+PYTHON_FORM = (
+    "give a topic's number or label, (layer, number) of topics in layers, or a mixture "
+    "such as {3: 0.7, 5: 0.3}"
+)
+
+
+def checked_request(model: Any, topic: Any, weight: Any, names: Names) -> str:
+    """Return what Python gives as a topic as --topic takes it.
+
+    topic: a number, a label or (layer, number). InputError, which names the argument,
+    for what the model does not have.
+    """
+    called = f"topic {topic!r:.40}"
+    if not is_real(weight) or not 0 < weight < math.inf:
+        said = f"must be a number above 0, not {weight!r:.40}"
+        raise InputError(f"{called}: its weight {said}")
+    if isinstance(topic, str):
+        if names.labelled(topic):
+            return as_request(model, topic, weight)
+        if not re.fullmatch("[0-9]{1,9}(:[0-9]{1,9})?", topic):
+            raise InputError(f"topic: {names.unknown(topic)}")
+        topic = tuple(map(int, topic.split(":")))
+    numbers = topic if isinstance(topic, tuple) else (topic,)
+    layered = model.layered
+    if not all(map(is_whole, numbers)) or not 0 < len(numbers) <= 1 + layered:
+        raise InputError(f"{called}: {PYTHON_FORM}")
+    sizes = model.sizes if layered else (len(model.topics()),)
+    layer, number = (1, *numbers)[-2:]
+    if not 1 <= layer <= len(sizes):
+        raise InputError(f"{called}: the model has layers 1 to {len(sizes)}")
+    if not 0 <= number < sizes[layer - 1]:
+        has = f"layer {layer} has" if layered else "the model has"
+        raise InputError(f"{called}: {has} topics 0 to {sizes[layer - 1] - 1}")
+    return as_request(model, (layer, number) if layered else number, weight)
 
 
 def as_request(model: Any, topic: int | tuple[int, int], weight: float) -> str:

@@ -47,22 +47,27 @@ class Document(NamedTuple):
 
 
 def requested_topics(
-    model: Any, chosen: Sequence[str], document: Document | None, context_words: int
+    model: Any,
+    chosen: Sequence[str],
+    document: Document | None,
+    context_words: int,
+    sign: str = "--",
 ) -> np.ndarray | None:
     """Return the topics [N, K] to write from; None for a model that has none.
 
     chosen: values of --topic, which make one mixture; without them and a document,
     every topic by itself, of layers those of the lowest. Topics in layers are the
     columns of `mixtures`. A document that a model without topics reads is
-    `document_before`'s.
+    `document_before`'s. sign: of an option, "" of an argument in Python.
     """
     if not model.offers("step"):
         raise InputError(f"model {type(model).__name__} writes no sentences")
     if not model.offers("topics"):
         if chosen or (document and not model.reads_document):
-            options = "--topic" if model.reads_document else "--topic and --document"
+            text = "" if model.reads_document else f" and {sign}document"
             raise InputError(
-                f"model {type(model).__name__} has no topics: leave out {options}"
+                f"model {type(model).__name__} has no topics: leave out {sign}topic"
+                f"{text}"
             )
         return None
     if document:

@@ -13,7 +13,6 @@ from tcnlm.common.errors import InputError
 from tcnlm.common.files import write_arrays
 from tcnlm.common.progress_bar import progress_bar
 from tcnlm.data.dataset import Dataset, Split
-from tcnlm.data.documents import Documents, WholeDocuments
 
 Vectors = Union[np.ndarray, sparse.csr_matrix]  # a row for each document
 UNLABELLED = -1
@@ -25,6 +24,7 @@ def document_vectors(model: Any, split: Split) -> np.ndarray:
 
     That of a document without words is zero.
     """
+    from tcnlm.data.documents import Documents, WholeDocuments
     from tcnlm.layers.tf_function import graph
 
     reads_all = model.offers("step") and model.offers("features")

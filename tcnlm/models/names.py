@@ -24,12 +24,15 @@ from tcnlm.common.errors import InputError, reading
 from tcnlm.common.rows import row_writer
 from tcnlm.common.settings import is_whole
 from tcnlm.models.topics import best_words
+from tcnlm.preprocessing.documents import called
+from tcnlm.preprocessing.markup import normalized
 
 FILE = "topics.csv"
 COLUMNS = ("number", "label", "merged_into", "hidden")
 NO, YES = ("", "no", "false", "0"), ("yes", "true", "1")  # as spreadsheets write it
 RELEVANCE, WORDS = 0.6, 3  # the weight that Sievert and Shirley advise; of a label
 SMALLEST = 1e-12
+LONGEST = 500  # characters of a label
 LISTED = 20  # labels, where one is asked for that no topic has
 
 Where = Callable[[Any], str]  # a topic's number -> what an error calls its row
@@ -90,8 +93,8 @@ class Names:
 
     def labelled(self, label: str) -> list[int]:
         """Return the members of the topic with a label, in any case; [] of none."""
-        wanted = label.strip().casefold()
-        known = (k for k, row in enumerate(self.rows) if row.label.casefold() == wanted)
+        wanted = _spelled(label.strip())
+        known = (k for k, row in enumerate(self.rows) if _spelled(row.label) == wanted)
         return [member for k in known for member in self.members(k)]
 
     def unknown(self, label: str) -> str:
@@ -165,7 +168,8 @@ def automatic_labels(model: Any) -> list[str]:
     counts = np.maximum(model.vocabulary.topic_counts, 1)
     found = relevance(beta, beta / (counts / counts.sum()), RELEVANCE)
     order = np.argsort(-found, axis=1, kind="stable")
-    fit = ((words[i] for i in row if not _unfit(words[i])) for row in order)
+    part = LONGEST // (WORDS + 1)  # of a label: a number may stand behind it
+    fit = ((words[i] for i in row if not _unfit(words[i], part)) for row in order)
     return _apart([", ".join(islice(row, WORDS)) or "topic" for row in fit])
 
 
@@ -246,7 +250,7 @@ def _checked(rows: Mapping[int, Row], automatic: Sequence[str], where: Where) ->
         for fault in (_fault(row.label), _merger_fault(k, row, rows)):
             if fault:
                 raise InputError(f"{where(k)}: {fault}")
-        other = owners.setdefault(row.label.casefold(), k)
+        other = owners.setdefault(_spelled(row.label), k)
         if other != k:
             raise InputError(
                 f"{where(k)}: topic {other} has the label {row.label!r} too"
@@ -268,10 +272,15 @@ def _fault(label: Any) -> str:
     return said and f"label {label!r:.40}: {said}"
 
 
-def _unfit(text: str) -> str:
+def _unfit(text: str, longest: int = LONGEST) -> str:
     """Say what no label may have in it."""
-    if ":" in text or not text.isprintable():
-        return "must be on one line, and without a colon"
+    if len(text) > longest:
+        return f"has {len(text):,} characters, and may have {longest:,}"
+    unseen = next((char for char in text if not char.isprintable()), None)
+    if unseen:
+        return f"must be one line of what can be seen, and has {called(unseen)}"
+    if ":" in text:
+        return "must be without a colon"
     return f"must not begin with {text[0]}" if text[0] in "=+-@'" else ""
 
 
@@ -298,10 +307,15 @@ def _mean(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.average(rows, axis=0, weights=weights if weights.any() else None)
 
 
+def _spelled(label: str) -> str:
+    """Return a label in small letters of one form, by which two are the same."""
+    return normalized(label).casefold()
+
+
 def _apart(labels: Sequence[str], taken: Mapping[str, Any] | None = None) -> list[str]:
     """Return labels with their numbers behind those that are not one's own alone."""
-    often = Counter(map(str.casefold, labels)) + Counter(list(taken or ()))
+    often = Counter(map(_spelled, labels)) + Counter(list(taken or ()))
     return [
-        f"{label} ({k})" if often[label.casefold()] > 1 or label.isdecimal() else label
+        f"{label} ({k})" if often[_spelled(label)] > 1 or label.isdecimal() else label
         for k, label in enumerate(labels)
     ]

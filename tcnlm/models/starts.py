@@ -14,14 +14,34 @@ from tcnlm.common.errors import InputError
 from tcnlm.common.progress_bar import progress_bar
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.word_clusters import similarities
-from tcnlm.data.word_vectors import WordVectors, fill, starting_vectors
+from tcnlm.data.word_vectors import (
+    WordVectors,
+    check_source,
+    fill,
+    starting_vectors,
+)
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.optimization import GroupedAdam, decay
 from tcnlm.layers.tf_function import graph
+from tcnlm.models.lda_fits import tomotopy
 
 CLUSTER_SCALE = 2.0  # logits a deviation of the similarity; 1 to 3 are much alike
 TOPIC_PRETRAIN_BATCH = 64  # contexts
 TOPIC_PRETRAIN_CLIP = 5.0
+
+
+def check_starts(model: Any) -> None:
+    """Raise InputError, before anything is written, for what cannot be started from."""
+    config, words = model.config, len(model.vocabulary.topic_words)
+    if hasattr(config, "embeddings"):
+        check_source(config.embeddings, config.embedding_size)
+    if getattr(config, "topic_start", "") == "vectors" and config.num_topics > words:
+        raise InputError(
+            f"num_topics={config.num_topics}: topic_start=vectors makes as many "
+            f"clusters of the {words} topic words; lower it"
+        )
+    if getattr(config, "fit", "") == "gibbs":
+        tomotopy()
 
 
 def start_embeddings(model: Any, dataset: Dataset) -> WordVectors:
@@ -42,12 +62,7 @@ def start_topics(model: Any, dataset: Dataset, vectors: WordVectors) -> None:
     if config.topic_start == "frequencies":
         model.decoder.start_at(frequencies)
     elif config.topic_start == "vectors":
-        size, words = config.embedding_size, len(vocabulary.topic_words)
-        if config.num_topics > words:
-            raise InputError(
-                f"num_topics={config.num_topics}: topic_start=vectors makes as many "
-                f"clusters of the {words} topic words; lower it"
-            )
+        size = config.embedding_size
         if not vectors:
             source = "train" if config.embeddings == "random" else config.embeddings
             vectors = starting_vectors(source, dataset, size, model.initial_seed)

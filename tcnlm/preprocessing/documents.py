@@ -39,12 +39,16 @@ def checked_name(name: str, where: str) -> str:
         )
     unseen = _UNSEEN.search(name)
     if unseen:
-        called = name_of(unseen[0], "a control character")
         raise InputError(
-            f"{where} has U+{ord(unseen[0]):04X}, {called}; a label or id is one line "
-            "of what can be seen: take it out"
+            f"{where} has {called(unseen[0])}; a label or id is one line of what can "
+            "be seen: take it out"
         )
     return name
+
+
+def called(char: str) -> str:
+    """Return what Unicode calls a character: U+200B, ZERO WIDTH SPACE."""
+    return f"U+{ord(char):04X}, {name_of(char, 'a control character')}"
 
 
 class Document(NamedTuple):

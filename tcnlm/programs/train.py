@@ -46,6 +46,7 @@ SEED = 1
 def main(options: argparse.Namespace, command: str) -> None:
     """Train as the options say, then write the SavedModel."""
     # Here, as below: to say how it is used takes no TensorFlow.
+    from tcnlm.models.starts import check_starts
     from tcnlm.runs.checkpoints import saved
     from tcnlm.runs.new_run import TRAINED, open_run
     from tcnlm.runs.run_folder import make_model, settings_of
@@ -65,6 +66,7 @@ def main(options: argparse.Namespace, command: str) -> None:
     check_words(model, dataset, "train")
     check_words(model, dataset, "valid", judged)
     if not saved(run / "checkpoints"):
+        check_starts(model)
         check_context_words(model, dataset)
         check_leak(model, dataset)
     workers.check(model, same_for_all(config))

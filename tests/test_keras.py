@@ -70,7 +70,7 @@ def blocks(page, word):
 
 def test_the_page_s_cell_in_a_model_of_one_s_own_runs(rng):
     (block,) = blocks("python.md", "TopicCompositionalLSTMCell")
-    assert len(block.strip().splitlines()) == 9
+    assert len(block.strip().splitlines()) == 8
     exec(block, space := {})
     words = rng.integers(0, 5000, [3, 7])
     shares = space["model"]([words, rng.dirichlet(np.ones(20), 3)])

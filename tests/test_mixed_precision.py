@@ -72,7 +72,7 @@ def learned(name, data, precision):
     return float(terms["loss"]), flat, products(graph)
 
 
-def assert_near(found, exact, loss=1e-3, gradients=0.02):
+def assert_near(found, exact, loss=1e-3, gradients=0.03):
     """Hold a loss and gradients to float32's: bfloat16 rounds by up to .004."""
     assert found[0] == pytest.approx(exact[0], rel=loss)
     off = np.linalg.norm(found[1] - exact[1])

@@ -136,14 +136,15 @@ def test_the_command_probes_a_state_and_refuses_what_has_none(toy_data, tmp_path
     refused = call("evaluate", ntm, "--probe", ntm)
     assert refused.returncode == 2
     assert refused.stderr == (
-        "error: --probe is of models that read words into a state; ntm does not\n"
+        "error: --probe is of models whose state can go on through a document; ntm "
+        "does not\n"
     )
     refused = call("evaluate", lstm, "--probe", lstm)
     assert "is a lstm; wanted are models with topics" in refused.stderr
 
 
 def test_the_command_refuses_topics_of_other_data(toy_data, tmp_path):
-    lstm = tiny.make_run_on(toy_data, tmp_path / "lstm", "lstm")
+    lstm = tiny.make_run_on(toy_data, tmp_path / "lstm", "lstm", carry=True, window=4)
     ntm = tiny.make_run_on(toy_data, tmp_path / "ntm", "ntm")
     config = json.loads((ntm / "config.json").read_text())
     config["data"]["fingerprint"] = "another"

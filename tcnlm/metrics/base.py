@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tcnlm.common.settings import names
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
@@ -37,6 +39,11 @@ def language(kind: type) -> bool:
 def documental(kind: type) -> bool:
     """Models of documents' words."""
     return kind.documental
+
+
+def carrying(kind: type) -> bool:
+    """Models whose state can go on through a document."""
+    return "carry" in names(kind.Config)
 
 
 def predicting(kind: type) -> bool:

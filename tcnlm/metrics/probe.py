@@ -17,9 +17,8 @@ import numpy as np
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.progress_bar import progress_bar
-from tcnlm.common.settings import names
 from tcnlm.data.contexts import NO_WORD
-from tcnlm.metrics.base import Evaluation, Figure, Metric, topical
+from tcnlm.metrics.base import Evaluation, Figure, Metric, carrying, topical
 
 if TYPE_CHECKING:
     from tcnlm.data.batching import TargetRows
@@ -155,7 +154,7 @@ class Probe(Metric):
     """R2 of the topic proportions that are predicted from the state."""
 
     key = "probe"
-    applies = staticmethod(lambda kind: "carry" in names(kind.Config))
+    applies = staticmethod(carrying)
     option = "probe"
     purpose = "how well the state predicts the topic proportions of this topic model"
     takes = "TOPIC_RUN"

@@ -22,7 +22,7 @@ from tcnlm.programs.preprocess import main as preprocess
 pytestmark = pytest.mark.usefixtures("undrawn")
 
 WORDS = [word for theme in toy.THEMES for word in theme]
-FROM_BAGS = ("docnade", "lda", "neural_topics", "ntm")
+FROM_BAGS = ("docnade", "lda", "neural_topics", "nmf", "ntm")
 
 
 def bags_of(number, seed):
@@ -90,6 +90,7 @@ SETTINGS = {
     "docnade": ["units=4", "log_counts=false"],
     "lda": ["num_topics=3"],
     "neural_topics": ["num_topics=3", "topic_start=vectors", "embedding_size=4"],
+    "nmf": ["num_topics=3"],
     "ntm": ["num_topics=3", "embedding_size=4"],
 }
 

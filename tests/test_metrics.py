@@ -56,7 +56,7 @@ def test_every_key_and_title_stands_once():
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_a_model_is_judged_by_its_own_measure_unless_told(name):
     kind = model_class(name)
-    own = {"lda": "loss", "ntm": "loss", "neural_topics": "bound"}
+    own = {"lda": "loss", "nmf": "loss", "ntm": "loss", "neural_topics": "bound"}
     assert judge(kind).key == own.get(name, "perplexity")
 
 

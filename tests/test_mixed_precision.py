@@ -34,7 +34,7 @@ FLOAT32 = {
 QUICK = {"tcnlm", "lstm"}
 TRAINED = [
     pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow)
-    for name in sorted(set(MODELS) - {"lda"})
+    for name in sorted(set(MODELS) - {"lda", "nmf"})
 ]
 
 

@@ -157,6 +157,7 @@ def test_the_parts_of_a_batch_are_all_its_rows_once(toy_data):
         ("ntm", {}),
         ("docnade", {}),
         ("lda", {}),
+        ("nmf", {}),
         ("tcnlm", {"mu_batchnorm_std": 1.0}),
         ("naive_moe", {"mu_batchnorm_std": 1.0}),
         ("neural_topics", {"mu_batchnorm_std": 1.0}),

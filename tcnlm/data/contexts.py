@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 NO_WORD = -1  # padding of contexts and preceding sentences
 
@@ -47,6 +48,13 @@ class Contexts:
     def lengths(self) -> np.ndarray:
         """Return the number of content words of every document."""
         return np.diff(self.first)
+
+    def counts(self, num_words: int) -> sparse.csr_matrix:
+        """Return how often each content word is in every document, [N, num_words]."""
+        parts = np.ones(len(self.words)), self.words, self.first
+        bags = sparse.csr_matrix(parts, (len(self.first) - 1, num_words), copy=True)
+        bags.sum_duplicates()
+        return bags
 
     def of(self, documents: np.ndarray, touched: Bounds, own: Bounds) -> np.ndarray:
         """Return the contexts [B, size] of rows.

@@ -20,6 +20,7 @@ MODELS = {
     "lstm": "tcnlm.models.lstm:LSTM",  # the papers' basic-LSTM
     "naive_moe": "tcnlm.models.naive_moe:NaiveMoE",  # Wang et al. 2018, eq. 7
     "neural_topics": "tcnlm.models.neural_topics:NeuralTopicModel",  # the same, 3.1
+    "nmf": "tcnlm.models.nmf:NMF",  # Xu et al. 2003
     "ntm": "tcnlm.models.ntm:NTM",  # Cao et al. 2015
     "rgbn_rnn": "tcnlm.models.rgbn_rnn:RGBNRNN",  # the same
     "tdlm": "tcnlm.models.tdlm:TDLM",  # Lau et al. 2017

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from scipy import sparse
 
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.contexts import Contexts
@@ -124,8 +123,7 @@ def start_at_clusters(model: NTM, vectors: np.ndarray, contexts: Contexts) -> No
     keep their draws.
     """
     words = contexts.words
-    shape = len(contexts.first) - 1, len(vectors)
-    bags = sparse.csr_matrix((np.ones(len(words)), words, contexts.first), shape)
+    bags = contexts.counts(len(vectors))
     counts = np.bincount(words, minlength=len(vectors))
     le = _unit(vectors - np.average(vectors, axis=0, weights=counts))
     centres = _centres(le[counts > 0], counts[counts > 0], model)

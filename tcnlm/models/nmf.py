@@ -1,0 +1,140 @@
+"""Non-negative matrix factorisation of tf-idf: topics, and no sentences.
+
+    X ~ W H, of tf-idf rows X [N, D] of length one, W [N, K] and H [K, D] not negative
+
+(Lee and Seung 1999; on tf-idf: Xu et al. 2003). Fitted by scikit-learn, inferred in
+TensorFlow. A row of H over idf, summing to one, is a topic's distribution over words;
+a row of W, its columns in shares of words, holds a document's proportions.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import tensorflow as tf
+from scipy import sparse
+
+from tcnlm.common.settings import Settings, setting
+from tcnlm.data.dataset import Dataset
+from tcnlm.layers.neural_topics import bag_of_words
+from tcnlm.layers.optimization import Group
+from tcnlm.models.base import Model, Terms
+from tcnlm.preprocessing.vocabulary import Vocabulary
+
+SMALLEST = 1e-10  # so that nothing is divided by zero
+FIT_ITERATIONS = 1000  # at most; scikit-learn stops at a change of 1e-4
+
+
+@dataclass(frozen=True)
+class Config(Settings):
+    """Settings of NMF."""
+
+    num_topics: int = setting(100, "as LDA's", least=1)
+    sweeps: int = setting(20, "of coordinate descent, to infer proportions", least=1)
+
+
+class NMF(Model):
+    """NMF of tf-idf. All its learning is the fit before training, as LDA's."""
+
+    Config = Config
+    test_config = {"num_topics": 3}
+    reads_order, per_word = False, "loss"
+    why_not_shardable = "it is fitted whole"
+
+    def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
+        super().__init__(config, vocabulary, seed)
+        K, D = config.num_topics, len(vocabulary.topic_words)
+        draw = tf.random.stateless_uniform([K, D], [seed, 0], 0.5, 1.5)
+        self.topic_weights = tf.Variable(draw, trainable=False, name="topics")
+        self.idf = tf.Variable(tf.ones([D]), trainable=False, name="idf")
+        self.fitted = self.topic_weights, self.idf
+
+    def topics(self) -> tf.Tensor:
+        """Return the topics [K, D], rows on the simplex."""
+        total = tf.reduce_sum(self.topic_weights, axis=1, keepdims=True)
+        return self.topic_weights / total
+
+    def infer(self, context: tf.Tensor) -> tf.Tensor:
+        """Return proportions [B, K] of topic-word ids [B, C], -1 padding."""
+        weights = self._weights(self._tf_idf(context)) + SMALLEST
+        return weights / tf.reduce_sum(weights, axis=1, keepdims=True)
+
+    def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
+        """Return {"loss": |x - w H|^2 of rows of length one, a mean over words}.
+
+        It lies between 0 and 1.
+        """
+        context = batch["context"]
+        x = self._tf_idf(context)
+        rest = tf.reduce_sum((x - self._weights(x) @ self._basis()) ** 2, axis=1)
+        words = tf.math.count_nonzero(context >= 0, axis=1, dtype=tf.float32)
+        total = tf.reduce_sum(words * rest)
+        return {"loss": tf.math.divide_no_nan(total, tf.reduce_sum(words))}
+
+    def prepare(self, dataset: Dataset) -> None:
+        """Fit the topics to the whole training documents."""
+        contexts = dataset.split("train").contexts
+        counts = contexts.counts(len(self.vocabulary.topic_words))
+        topics, _ = nmf_topics(counts, self.config.num_topics, self.initial_seed)
+        self.topic_weights.assign(topics)
+        self.idf.assign(inverse_frequencies(counts))
+
+    def param_groups(self) -> list[Group]:
+        """Return no group."""
+        return []
+
+    def _basis(self) -> tf.Tensor:
+        """Return H [K, D], scaled so that weights are shares of words."""
+        return self.topics() * self.idf
+
+    def _tf_idf(self, context: tf.Tensor) -> tf.Tensor:
+        """Return rows X [B, D] of length one."""
+        size = len(self.vocabulary.topic_words)
+        return tf.math.l2_normalize(bag_of_words(context, size) * self.idf, axis=1)
+
+    def _weights(self, x: tf.Tensor) -> tf.Tensor:
+        """Return w [B, K] >= 0 with the least |x - w H|^2, by coordinate descent."""
+        H, K = self._basis(), self.config.num_topics
+        gram, projected = H @ tf.transpose(H), x @ tf.transpose(H)
+
+        def step(i: tf.Tensor, w: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            k = i % K
+            slope = projected[:, k] - tf.linalg.matvec(w, gram[k])
+            better = tf.nn.relu(w[:, k] + slope / (gram[k, k] + SMALLEST))
+            chosen = tf.one_hot(k, K)
+            return i + 1, w * (1 - chosen) + better[:, None] * chosen
+
+        loop = (0, tf.zeros_like(projected))
+        steps = K * self.config.sweeps
+        return tf.while_loop(lambda i, _: i < steps, step, loop)[1]
+
+
+def nmf_topics(
+    counts: sparse.csr_matrix, num_topics: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Fit NMF to the tf-idf of word counts [N, D].
+
+    Return the topics [K, D], rows of H over idf that sum to one, and W [N, K], its
+    columns scaled so that W times those topics times idf is W H.
+    """
+    # Here, since it takes a second to import.
+    from sklearn.decomposition import NMF as Factorisation
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    x = TfidfTransformer().fit_transform(counts)
+    fitted = Factorisation(num_topics, random_state=seed, max_iter=FIT_ITERATIONS)
+    with warnings.catch_warnings():  # not quite settled is good enough
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        W = fitted.fit_transform(x)
+    topics = fitted.components_ / inverse_frequencies(counts) + SMALLEST
+    total = topics.sum(axis=1)
+    return topics / total[:, None], W * total
+
+
+def inverse_frequencies(counts: sparse.csr_matrix) -> np.ndarray:
+    """Return idf [D], scikit-learn's: ln((1 + N) / (1 + documents of a word)) + 1."""
+    documents = np.bincount(counts.indices, minlength=counts.shape[1])
+    return np.log((1 + counts.shape[0]) / (1 + documents)) + 1

@@ -14,7 +14,9 @@ from tcnlm.data.windows import Windows
 from tcnlm.preprocessing.vocabulary import EOS, GO, PAD
 
 EVERY = [Sequences(), Sequences(2), Windows(3), Windows(3, "never"), Groups(2)]
-EVERY += [Documents(), Sequences(siblings=True), Windows(3, siblings=True)]
+OF_DOCUMENT = ("siblings", "vote")
+EVERY += [Sequences(of_document=OF_DOCUMENT), Windows(3, of_document=OF_DOCUMENT)]
+EVERY += [Documents()]
 every_batching = pytest.mark.parametrize("batching", EVERY, ids=str)
 
 
@@ -147,9 +149,8 @@ def test_an_empty_row_has_no_word(batching):
     arrays = {name: np.asarray(array) for name, array in batching.empty(3).items()}
     assert all(len(array) == 3 for array in arrays.values())
     for name, array in arrays.items():
-        wanted = {"inputs": PAD, "targets": PAD, "fresh": 1, "siblings": 0}.get(
-            name, -1
-        )
+        others = {"fresh": 1, "siblings": 0, "vote": 0}
+        wanted = {"inputs": PAD, "targets": PAD, **others}.get(name, -1)
         assert (array == wanted).all(), name
 
 

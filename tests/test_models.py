@@ -50,7 +50,8 @@ def make_batch(rng, rows=4, steps=STEPS):
     arrays = {"inputs": inputs * real, "targets": words * real, "context": context}
     arrays |= {"preceding": preceding, "words": context}
     arrays["siblings"] = rng.integers(1, 9, rows)
-    return {key: tf.constant(value, tf.int32) for key, value in arrays.items()}
+    batch = {key: tf.constant(value, tf.int32) for key, value in arrays.items()}
+    return {**batch, "vote": tf.constant(rng.uniform(size=rows), tf.float32)}
 
 
 def rows_of(model, batch):

@@ -7,7 +7,7 @@ arrays of a batch, a row that says nothing, and, over a split, the rows in their
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -25,15 +25,17 @@ Batch = dict[str, np.ndarray]
 
 
 class Array(NamedTuple):
-    """An int32 array of a batch: the shape of its rows, and what pads them."""
+    """An array of a batch: the shape of its rows, what pads them, and its type."""
 
     shape: tuple[int | None, ...]
     padding: int
+    dtype: tf.DType = tf.int32
 
 
 WORDS = {"inputs": Array((None,), PAD), "targets": Array((None,), PAD)}
 CONTEXT = {"context": Array((None,), NO_WORD)}
-SIBLINGS = {"siblings": Array((), 0)}  # how many rows a row's document has
+# What a row may say of its document: how many rows it has, and the row's share in it.
+OF_DOCUMENT = {"siblings": Array((), 0), "vote": Array((), 0, tf.float32)}
 
 
 class Batching:
@@ -50,7 +52,7 @@ class Batching:
     def signature(self) -> dict[str, tf.TensorSpec]:
         """Return what batches hold, for a `tf.function`."""
         return {
-            name: tf.TensorSpec([None, *array.shape], tf.int32)
+            name: tf.TensorSpec([None, *array.shape], array.dtype)
             for name, array in self.arrays.items()
         }
 
@@ -69,8 +71,11 @@ class Batching:
     def empty(self, number: Any) -> dict[str, tf.Tensor]:
         """Return a batch of rows without words; number: of them, may be a tensor."""
         return {
-            name: tf.fill([number, *(size or 1 for size in shape)], padding)
-            for name, (shape, padding) in self.arrays.items()
+            name: tf.fill(
+                [number, *(size or 1 for size in array.shape)],
+                tf.constant(array.padding, array.dtype),
+            )
+            for name, array in self.arrays.items()
         }
 
     def sequences(self, batch: Batch) -> int:
@@ -144,11 +149,21 @@ class Rows:
 
 
 class TargetRows(Rows):
-    """Rows that are stretches of a split's targets, each within one document."""
+    """Rows that are stretches of a split's targets, each within one document.
 
-    def __init__(self, split: Split, first: np.ndarray, last: np.ndarray):
+    of_document: names in OF_DOCUMENT of what they come with.
+    """
+
+    def __init__(
+        self,
+        split: Split,
+        first: np.ndarray,
+        last: np.ndarray,
+        of_document: Iterable[str] = (),
+    ):
         super().__init__(split)
         self.first, self.last = first, last  # places in the split's stream
+        self.of_document = of_document
         self.num_targets = split.num_targets
 
     def __len__(self) -> int:
@@ -175,14 +190,25 @@ class TargetRows(Rows):
         documents = self.documents_of(np.arange(len(self)))
         return np.bincount(documents)[documents].astype(np.int32)
 
+    @cached_property
+    def vote(self) -> np.ndarray:
+        """Rows / documents / rows of the row's document: 1 on average.
+
+        Weighted so, each document counts as much as any other, however many rows it
+        has; those without a row do not count.
+        """
+        shares = 1 / self.siblings
+        return (shares / shares.mean()).astype(np.float32)
+
     def batch(self, rows: np.ndarray) -> Batch:
-        """Return inputs, targets and context of these rows."""
+        """Return inputs, targets and context of these rows, and what was asked for."""
         split, bounds = self.split, (self.first[rows], self.last[rows])
         stream = split.stream
         documents = self.documents_of(rows)
         touched, own = stream.touched_tokens(*bounds), stream.own_tokens(*bounds)
         context = split.contexts.of(documents, touched, own)
-        return {**stream.words(*bounds), "context": context}
+        more = {name: getattr(self, name)[rows] for name in self.of_document}
+        return {**stream.words(*bounds), "context": context, **more}
 
 
 def pieces(low: np.ndarray, high: np.ndarray, length: int) -> tuple:

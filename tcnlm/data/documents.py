@@ -66,6 +66,38 @@ class DocumentRows(Rows):
 
 
 @dataclass(frozen=True)
+class DocumentContexts(Batching):
+    """A row is a document: its first content words, as many as a context has.
+
+    context [B, C]. Documents without such a word are left out.
+    """
+
+    arrays = CONTEXT
+
+    def rows(self, split: Split) -> DocumentContextRows:
+        """Return the documents of a split."""
+        return DocumentContextRows(split)
+
+
+class DocumentContextRows(DocumentRows):
+    """The documents of a split that have a content word, as contexts."""
+
+    def __init__(self, split: Split):
+        super().__init__(split)
+        self.size = split.contexts.size
+        self.num_targets = int(np.minimum(super().lengths(), self.size).sum())
+
+    def lengths(self) -> np.ndarray:
+        """Return the width of a context for all: short documents stand among long."""
+        return np.full(len(self), self.size)
+
+    def batch(self, rows: np.ndarray) -> Batch:
+        """Return the first content words of these documents."""
+        words = [self.split.content(i)[: self.size] for i in self.documents[rows]]
+        return {"context": pad(words, NO_WORD, self.size)}
+
+
+@dataclass(frozen=True)
 class WholeDocuments(Batching):
     """A row is a document from its first word to its last: inputs, targets [B, T].
 

@@ -28,8 +28,8 @@ class Groups(Batching):
     def arrays(self) -> dict[str, Array]:
         """Those of sequences, J of them a row."""
         return {
-            name: Array((self.size, *shape), padding)
-            for name, (shape, padding) in {**WORDS, **CONTEXT}.items()
+            name: Array((self.size, *array.shape), array.padding)
+            for name, array in {**WORDS, **CONTEXT}.items()
         }
 
     def sequences(self, batch: Batch) -> int:
@@ -75,7 +75,7 @@ class GroupRows(Rows):
         batch = self.sequences.batch(
             np.minimum(places, len(self.sequences) - 1).ravel()
         )
-        for name, (_, padding) in {**WORDS, **CONTEXT}.items():
+        for name, array in {**WORDS, **CONTEXT}.items():
             batch[name] = batch[name].reshape(*places.shape, -1)
-            batch[name][~inside] = padding
+            batch[name][~inside] = array.padding
         return batch

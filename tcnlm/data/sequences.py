@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from tcnlm.data.batching import (
     CONTEXT,
-    SIBLINGS,
+    OF_DOCUMENT,
     WORDS,
     Array,
     Batch,
@@ -28,19 +29,19 @@ class Sequences(Batching):
     """A row is a sequence: at most 30 targets of one sentence, and its context.
 
     preceding: how many sentences before its own, of the same document, each sequence
-    comes with, word ids [n, W], oldest first. siblings: whether it comes with the
-    number of sequences of its document.
+    comes with, word ids [n, W], oldest first. of_document: names in OF_DOCUMENT of what
+    else it comes with.
     """
 
     preceding: int = 0
-    siblings: bool = False
+    of_document: tuple[str, ...] = ()
 
     @property
     def arrays(self) -> dict[str, Array]:
-        """inputs, targets [B, T], context [B, C]; preceding [B, n, W], siblings [B]."""
+        """inputs, targets [B, T], context [B, C]; if asked preceding [B, n, W]."""
         before = {"preceding": Array((self.preceding, None), NO_WORD)}
-        asked = before if self.preceding else {}
-        return {**WORDS, **CONTEXT, **asked, **(SIBLINGS if self.siblings else {})}
+        asked = {name: OF_DOCUMENT[name] for name in self.of_document}
+        return {**WORDS, **CONTEXT, **(before if self.preceding else {}), **asked}
 
     @property
     def reads_before(self) -> bool:
@@ -49,7 +50,7 @@ class Sequences(Batching):
 
     def rows(self, split: Split) -> SequenceRows:
         """Return the sequences of a split."""
-        return SequenceRows(split, self.preceding, self.siblings)
+        return SequenceRows(split, self.preceding, self.of_document)
 
     def of_texts(self, texts: Any, documents: Any) -> dict[str, Any]:
         """Return the contexts of documents, and their last sentences if asked."""
@@ -62,17 +63,17 @@ class Sequences(Batching):
 class SequenceRows(TargetRows):
     """The sequences of a split: a sentence each, or a piece of a long one."""
 
-    def __init__(self, split: Split, preceding: int = 0, siblings: bool = False):
+    def __init__(
+        self, split: Split, preceding: int = 0, of_document: Iterable[str] = ()
+    ):
         starts = split.stream.starts
         self.sentence, *bounds = pieces(starts[:-1], starts[1:], split.length)
-        super().__init__(split, *bounds)
-        self.preceding, self.with_siblings = preceding, siblings
+        super().__init__(split, *bounds, of_document)
+        self.preceding = preceding
 
     def batch(self, rows: np.ndarray) -> Batch:
         """Return these sequences, with what else was asked for."""
         batch = super().batch(rows)
-        if self.with_siblings:
-            batch["siblings"] = self.siblings[rows]
         if self.preceding:
             batch["preceding"] = self._preceding(self.sentence[rows])
         return batch

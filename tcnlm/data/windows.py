@@ -10,7 +10,7 @@ import numpy as np
 
 from tcnlm.data.batching import (
     CONTEXT,
-    SIBLINGS,
+    OF_DOCUMENT,
     WORDS,
     Array,
     Batch,
@@ -29,20 +29,20 @@ class Windows(Batching):
     Row b of a batch goes on where row b of the batch before ended, so that a model can
     carry its state; "fresh" [B] is 1 where it must not: at a document's first window
     or, with reset="never", at a pass's first. A document ends its window, which is then
-    shorter. Rows that have run out of documents are empty. siblings: whether a row
-    comes with the number of windows of its document.
+    shorter. Rows that have run out of documents are empty. of_document: names in
+    OF_DOCUMENT of what a row comes with.
     """
 
     length: int
     reset: str = "document"
-    siblings: bool = False
+    of_document: tuple[str, ...] = ()
     unit = "document"
 
     @property
     def arrays(self) -> dict[str, Array]:
-        """inputs, targets [B, T], context [B, C], fresh [B]; if asked siblings [B]."""
+        """inputs, targets [B, T], context [B, C], fresh [B], and what was asked for."""
         found = {**WORDS, **CONTEXT, "fresh": Array((), 1)}
-        return {**found, **(SIBLINGS if self.siblings else {})}
+        return {**found, **{name: OF_DOCUMENT[name] for name in self.of_document}}
 
     def rows(self, split: Split) -> WindowRows:
         """Return the windows of a split."""
@@ -55,7 +55,7 @@ class WindowRows(TargetRows):
     def __init__(self, split: Split, windows: Windows):
         bounds = split.stream.starts[split.documents]
         document, first, last = pieces(bounds[:-1], bounds[1:], windows.length)
-        super().__init__(split, first, last)
+        super().__init__(split, first, last, windows.of_document)
         ends = np.searchsorted(document, np.arange(split.num_documents + 1))
         self.bounds = ends  # of each document's windows
         self.begins = first == bounds[document]
@@ -100,8 +100,6 @@ class WindowRows(TargetRows):
         batch, missing = super().batch(np.maximum(rows, 0)), rows < 0
         fresh = self.begins[rows] & (self.windows.reset == "document")
         batch["fresh"] = (fresh | missing).astype(np.int32)
-        if self.windows.siblings:
-            batch["siblings"] = self.siblings[rows]
-        for name, (_, padding) in self.windows.arrays.items():
-            batch[name][missing] = padding
+        for name, array in self.windows.arrays.items():
+            batch[name][missing] = array.padding
         return batch

@@ -135,7 +135,7 @@ class Model(tf.keras.Model):
         batch = self.batching.empty(1)
         for name, padded in batch.items():
             word = 0 if name in ("context", "words", "preceding") else 1
-            batch[name] = tf.fill(tf.shape(padded), word)
+            batch[name] = tf.fill(tf.shape(padded), tf.cast(word, padded.dtype))
         if self.offers("topics"):
             self.infer(tf.constant([[0]]))
         self.compute_loss(batch, training=False)

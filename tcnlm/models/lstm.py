@@ -154,7 +154,8 @@ def carry_state(model: Model) -> None:
     """Let the state go on from batch to batch, if that is asked for."""
     config = model.config
     if config.carry:
-        model.batching = Windows(config.window, config.reset)
+        asked = model.batching.of_document
+        model.batching = Windows(config.window, config.reset, asked)
         model.carried = CarriedState(zero_states(model, 1))
 
 

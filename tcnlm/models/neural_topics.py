@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tcnlm.common.settings import setting
 from tcnlm.data.dataset import Dataset
+from tcnlm.data.documents import DocumentContexts
 from tcnlm.layers.optimization import Group
 from tcnlm.models import tcnlm
 from tcnlm.models.base import Model, Terms
@@ -36,7 +37,8 @@ class NeuralTopicModel(Model):
     """theta ~ N(0, sigma_0^2), t = softmax(W theta + b), w ~ beta t      (eq. 4 to 6)
 
     learned by the bound E log p(d | t) - KL(q || prior) + lambda R, the first terms of
-    eq. 17 with eq. 18's, from the contexts of all sequences, as within TCNLM.
+    eq. 17 with eq. 18's: of the contexts of all sequences, or with
+    `topic_rows=document` of whole documents, each a row.
     """
 
     paper = "tcnlm"
@@ -48,6 +50,8 @@ class NeuralTopicModel(Model):
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
         tcnlm.make_topic_model(self)
+        if config.topic_rows == "document":
+            self.batching = DocumentContexts()
 
     def infer(self, context: tf.Tensor) -> tf.Tensor:
         """Return t = g(mu) [B, K] of topic-word ids [B, C]."""

@@ -13,6 +13,7 @@ import tensorflow as tf
 from tcnlm.common.errors import InputError
 from tcnlm.common.progress_bar import progress_bar
 from tcnlm.data.dataset import Dataset
+from tcnlm.data.documents import DocumentContexts
 from tcnlm.data.word_clusters import similarities
 from tcnlm.data.word_vectors import (
     WordVectors,
@@ -77,7 +78,8 @@ def pretrain_topics(
 ) -> None:
     """Take steps up the topic model's own bound, eq. 17's first two terms.
 
-    So that the proportions mean something when the language model first sees them.
+    So that the proportions mean something when the language model first sees them. By
+    `topic_rows` a row is a sequence's context or a whole document.
     terms_of, loss_of: `topic_terms` and `topic_loss` of tcnlm.py.
     """
     config, steps = model.config, model.config.topic_pretrain_steps
@@ -104,7 +106,9 @@ def pretrain_topics(
         optimizer.descend(tape.gradient(loss, weights))
         return loss
 
-    rows = model.batching.rows(dataset.split("train"))
+    whole = config.topic_rows == "document"
+    kind = DocumentContexts() if whole else model.batching
+    rows = kind.rows(dataset.split("train"))
     batches = (
         rows.batches(TOPIC_PRETRAIN_BATCH, model.initial_seed, epoch)
         for epoch in count()

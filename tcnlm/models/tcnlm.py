@@ -7,7 +7,7 @@ both are learned by one bound (section 3.3). Symbols and shapes: tcnlm/__init__.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import tensorflow as tf
@@ -54,6 +54,10 @@ class TopicSettings(Settings):
         0.0, "standard deviation of mu, held over a batch; 0: as it comes", least=0)
     prior_variance: float = setting(1.0, "sigma_0^2 of eq. 4, not stated", above=0)
     diversity_weight: float = setting(0.1, "lambda, eq. 18; paper, section 5", least=0)
+    topic_rows: str = setting(
+        "sentence", "whose bag p(d | t) of eq. 16 and 17, beside one sequence y, is: "
+        "with weight 1 every sentence's, or each document's once",
+        choices=("sentence", "document"))
     topic_start: str = setting(
         "frequencies", "where beta starts: at the words' frequencies, alone or with a "
         "cluster of word vectors a topic, or not",
@@ -239,6 +243,8 @@ def make_topic_model(model: Model) -> None:
     model.decoder = TopicDecoder(c.num_topics, words)
     if std:
         model.why_not_shardable = "mu_batchnorm_std scales over a whole batch"
+    if c.topic_rows == "document":
+        model.batching = replace(model.batching, of_document=("vote",))
 
 
 def infer_topics(model: Model, context: tf.Tensor, noise: Any = None) -> tf.Tensor:
@@ -252,6 +258,7 @@ def topic_terms(model: Model, batch: dict, noise: Noise) -> tuple[tf.Tensor, Ter
     """Return t [B, K], drawn in training, and the topic model's terms of the bound.
 
     "reconstruction" is -E log p(d | t), "kl" the divergence, nats a bag; "diversity" R.
+    Where rows have a "vote" [B], 1 on average, each counts by it.
     """
     c, d = model.config, bag_of_words(
         batch["context"], len(model.vocabulary.topic_words)
@@ -261,9 +268,10 @@ def topic_terms(model: Model, batch: dict, noise: Noise) -> tuple[tf.Tensor, Ter
     t = model.proportions(noise.gaussian(mu, log_variance))  # eq. 4
     log_p_d = log_likelihood(d, model.decoder(t))  # eq. 5, 6
     kl = gaussian_kl(mu, log_variance, prior_variance=c.prior_variance)
+    vote = batch.get("vote", 1.0)
     return t, {
-        "reconstruction": -tf.reduce_mean(log_p_d),
-        "kl": tf.reduce_mean(kl),
+        "reconstruction": -tf.reduce_mean(vote * log_p_d),
+        "kl": tf.reduce_mean(vote * kl),
         "diversity": diversity(model.topics()),
     }
 

@@ -104,7 +104,7 @@ class TopicRNN(Model):
         self.feature_parts = {"topics": config.num_topics, "last state": config.units}
         lstm.carry_state(self)
         if not config.document_sequences:
-            self.batching = replace(self.batching, siblings=True)
+            self.batching = replace(self.batching, of_document=("siblings",))
 
     def topics(self) -> tf.Tensor:
         """Return the softmax of the rows of B over the topic vocabulary, [K, D]."""

@@ -146,7 +146,7 @@ def make_attention(model: Model) -> None:
         for layer in range(c.layers)
     ]
     if c.carry:
-        model.batching = Windows(c.window, c.reset)
+        model.batching = Windows(c.window, c.reset, model.batching.of_document)
         model.carried = CarriedState(empty_memories(model, 1, c.memory))
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from tcnlm.common.errors import InputError
+from tcnlm.data.documents import DocumentContexts
 from tcnlm.data.sequences import Sequences
 from tcnlm.data.windows import Windows
 from tcnlm.layers.tf_function import graph
@@ -68,9 +69,12 @@ def check_accumulation(model: Any, accumulate: int) -> None:
 
 def why_not_shardable(model: Any) -> str:
     """Return why rows of a batch cannot be learned from apart and summed, if so."""
-    if isinstance(model.batching, (Sequences, Windows)):
+    if isinstance(model.batching, (Sequences, Windows, DocumentContexts)):
         return model.why_not_shardable
-    return model.why_not_shardable or "a row of its batches is no sequence of words"
+    return (
+        model.why_not_shardable
+        or "a row of its batches is neither a sequence nor a bag of words"
+    )
 
 
 def divide(

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tcnlm.preprocessing.collect import Arrays
-from tcnlm.preprocessing.encode import counts_of, fingerprint, save_arrays, write_meta
+from tcnlm.preprocessing.collect import Arrays, counts_of
+from tcnlm.preprocessing.data_folder import fingerprint, save_arrays, write_meta
 from tcnlm.preprocessing.vocabulary import EOS, SPECIALS, Vocabulary
 
 # Mean and deviation of the logarithms.

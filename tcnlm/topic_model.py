@@ -27,7 +27,7 @@ from tcnlm.common.settings import as_text, names
 from tcnlm.layers.optimization import Training
 from tcnlm.models import MODELS, model_class
 from tcnlm.models.topics import top_words
-from tcnlm.preprocessing.encode import read_meta
+from tcnlm.preprocessing.data_folder import read_meta
 from tcnlm.programs.recipes import BY_SIZE, read_recipe, words_of
 from tcnlm.programs.train import SEED
 from tcnlm.run import Run, checked

@@ -15,7 +15,7 @@ from trained import call
 
 import tcnlm
 from tcnlm.common.settings import Settings, setting
-from tcnlm.data.contexts import NO_WORD
+from tcnlm.data.dataset import NO_WORD
 from tcnlm.data.documents import Documents
 from tcnlm.layers.adaptive_softmax import language_loss
 from tcnlm.layers.next_word import NextWord

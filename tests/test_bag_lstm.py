@@ -12,8 +12,7 @@ from helpers import assert_close
 from loops import VOCABULARY, B, D, beside_topics, dense, draw_batch
 
 from tcnlm.common.errors import InputError
-from tcnlm.data.contexts import NO_WORD
-from tcnlm.data.dataset import Dataset
+from tcnlm.data.dataset import NO_WORD, Dataset
 from tcnlm.generation.saved_model import export
 from tcnlm.layers.neural_topics import TopicEncoder, bag_of_words
 from tcnlm.models.bag_lstm import BagLSTM
@@ -91,7 +90,7 @@ def test_no_word_of_a_sentence_itself_reaches_its_q(toy_data, rng, rule):
         with tf.GradientTape() as tape:
             q = model.context(rows.batch(np.array([row])))
         found = set(np.flatnonzero(np.any(tape.gradient(q, kernel), axis=1)))
-        own, document = rows.sentence[row], rows.documents_of(np.array([row]))[0]
+        own, document = rows.sentence[row], rows.documents[row]
         sentences, place = split.document(document), own - split.documents[document]
         after = sentences[place + 1 :] if rule == "others" else []
         seen = {word for s in [*sentences[:place], *after] for word in s}

@@ -2,7 +2,6 @@
 
 import json
 import random
-import shutil
 
 import numpy as np
 import pandas as pd
@@ -163,13 +162,3 @@ def test_word_vectors_come_of_orders_that_are_drawn_again_and_alike(data):
     dataset = Dataset(data)
     first, again = (train_vectors(dataset, 4, seed=1).vectors for _ in range(2))
     np.testing.assert_array_equal(first, again)
-
-
-def test_meta_that_says_of_the_order_what_is_neither_true_nor_false_is_named(
-    data, tmp_path
-):
-    shutil.copytree(data, tmp_path / "DATA")
-    path = tmp_path / "DATA" / "meta.json"
-    path.write_text(path.read_text().replace('"word_order": false', '"word_order": 0'))
-    with pytest.raises(InputError, match="word_order is 0, but must be true or false"):
-        Dataset(tmp_path / "DATA")

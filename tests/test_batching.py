@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from splits import DOCUMENTS, VOCABULARY, documents_of_words, make_split
 
 from tcnlm.data.documents import Documents
-from tcnlm.data.groups import Groups
-from tcnlm.data.sequences import Sequences
+from tcnlm.data.sequences import Groups, Sequences
 from tcnlm.data.windows import Windows
 from tcnlm.preprocessing.vocabulary import EOS, GO, PAD
 

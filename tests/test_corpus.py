@@ -12,13 +12,15 @@ import numpy as np
 import pytest
 
 from tcnlm.common.errors import InputError
-from tcnlm.preprocessing import files, known_corpora
-from tcnlm.preprocessing.fetching import CACHE, MIRROR, PIECE, Remote, fetched
+from tcnlm.preprocessing import archives, files, known_corpora
+from tcnlm.preprocessing.archives import read_20news, read_oanc, read_wikitext
 from tcnlm.preprocessing.known_corpora import (
+    CACHE,
     KNOWN,
-    read_20news,
-    read_oanc,
-    read_wikitext,
+    MIRROR,
+    PIECE,
+    Remote,
+    fetched,
 )
 from tcnlm.programs.preprocess import main
 
@@ -341,7 +343,7 @@ def test_a_link_planted_in_the_cache_is_not_written_through(server, tmp_path):
 def test_an_archive_that_unpacks_to_too_much_is_refused_before_it_is_read(
     name, registry, tmp_path, monkeypatch, capsys
 ):
-    for module in (files, known_corpora):
+    for module in (files, archives):
         monkeypatch.setattr(module, "MOST_BYTES", 10)
     command = ["--corpus", name, *OPTIONS[name], *SMALL, "--out", str(tmp_path / "D")]
     assert main(command) == 2

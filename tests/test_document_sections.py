@@ -10,8 +10,7 @@ import toy
 from trained import call
 
 from tcnlm.common.errors import InputError
-from tcnlm.data.dataset import Dataset
-from tcnlm.data.texts import split_of
+from tcnlm.data.dataset import Dataset, split_of
 from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.metrics import classification
 from tcnlm.metrics.classifiers import Classification

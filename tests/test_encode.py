@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tcnlm.common.errors import InputError
 from tcnlm.common.parallel import chunks, ordered_map
 from tcnlm.preprocessing import text
-from tcnlm.preprocessing.collect import Arrays, select, tokenize_all
+from tcnlm.preprocessing.collect import Arrays, counts_of, select, tokenize_all
 from tcnlm.preprocessing.corpora import Corpus
+from tcnlm.preprocessing.data_folder import read_meta
 from tcnlm.preprocessing.documents import Document
-from tcnlm.preprocessing.encode import counts_of, read_meta
 from tcnlm.preprocessing.markup import normalized
 from tcnlm.preprocessing.pipeline import Preprocessing, preprocess
 from tcnlm.preprocessing.sources import split_tdlm

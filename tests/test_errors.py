@@ -136,7 +136,7 @@ PROGRAMS += "reproduce"
 PROGRAMS = [f"tcnlm.programs.{name}" for name in PROGRAMS.split()]
 
 
-@pytest.mark.parametrize("name", ["tcnlm.preprocessing.arguments", *PROGRAMS])
+@pytest.mark.parametrize("name", ["tcnlm.programs.preprocess", *PROGRAMS])
 def test_every_program_has_it(name):
     module = importlib.import_module(name)
     assert "--debug" in module.parser().format_help()

@@ -4,6 +4,7 @@ Nothing is written before. Where work would begin, a program is stopped here.
 """
 
 import argparse
+from pathlib import Path
 
 import pytest
 import tiny
@@ -14,7 +15,6 @@ from hypothesis import strategies as st
 import tcnlm.programs.preprocess as preprocess
 from tcnlm import run
 from tcnlm.common.errors import errors_reported
-from tcnlm.preprocessing import arguments
 from tcnlm.programs import (
     coherence,
     embeddings,
@@ -101,7 +101,7 @@ PROGRAMS = {  # parser, line without options, start, where work begins
         (coherence, "_counted"),
     ),
     "preprocessing": (
-        arguments.parser,
+        preprocess.parser,
         ["--format", "text", "--input", "file", "--out", "NEW"],
         preprocess.main,
         (preprocess, "preprocess"),
@@ -117,7 +117,7 @@ def options_of(name):
 
 def is_number(action):
     """Whether a value of it must be a number."""
-    asked = action.type not in (None, argparse.Action, arguments.Path)
+    asked = action.type not in (None, argparse.Action, Path)
     return asked and not action.choices
 
 

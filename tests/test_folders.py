@@ -10,8 +10,7 @@ import toy
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.locks import locked
-from tcnlm.preprocessing.encode import CONTENTS
-from tcnlm.preprocessing.folders import new_folder
+from tcnlm.preprocessing.data_folder import CONTENTS, new_folder
 
 
 def make(path, content="x", force=False):

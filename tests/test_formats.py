@@ -7,9 +7,13 @@ import pytest
 
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
-from tcnlm.preprocessing.counted import MOST_WORDS
 from tcnlm.preprocessing.documents import Document, Fields
-from tcnlm.preprocessing.sources import FORMATS, chosen_format, split_tokenized
+from tcnlm.preprocessing.sources import (
+    FORMATS,
+    MOST_WORDS,
+    chosen_format,
+    split_tokenized,
+)
 from tcnlm.preprocessing.vocabulary import read_ids
 from tcnlm.programs.preprocess import main
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tcnlm.data.dataset import Dataset
-from tcnlm.preprocessing.encode import read_meta
+from tcnlm.preprocessing.data_folder import read_meta
 from tcnlm.programs.preprocess import main
 
 SMALL = "--min-count 1 --topic-min-count 1 --topic-top-fraction 0 --processes 1".split()

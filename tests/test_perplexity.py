@@ -13,7 +13,7 @@ from splits import make_split
 
 from tcnlm.common.errors import InputError
 from tcnlm.data import sequences
-from tcnlm.data.contexts import RULES
+from tcnlm.data.dataset import RULES
 from tcnlm.layers.tf_function import graph
 from tcnlm.metrics.perplexity import leak
 from tcnlm.metrics.scores import sampled_score, score

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from tcnlm.common import parallel
-from tcnlm.preprocessing import arguments
-from tcnlm.preprocessing.arguments import parser
-from tcnlm.preprocessing.encode import read_meta
-from tcnlm.programs.preprocess import main
+from tcnlm.preprocessing.data_folder import read_meta
+from tcnlm.programs import preprocess
+from tcnlm.programs.preprocess import main, parser
 
 ROOT = Path(__file__).parents[1]
 STORIES = [
@@ -429,8 +428,8 @@ def test_a_bad_value_is_refused(capsys, tmp_path, option):
 
 
 def test_no_more_processes_are_started_than_there_are_cores(monkeypatch, capsys):
-    monkeypatch.setattr(arguments, "cores", lambda: 2)
+    monkeypatch.setattr(preprocess, "cores", lambda: 2)
     line = "--format lee --out DATA --processes 900".split()
-    mapped = arguments.map_of(arguments.parse(line))
+    mapped = preprocess.map_of(preprocess.parse(line))
     assert mapped.keywords["processes"] == 2
     assert "--processes 900: 2 are started" in capsys.readouterr().err

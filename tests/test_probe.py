@@ -61,7 +61,7 @@ def test_a_topic_that_never_varies_has_no_r2(rng):
 
 def read_by_hand(data, split, rows, row):
     """Return the topic-word ids of the inputs of a document up to a row's last."""
-    document = rows.documents_of(np.array([row]))[0]
+    document = rows.documents[row]
     stream = split.stream
     start = stream.starts[split.documents[document]]
     words = [
@@ -102,7 +102,7 @@ def test_a_carried_state_is_the_one_after_all_words_before_the_last_target(
     checked = 0
     for chosen, found in probe.states(model, rows, 5):
         for row, state in list(zip(chosen, found))[:2]:
-            document = rows.documents_of(np.array([row]))[0]
+            document = rows.documents[row]
             first = rows.bounds[document]
             places = [np.array([rows.first[first]]), np.array([rows.last[row]])]
             read = rows.split.stream.words(*places)["inputs"][0]

@@ -13,8 +13,7 @@ import toy
 
 from tcnlm.layers.optimization import Training
 from tcnlm.models import MODELS, model_class
-from tcnlm.preprocessing.arguments import parser as preprocessing_parser
-from tcnlm.preprocessing.encode import CONTENTS
+from tcnlm.preprocessing.data_folder import CONTENTS
 from tcnlm.preprocessing.splits import SPLITS
 from tcnlm.programs import (
     evaluate,
@@ -27,6 +26,7 @@ from tcnlm.programs import (
     train,
 )
 from tcnlm.programs.coherence import parser as coherence_parser
+from tcnlm.programs.preprocess import parser as preprocessing_parser
 from tcnlm.report.evaluate_run import kept_as, nats_file
 from tcnlm.report.topic_numbers import PICTURE, TABLE
 from tcnlm.runs.checkpoints import STATE

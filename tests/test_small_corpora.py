@@ -7,9 +7,8 @@ import pytest
 import toy
 
 from tcnlm.preprocessing.collect import Arrays
-from tcnlm.preprocessing.encode import read_meta
-from tcnlm.preprocessing.thresholds import choose
-from tcnlm.preprocessing.vocabulary import SPECIALS, Rules, build_vocabulary
+from tcnlm.preprocessing.data_folder import read_meta
+from tcnlm.preprocessing.vocabulary import SPECIALS, Rules, build_vocabulary, choose
 from tcnlm.preprocessing.warnings import context_sizes, in_training_too
 from tcnlm.programs.preprocess import main
 

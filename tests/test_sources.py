@@ -15,9 +15,9 @@ import pytest
 import toy
 
 from tcnlm.common.errors import InputError
-from tcnlm.preprocessing.aclimdb import read_aclimdb
-from tcnlm.preprocessing.corpora import aclimdb_corpus, body, file_corpus, lee_corpus
-from tcnlm.preprocessing.documents import Document, Fields
+from tcnlm.preprocessing.archives import read_aclimdb
+from tcnlm.preprocessing.corpora import aclimdb_corpus, file_corpus, lee_corpus
+from tcnlm.preprocessing.documents import Document, Fields, body
 from tcnlm.preprocessing.sources import FORMATS, read_any, split_tdlm
 
 WRITERS = {"": open, ".gz": gzip.open, ".xz": lzma.open}

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nltk.tokenize.punkt import PunktSentenceTokenizer
 
+from tcnlm.preprocessing import text
 from tcnlm.preprocessing.languages import languages
 from tcnlm.preprocessing.markup import join_lines, normalized
-from tcnlm.preprocessing.punkt import punkt as made_punkt
 from tcnlm.preprocessing.text import (
     rules,
     sentences,
@@ -319,7 +319,7 @@ def test_abbreviations_are_lower_case_and_distinct(language):
 @pytest.mark.parametrize("stop", [".", "!", "?", "..", "?!", '."', ".)"])
 @pytest.mark.parametrize("word", ["end", "Mr", "ETC", "U.S", "x", "is", "3", "ex-vol"])
 def test_punkt_decides_at_a_glance_as_nltk_s_own_does(word, stop):
-    punkt = made_punkt(languages()["en"])
+    punkt = text._split("en").__self__
     for space in (" ", "  ", "\n", ""):
         for after in ("The", "the", "Smith", "a", "3", '"So', "(x)", "'s", "i.e."):
             context = word + stop + space + after

@@ -160,7 +160,7 @@ def test_the_rows_of_a_document_bear_its_kl_once(carried):
         has_words = (batch["targets"] > 0).any(axis=1)
         np.testing.assert_array_equal(batch["siblings"] > 0, has_words)
         share += [1 / n for n in batch["siblings"] if n]
-    document = rows.documents_of(np.arange(len(rows)))
+    document = rows.documents
     assert sum(share) == pytest.approx(len(set(document)))
     found = rows.batch(np.arange(len(rows)))["siblings"]
     assert found.tolist() == [list(document).count(each) for each in document]

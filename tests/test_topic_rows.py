@@ -44,7 +44,7 @@ def small(name, **settings):
 def test_the_rows_of_each_document_have_one_vote_together(kind):
     rows = kind(of_document=VOTES).rows(make_split(DOCUMENTS * 2))
     numbers = np.arange(len(rows))
-    votes, documents = rows.batch(numbers)["vote"], rows.documents_of(numbers)
+    votes, documents = rows.batch(numbers)["vote"], rows.documents[numbers]
     cast = [sum(votes[documents == d]) for d in set(documents)]
     np.testing.assert_allclose(cast, len(rows) / len(set(documents)), rtol=1e-6)
     for d in set(documents):
@@ -112,7 +112,7 @@ def test_a_row_is_the_first_content_words_of_a_document_that_has_any():
     batch = rows.batch(np.arange(len(rows)))
     # Of "a the b | c of | a a", "the of" and "a b c a b c a | c".
     assert batch["context"].tolist() == [[0, 1, 2, 0], [0, 1, 2, 0]]
-    assert rows.documents_of(np.arange(2)).tolist() == [0, 3]
+    assert rows.documents.tolist() == [0, 3]
     assert rows.num_targets == 8
 
 

@@ -9,7 +9,7 @@ from gensim.models import KeyedVectors
 from tcnlm.common.errors import InputError
 from tcnlm.data import word_vectors
 from tcnlm.data.dataset import Dataset
-from tcnlm.data.word_clusters import similarities
+from tcnlm.data.word_vectors import similarities
 from tcnlm.models.starts import check_starts
 
 

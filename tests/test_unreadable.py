@@ -12,10 +12,16 @@ from trained import make_trainer
 from tcnlm.coherence.counts_file import load_counts
 from tcnlm.common.errors import UnreadableError
 from tcnlm.data.dataset import Dataset
-from tcnlm.preprocessing.encode import CONTENTS, load_arrays
-from tcnlm.preprocessing.metadata import DATES, IDS, read_labels, read_marks
+from tcnlm.preprocessing.data_folder import (
+    CONTENTS,
+    DATES,
+    IDS,
+    load_arrays,
+    read_labels,
+    read_marks,
+    read_texts,
+)
 from tcnlm.preprocessing.splits import SPLITS
-from tcnlm.preprocessing.texts import read_texts
 from tcnlm.runs import new_run as runs
 from tcnlm.runs.run_folder import CONFIG, RunFolder
 

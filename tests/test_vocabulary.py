@@ -2,12 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tcnlm.common.errors import InputError
-from tcnlm.preprocessing.collect import Arrays
-from tcnlm.preprocessing.encode import by_first_occurrence, counted
+from tcnlm.preprocessing.collect import Arrays, counted
 from tcnlm.preprocessing.languages import STOP_WORDS, read_stop_words
 from tcnlm.preprocessing.vocabulary import (
     EOS,
@@ -196,18 +193,6 @@ def test_a_bad_list_of_topic_words_is_named_with_its_line(tmp_path, content):
     (tmp_path / "list").write_text(content)
     with pytest.raises(InputError, match=BAD_LISTS[content]):
         read_topic_words(tmp_path / "list")
-
-
-@given(st.lists(st.integers(0, 9), max_size=40))
-def test_first_occurrences_are_found_in_order(values):
-    tokens = np.array(values, dtype=np.int32)
-    assert by_first_occurrence(tokens, 10).tolist() == list(dict.fromkeys(values))
-
-
-def test_first_occurrences_are_found_across_blocks(monkeypatch, rng):
-    monkeypatch.setattr("tcnlm.preprocessing.encode._BLOCK", 7)
-    tokens = rng.integers(0, 30, 200)
-    assert by_first_occurrence(tokens, 30).tolist() == list(dict.fromkeys(tokens))
 
 
 def test_ties_are_ordered_as_in_the_training_text_not_as_read():

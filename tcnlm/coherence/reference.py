@@ -13,7 +13,7 @@ from tcnlm.coherence.windows import Windows, count_kinds
 from tcnlm.common.errors import InputError
 from tcnlm.common.progress_bar import progress_bar
 from tcnlm.preprocessing.languages import ENGLISH
-from tcnlm.preprocessing.reference_text import read_reference, reference_texts
+from tcnlm.preprocessing.sources import read_reference, reference_texts
 
 if TYPE_CHECKING:
     from tcnlm.common.beam import Beam

@@ -6,7 +6,6 @@ arrays of a batch, a row that says nothing, and, over a split, the rows in their
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,9 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from tcnlm.data.contexts import NO_WORD
-from tcnlm.data.dataset import Split
-from tcnlm.data.stream import cut
+from tcnlm.data.dataset import NO_WORD, Split, cut
 from tcnlm.preprocessing.vocabulary import PAD
 
 POOL_BATCHES = 100  # batches sorted by length together: little padding, still shuffled
@@ -92,27 +89,24 @@ class Batching:
 
 
 class Rows:
-    """The rows of a split that a model's batching makes, in batches."""
+    """The rows of a split that a model's batching makes, in batches.
 
-    num_targets: int
+    lengths: of every row, those alike come together; documents: the number in the split
+    of the document that each row is of; num_targets: how many all rows have.
+    """
 
-    def __init__(self, split: Split):
-        self.split = split
+    def __init__(
+        self, split: Split, lengths: np.ndarray, documents: np.ndarray, num_targets: int
+    ):
+        self.split, self.lengths, self.documents = split, lengths, documents
+        self.num_targets = num_targets
 
     def __len__(self) -> int:
         """Return the number of rows."""
-        raise NotImplementedError
+        return len(self.lengths)
 
     def batch(self, rows: np.ndarray) -> Batch:
         """Return the rows with these indices."""
-        raise NotImplementedError
-
-    def lengths(self) -> np.ndarray:
-        """Return the length of every row: rows alike come together."""
-        raise NotImplementedError
-
-    def documents_of(self, rows: np.ndarray) -> np.ndarray:
-        """Return the number in the split of the document that each row is of."""
         raise NotImplementedError
 
     def batches(
@@ -132,20 +126,19 @@ class Rows:
 
         Rows are drawn together by similar length; without a seed they come by length.
         """
-        lengths = self.lengths()
         if seed is None:
-            return cut(np.argsort(lengths, kind="stable"), batch_size)
-        rng = np.random.default_rng([seed, epoch])
-        batches = []
-        for pool in cut(rng.permutation(len(lengths)), POOL_BATCHES * batch_size):
-            batches += cut(pool[np.argsort(lengths[pool], kind="stable")], batch_size)
+            return cut(np.argsort(self.lengths, kind="stable"), batch_size)
+        rng, batches = np.random.default_rng([seed, epoch]), []
+        for pool in cut(rng.permutation(len(self)), POOL_BATCHES * batch_size):
+            by_length = np.argsort(self.lengths[pool], kind="stable")
+            batches += cut(pool[by_length], batch_size)
         return [batches[i] for i in rng.permutation(len(batches))]
 
     def num_batches(
         self, batch_size: int, seed: int | None = None, epoch: int = 0
     ) -> int:
         """Return the number of batches in an epoch."""
-        return math.ceil(len(self) / batch_size)
+        return -(-len(self) // batch_size)
 
 
 class TargetRows(Rows):
@@ -161,34 +154,21 @@ class TargetRows(Rows):
         last: np.ndarray,
         of_document: Iterable[str] = (),
     ):
-        super().__init__(split)
         self.first, self.last = first, last  # places in the split's stream
         self.of_document = of_document
-        self.num_targets = split.num_targets
-
-    def __len__(self) -> int:
-        """Return the number of stretches."""
-        return len(self.first)
-
-    def lengths(self) -> np.ndarray:
-        """Return the number of targets of every row."""
-        return self.last - self.first
+        sentences = split.stream.sentence_of(first)
+        documents = np.searchsorted(split.documents, sentences, side="right") - 1
+        super().__init__(split, last - first, documents, split.num_targets)
 
     def places(self, rows: np.ndarray) -> np.ndarray:
         """Return the places in the stream of these rows' targets; -1: an empty row."""
         bounds = [(self.first[row], self.last[row]) for row in rows if row >= 0]
         return np.concatenate([np.arange(*ends) for ends in bounds])
 
-    def documents_of(self, rows: np.ndarray) -> np.ndarray:
-        """Return the number in the split of the document that each row is of."""
-        sentences = self.split.stream.sentence_of(self.first[rows])
-        return np.searchsorted(self.split.documents, sentences, side="right") - 1
-
     @cached_property
     def siblings(self) -> np.ndarray:
         """How many rows the document has that each row is of, itself among them."""
-        documents = self.documents_of(np.arange(len(self)))
-        return np.bincount(documents)[documents].astype(np.int32)
+        return np.bincount(self.documents)[self.documents].astype(np.int32)
 
     @cached_property
     def vote(self) -> np.ndarray:
@@ -202,11 +182,8 @@ class TargetRows(Rows):
 
     def batch(self, rows: np.ndarray) -> Batch:
         """Return inputs, targets and context of these rows, and what was asked for."""
-        split, bounds = self.split, (self.first[rows], self.last[rows])
-        stream = split.stream
-        documents = self.documents_of(rows)
-        touched, own = stream.touched_tokens(*bounds), stream.own_tokens(*bounds)
-        context = split.contexts.of(documents, touched, own)
+        stream, bounds = self.split.stream, (self.first[rows], self.last[rows])
+        context = self.split.contexts.of(self.documents[rows], *stream.bounds(*bounds))
         more = {name: getattr(self, name)[rows] for name in self.of_document}
         return {**stream.words(*bounds), "context": context, **more}
 

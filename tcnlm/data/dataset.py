@@ -1,22 +1,32 @@
-"""A DATA folder: the documents of its splits, opened read-only."""
+"""A DATA folder: documents of its splits, their words as targets, their contexts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from tcnlm.common.errors import InputError
-from tcnlm.data.contexts import NO_WORD, Contexts
-from tcnlm.data.stream import Stream, cut, pad
-from tcnlm.preprocessing.checks import open_data
 from tcnlm.preprocessing.collect import Arrays
-from tcnlm.preprocessing.encode import load_arrays
-from tcnlm.preprocessing.metadata import DATES, IDS, read_labels, read_marks
-from tcnlm.preprocessing.vocabulary import Vocabulary
+from tcnlm.preprocessing.data_folder import (
+    DATES,
+    IDS,
+    load_arrays,
+    open_data,
+    read_labels,
+    read_marks,
+)
+from tcnlm.preprocessing.vocabulary import EOS, GO, PAD, Vocabulary
+
+NO_WORD = -1  # padding of contexts and preceding sentences
+RULES = ("others", "preceding", "read", "leak", "all")
+
+Bounds = tuple[np.ndarray, np.ndarray]
+Tokens = list[list[str]]  # a document: sentences of words
 
 
 class Dataset:
@@ -77,32 +87,18 @@ class Split:
         dates: list[str] | None = None,
     ):
         self.tokens, self.sentences, self.documents = arrays
+        self.num_documents = len(self.documents) - 1  # those without a word included
+        self.num_targets = len(self.tokens) + len(self.sentences) - 1  # words, `<eos>`
         self.num_topic_words = len(vocabulary.topic_words)
         self.name, self.labels, self.ids, self.dates = name, labels, ids, dates
         self.length = preprocessing["sequence_length"]
-        self.contexts = Contexts(
-            self.tokens,
-            self.sentences,
-            self.documents,
-            vocabulary.topic_ids,
-            preprocessing["context"],
-            preprocessing["context_words"],
-        )
+        rule, size = preprocessing["context"], preprocessing["context_words"]
+        self.contexts = Contexts(arrays, vocabulary.topic_ids, rule, size)
 
     @cached_property
     def stream(self) -> Stream:
         """The split's words and `<eos>` as targets, one after another."""
         return Stream(self.tokens, self.sentences)
-
-    @property
-    def num_documents(self) -> int:
-        """The number of documents, those without a word included."""
-        return len(self.documents) - 1
-
-    @property
-    def num_targets(self) -> int:
-        """The number of words and `<eos>` to predict."""
-        return len(self.tokens) + len(self.sentences) - 1
 
     def document(self, index: int) -> list[list[int]]:
         """Return a document's sentences as word ids."""
@@ -119,3 +115,135 @@ class Split:
         for rows in cut(np.arange(self.num_documents), batch_size):
             contents = [self.content(row)[: self.contexts.size] for row in rows]
             yield pad(contents, NO_WORD, self.contexts.size)
+
+
+def split_of(
+    documents: Sequence[Tokens],
+    vocabulary: Vocabulary,
+    preprocessing: Mapping[str, Any],
+) -> Split:
+    """Return documents as a split; words that a vocabulary lacks are unknown.
+
+    preprocessing: sequence_length, context and context_words, as in DATA/meta.json.
+    """
+    sentences = [sentence for document in documents for sentence in document]
+    words = [word for sentence in sentences for word in sentence]
+    arrays = Arrays(
+        np.array(vocabulary.ids(words), np.int32),
+        np.cumsum([0, *map(len, sentences)]),
+        np.cumsum([0, *map(len, documents)]),
+    )
+    return Split(arrays, vocabulary, preprocessing)
+
+
+class Stream:
+    """The targets of a split, one after another: each sentence's words and `<eos>`.
+
+    A sentence w1 .. wn is `<go> w1 .. wn` -> `w1 .. wn <eos>`: n + 1 targets. Place p
+    of the stream belongs to a sentence s, and p - s is the place of its word among the
+    tokens (for `<eos>`, of the next sentence's first).
+    """
+
+    def __init__(self, tokens: np.ndarray, sentences: np.ndarray):
+        self.tokens = tokens
+        self.sentences = sentences
+        self.starts = sentences + np.arange(len(sentences))  # of each sentence
+
+    def sentence_of(self, places: np.ndarray) -> np.ndarray:
+        """Return the sentences that places are in."""
+        return np.searchsorted(self.starts, places, side="right") - 1
+
+    def words(self, first: np.ndarray, last: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the inputs and targets [B, T] of the places first .. last - 1 each."""
+        places = first[:, None] + np.arange(max(1, (last - first).max(initial=0)))
+        inside = places < last[:, None]
+        at = places[inside]
+        sentence = self.sentence_of(at)
+        inputs, targets = (np.full(places.shape, PAD, np.int32) for _ in range(2))
+        begins = at == self.starts[sentence]
+        ends = at + 1 == self.starts[sentence + 1]
+        token = at - sentence
+        inputs[inside] = np.where(begins, GO, self._tokens(token - 1, ~begins))
+        targets[inside] = np.where(ends, EOS, self._tokens(token, ~ends))
+        return {"inputs": inputs, "targets": targets}
+
+    def _tokens(self, places: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        tokens = np.zeros(len(places), np.int32)
+        tokens[wanted] = self.tokens[places[wanted]]
+        return tokens
+
+    def bounds(self, first: np.ndarray, last: np.ndarray) -> tuple[Bounds, Bounds]:
+        """Return the bounds of the tokens that targets first .. last - 1 are about.
+
+        Those of all sentences that the targets touch, and those of their own.
+        """
+        begin, end = self.sentence_of(first), self.sentence_of(last - 1)
+        touched = self.sentences[begin], self.sentences[end + 1]
+        return touched, (first - begin, np.minimum(last - end, touched[1]))
+
+
+class Contexts:
+    """The content words of a split's documents, as topic-word ids; a row has the first
+    `size` that the rule leaves it.
+
+    rule: "others" (all sentences of the document but those that the row touches; the
+    paper), "preceding" (only those before), "read" (all words before the row's own,
+    its sentence's among them), "leak" (all but the row's own words, as the
+    predecessor's code does: the rest of a long sentence stays in its own context),
+    "all" (nothing is left out: what a model that sees its own answer would gain).
+    """
+
+    def __init__(self, arrays: Arrays, topic_ids: np.ndarray, rule: str, size: int):
+        self.rule, self.size = rule, size
+        ids = topic_ids[arrays.tokens]
+        self.words = ids[ids >= 0]
+        self.before = np.zeros(len(ids) + 1, np.int64)  # content words before a token
+        np.cumsum(ids >= 0, out=self.before[1:])
+        self.first = self.before[arrays.sentences[arrays.documents]]  # each document's
+
+    def document(self, index: int) -> np.ndarray:
+        """Return all content words of a document."""
+        return self.words[self.first[index] : self.first[index + 1]]
+
+    def lengths(self) -> np.ndarray:
+        """Return the number of content words of every document."""
+        return np.diff(self.first)
+
+    def counts(self, num_words: int) -> sparse.csr_matrix:
+        """Return how often each content word is in every document, [N, num_words]."""
+        parts = np.ones(len(self.words)), self.words, self.first
+        bags = sparse.csr_matrix(parts, (len(self.first) - 1, num_words), copy=True)
+        bags.sum_duplicates()
+        return bags
+
+    def of(self, documents: np.ndarray, touched: Bounds, own: Bounds) -> np.ndarray:
+        """Return the contexts [B, size] of rows.
+
+        documents [B]; touched, own: see `Stream.bounds`.
+        """
+        low, high = self.first[documents], self.first[documents + 1]
+        nothing = own[0], own[0]
+        removed = {"leak": own, "read": own, "all": nothing}.get(self.rule, touched)
+        left, right = (self.before[bound] for bound in removed)
+        if self.rule in ("preceding", "read"):
+            high = left
+        places = low[:, None] + np.arange(self.size)
+        places += np.where(places < left[:, None], 0, (right - left)[:, None])
+        inside = places < high[:, None]
+        words = np.full(places.shape, NO_WORD, np.int32)
+        words[inside] = self.words[places[inside]]
+        return words
+
+
+def cut(rows: np.ndarray, size: int) -> list[np.ndarray]:
+    """Return the rows in pieces of `size`, the last one what is left."""
+    return [rows[i : i + size] for i in range(0, len(rows), size)]
+
+
+def pad(rows: list[np.ndarray], value: int, width: int = 0) -> np.ndarray:
+    """Return rows of any length as int32 [B, width or more], padded with `value`."""
+    width = max([width, *map(len, rows)])
+    padded = np.full((len(rows), width), value, np.int32)
+    for row, padded_row in zip(rows, padded):
+        padded_row[: len(row)] = row
+    return padded

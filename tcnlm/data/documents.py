@@ -16,9 +16,7 @@ from tcnlm.data.batching import (
     Rows,
     TargetRows,
 )
-from tcnlm.data.contexts import NO_WORD
-from tcnlm.data.dataset import Split
-from tcnlm.data.stream import pad
+from tcnlm.data.dataset import NO_WORD, Split, pad
 
 
 @dataclass(frozen=True)
@@ -40,25 +38,12 @@ class Documents(Batching):
 
 
 class DocumentRows(Rows):
-    """The documents of a split that have a content word, by number in `documents`."""
+    """The documents of a split that have a content word."""
 
     def __init__(self, split: Split):
-        super().__init__(split)
         lengths = split.contexts.lengths()
-        self.documents = np.flatnonzero(lengths)
-        self.num_targets = int(lengths.sum())
-
-    def __len__(self) -> int:
-        """Return the number of documents with a content word."""
-        return len(self.documents)
-
-    def lengths(self) -> np.ndarray:
-        """Return the number of content words of each."""
-        return self.split.contexts.lengths()[self.documents]
-
-    def documents_of(self, rows: np.ndarray) -> np.ndarray:
-        """Return the number in the split of each document."""
-        return self.documents[rows]
+        documents = np.flatnonzero(lengths)
+        super().__init__(split, lengths[documents], documents, int(lengths.sum()))
 
     def batch(self, rows: np.ndarray) -> Batch:
         """Return the content words of these documents."""
@@ -85,11 +70,9 @@ class DocumentContextRows(DocumentRows):
     def __init__(self, split: Split):
         super().__init__(split)
         self.size = split.contexts.size
-        self.num_targets = int(np.minimum(super().lengths(), self.size).sum())
-
-    def lengths(self) -> np.ndarray:
-        """Return the width of a context for all: short documents stand among long."""
-        return np.full(len(self), self.size)
+        self.num_targets = int(np.minimum(self.lengths, self.size).sum())
+        # That of a context for all: short documents stand among long.
+        self.lengths = np.full(len(self), self.size)
 
     def batch(self, rows: np.ndarray) -> Batch:
         """Return the first content words of these documents."""
@@ -112,12 +95,12 @@ class WholeDocuments(Batching):
 
 
 class WholeDocumentRows(TargetRows):
-    """The documents of a split that have a sentence, by number in `documents`."""
+    """The documents of a split that have a sentence."""
 
     def __init__(self, split: Split):
         bounds = split.stream.starts[split.documents]
-        self.documents = np.flatnonzero(np.diff(bounds))
-        super().__init__(split, bounds[self.documents], bounds[self.documents + 1])
+        documents = np.flatnonzero(np.diff(bounds))
+        super().__init__(split, bounds[documents], bounds[documents + 1])
 
     def batch(self, rows: np.ndarray) -> Batch:
         """Return all words of these documents, and the content words by themselves."""

@@ -1,4 +1,4 @@
-"""Rows that are sequences: a sentence each, or a piece of a long one."""
+"""Rows that are sequences, a sentence or a piece of one each, or groups of them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from tcnlm.data.batching import (
     Array,
     Batch,
     Batching,
+    Rows,
     TargetRows,
     pieces,
 )
-from tcnlm.data.contexts import NO_WORD
-from tcnlm.data.dataset import Split
-from tcnlm.data.stream import cut, pad
+from tcnlm.data.dataset import NO_WORD, Split, cut, pad
 from tcnlm.preprocessing.vocabulary import PAD
 
 
@@ -75,23 +74,21 @@ class SequenceRows(TargetRows):
         """Return these sequences, with what else was asked for."""
         batch = super().batch(rows)
         if self.preceding:
-            batch["preceding"] = self._preceding(self.sentence[rows])
+            batch["preceding"] = self._preceding(rows)
         return batch
 
-    def _preceding(self, sentences: np.ndarray) -> np.ndarray:
+    def _preceding(self, rows: np.ndarray) -> np.ndarray:
         """Return the words [B, n, W] of the n sentences before each, oldest first.
 
         Where a document has fewer of them, the last rows are empty.
         """
         split, words = self.split, []
-        documents = np.searchsorted(split.documents, sentences, side="right") - 1
-        for sentence, document in zip(sentences, documents):
-            before = range(
-                max(split.documents[document], sentence - self.preceding), sentence
-            )
+        firsts = split.documents[self.documents[rows]]
+        for sentence, first in zip(self.sentence[rows], firsts):
+            before = range(max(first, sentence - self.preceding), sentence)
             words += [split.tokens[slice(*split.sentences[i : i + 2])] for i in before]
             words += [split.tokens[:0]] * (self.preceding - len(before))
-        return pad(words, NO_WORD, 1).reshape(len(sentences), self.preceding, -1)
+        return pad(words, NO_WORD, 1).reshape(len(rows), self.preceding, -1)
 
 
 @dataclass(frozen=True)
@@ -152,3 +149,58 @@ class MixedRows(SequenceRows):
         batch = {name: np.full([len(rows), 1], PAD, np.int32) for name in WORDS}
         batch["context"] = pad(documents, NO_WORD, 1)
         return {**batch, "content": pad(stretches, NO_WORD, self.size)}
+
+
+@dataclass(frozen=True)
+class Groups(Batching):
+    """A row is `size` sequences of one document in their order, each with its context.
+
+    inputs, targets [B, J, T], context [B, J, C]. A document of more sequences makes
+    several rows; where one has fewer the last are empty. What is asked of a sentence by
+    itself comes as ever, [B, T] and [B, C].
+    """
+
+    size: int
+    unit = "document"
+
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """Those of sequences, J of them a row."""
+        return {
+            name: Array((self.size, *array.shape), array.padding)
+            for name, array in {**WORDS, **CONTEXT}.items()
+        }
+
+    def sequences(self, batch: Batch) -> int:
+        """Return the number of sequences that are no padding."""
+        return int(np.count_nonzero(batch["targets"][:, :, 0] != PAD))
+
+    def rows(self, split: Split) -> GroupRows:
+        """Return the groups of a split."""
+        return GroupRows(split, self.size)
+
+
+class GroupRows(Rows):
+    """Groups of consecutive sequences of a document."""
+
+    def __init__(self, split: Split, size: int):
+        self.sequences, self.size = SequenceRows(split), size
+        places = np.searchsorted(self.sequences.sentence, split.documents)
+        documents, self.first, self.last = pieces(places[:-1], places[1:], size)
+        super().__init__(split, self.last - self.first, documents, split.num_targets)
+
+    def places(self, rows: np.ndarray) -> np.ndarray:
+        """Return the places in the split's stream of these groups' targets."""
+        each = [np.arange(self.first[row], self.last[row]) for row in rows]
+        return self.sequences.places(np.concatenate(each))
+
+    def batch(self, rows: np.ndarray) -> Batch:
+        """Return the groups with these indices."""
+        places = self.first[rows][:, None] + np.arange(self.size)
+        inside = places < self.last[rows][:, None]
+        places = np.minimum(places, len(self.sequences) - 1)
+        batch = self.sequences.batch(places.ravel())
+        for name, array in {**WORDS, **CONTEXT}.items():
+            batch[name] = batch[name].reshape(*places.shape, -1)
+            batch[name][~inside] = array.padding
+        return batch

@@ -18,8 +18,7 @@ from tcnlm.data.batching import (
     TargetRows,
     pieces,
 )
-from tcnlm.data.dataset import Split
-from tcnlm.data.stream import pad
+from tcnlm.data.dataset import Split, pad
 
 
 @dataclass(frozen=True)

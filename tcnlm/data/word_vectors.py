@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -187,3 +188,26 @@ def fill(table: np.ndarray, vectors: WordVectors) -> np.ndarray:
         given = np.stack([vectors[row] for row in rows])
         filled[rows] = given * (table.std() / max(given.std(), SMALLEST))
     return filled
+
+
+def similarities(vectors: np.ndarray, clusters: int, seed: int) -> np.ndarray:
+    """Return how near every word is to each of k-means' centres: [K, D].
+
+    vectors [D, E], brought to length 1 before. A row is the cosines to one centre, less
+    their mean and over their deviation.
+    """
+    from sklearn.cluster import KMeans  # takes a second to import
+    from sklearn.exceptions import ConvergenceWarning
+
+    words = _to_length_one(vectors)
+    with warnings.catch_warnings():  # of words that are alike, some topics start so
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        clustered = KMeans(clusters, n_init=3, random_state=seed).fit(words)
+    cosines = _to_length_one(clustered.cluster_centers_) @ words.T
+    centred = cosines - cosines.mean(axis=1, keepdims=True)
+    return centred / np.maximum(centred.std(axis=1, keepdims=True), 1e-6)
+
+
+def _to_length_one(vectors: np.ndarray) -> np.ndarray:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.maximum(lengths, 1e-12)

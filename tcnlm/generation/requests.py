@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from tcnlm.common.errors import InputError
-from tcnlm.data.contexts import NO_WORD
+from tcnlm.data.dataset import NO_WORD
 from tcnlm.generation.decoding import Decoding, Sentence, SentenceDecoder
 from tcnlm.generation.mixtures import (
     context_of,

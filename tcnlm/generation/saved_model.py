@@ -45,7 +45,7 @@ import tensorflow as tf
 from tcnlm.common.errors import InputError
 from tcnlm.common.files import check_folder, plain_path, writing
 from tcnlm.common.replacing import replacing
-from tcnlm.data.contexts import NO_WORD
+from tcnlm.data.dataset import NO_WORD
 from tcnlm.generation import chunking, input_checks
 from tcnlm.generation import warm_up as warm_ups
 from tcnlm.generation.chunking import in_pieces

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from tcnlm.data.contexts import NO_WORD
+from tcnlm.data.dataset import NO_WORD
 
 
 def log_counts(words: tf.Tensor) -> tf.Tensor:

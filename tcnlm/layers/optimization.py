@@ -10,7 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from tcnlm.common.settings import LARGEST_FLOAT, Settings, setting
-from tcnlm.data.contexts import RULES
+from tcnlm.data.dataset import RULES
 from tcnlm.layers.mixed_precision import PRECISIONS
 
 Group = tuple[list[tf.Variable], float]  # weights and their learning rate

@@ -20,9 +20,7 @@ import numpy as np
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.progress_bar import progress_bar
-from tcnlm.data.contexts import NO_WORD
-from tcnlm.data.dataset import Dataset, Split
-from tcnlm.data.stream import cut, pad
+from tcnlm.data.dataset import NO_WORD, Dataset, Split, cut, pad
 from tcnlm.generation.methods import MAX_LENGTH
 from tcnlm.metrics.base import Evaluation, Figure, Metric, language, topical
 

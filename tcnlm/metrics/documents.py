@@ -14,8 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from tcnlm.common.errors import InputError
-from tcnlm.data.contexts import NO_WORD
-from tcnlm.data.dataset import Split
+from tcnlm.data.dataset import NO_WORD, Split
 from tcnlm.metrics.base import Evaluation, Figure, Metric, documental
 from tcnlm.metrics.features import Vectors, count_vectors
 

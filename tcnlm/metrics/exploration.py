@@ -15,7 +15,7 @@ import numpy as np
 from tcnlm.data.dataset import Dataset, Split
 from tcnlm.metrics.proportions import DocumentTopics, infer_documents
 from tcnlm.models.names import SMALLEST, Names, relevance
-from tcnlm.preprocessing.texts import read_texts
+from tcnlm.preprocessing.data_folder import read_texts
 
 CANDIDATES = 20  # words of a topic at each of these weights of their own probability
 WEIGHTS = (1.0, 0.6, 0.3, 0.0)

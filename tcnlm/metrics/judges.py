@@ -19,7 +19,7 @@ import numpy as np
 from tcnlm.common.files import write_file
 from tcnlm.common.rows import row_writer
 from tcnlm.metrics.base import Evaluation, Metric, topical
-from tcnlm.preprocessing.texts import read_texts
+from tcnlm.preprocessing.data_folder import read_texts
 
 if TYPE_CHECKING:
     from tcnlm.data.dataset import Dataset, Split

@@ -11,7 +11,7 @@ from tcnlm.common.errors import InputError
 from tcnlm.common.rows import Row
 from tcnlm.metrics.base import Evaluation, Metric, Rows, topical
 from tcnlm.metrics.proportions import Sums, movement, summed
-from tcnlm.preprocessing.metadata import NO_LABEL
+from tcnlm.preprocessing.data_folder import NO_LABEL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

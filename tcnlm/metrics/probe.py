@@ -17,7 +17,7 @@ import numpy as np
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.progress_bar import progress_bar
-from tcnlm.data.contexts import NO_WORD
+from tcnlm.data.dataset import NO_WORD
 from tcnlm.metrics.base import Evaluation, Figure, Metric, carrying, topical
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def read_words(rows: TargetRows) -> Iterator[np.ndarray]:
     """
     split, last = rows.split, rows.last - 1
     contexts, ends = split.contexts, last - split.stream.sentence_of(last)
-    firsts = contexts.first[rows.documents_of(np.arange(len(rows)))]
+    firsts = contexts.first[rows.documents]
     for low, high in zip(firsts, contexts.before[ends]):
         yield contexts.words[low : min(high, low + contexts.size)]
 

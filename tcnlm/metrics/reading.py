@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from tcnlm.data.dataset import Split
-from tcnlm.data.texts import Tokens, split_of
+from tcnlm.data.dataset import Split, Tokens, split_of
 from tcnlm.layers.tf_function import graph
 from tcnlm.metrics.scores import DocumentScorer
 from tcnlm.preprocessing.vocabulary import UNK
@@ -78,7 +77,7 @@ class Reader:
         width = features(self.model.batching.empty(1)).shape[1]
         units = np.full([split.num_documents, width], np.nan)
         for chosen in rows.order(BATCH, None, 0):
-            units[rows.documents_of(chosen)] = features(rows.batch(chosen))
+            units[rows.documents[chosen]] = features(rows.batch(chosen))
         return units
 
 

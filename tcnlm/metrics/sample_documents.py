@@ -11,7 +11,7 @@ import numpy as np
 from tcnlm.metrics.base import Evaluation, Metric, topical
 from tcnlm.metrics.exploration import typical_documents
 from tcnlm.metrics.proportions import DocumentTopics
-from tcnlm.preprocessing.texts import read_texts
+from tcnlm.preprocessing.data_folder import read_texts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

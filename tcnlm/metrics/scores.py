@@ -19,8 +19,7 @@ import tensorflow as tf
 from tcnlm.common.errors import InputError
 from tcnlm.common.progress_bar import progress_bar
 from tcnlm.data.batching import Batch, Rows
-from tcnlm.data.contexts import NO_WORD
-from tcnlm.data.dataset import Split
+from tcnlm.data.dataset import NO_WORD, Split
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.tf_function import graph
 from tcnlm.models.base import Model
@@ -154,7 +153,7 @@ class DocumentScorer:
         order = rows.order(self.batch_size, None, 0)
         with self.model.state_apart():
             for chosen, batch in zip(order, rows.batches(self.batch_size)):
-                documents = rows.documents_of(chosen)
+                documents = rows.documents[chosen]
                 for sums, found in zip((nats, words), self._score(batch)):
                     np.add.at(sums, documents, found.numpy())
         return DocumentNats(nats, words.astype(int))

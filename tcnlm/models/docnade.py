@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.settings import Settings, setting
-from tcnlm.data.contexts import NO_WORD
+from tcnlm.data.dataset import NO_WORD
 from tcnlm.data.documents import Documents
 from tcnlm.layers import full_softmax
 from tcnlm.layers.bags import in_order, lengths, log_counts

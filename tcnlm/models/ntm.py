@@ -9,8 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tcnlm.common.settings import Settings, setting
-from tcnlm.data.contexts import Contexts
-from tcnlm.data.dataset import Dataset
+from tcnlm.data.dataset import Contexts, Dataset
 from tcnlm.data.documents import Documents
 from tcnlm.data.word_vectors import SMALLEST, starting_vectors
 from tcnlm.layers.mixed_precision import Dense, matmul

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from tcnlm.common.settings import setting
 from tcnlm.data.dataset import Dataset
-from tcnlm.data.groups import Groups
+from tcnlm.data.sequences import Groups
 from tcnlm.layers.gamma_belief import SMALLEST_SHAPE
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.optimization import Group, exclude

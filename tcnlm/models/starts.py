@@ -14,11 +14,11 @@ from tcnlm.common.errors import InputError
 from tcnlm.common.progress_bar import progress_bar
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.documents import DocumentContexts
-from tcnlm.data.word_clusters import similarities
 from tcnlm.data.word_vectors import (
     WordVectors,
     check_source,
     fill,
+    similarities,
     starting_vectors,
 )
 from tcnlm.layers.noise import Noise

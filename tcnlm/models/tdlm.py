@@ -11,8 +11,7 @@ import tensorflow as tf
 
 from tcnlm.common.settings import setting
 from tcnlm.data.batching import Batching
-from tcnlm.data.contexts import NO_WORD
-from tcnlm.data.dataset import Dataset
+from tcnlm.data.dataset import NO_WORD, Dataset
 from tcnlm.data.sequences import SequencesAndStretches
 from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, language_loss, of_targets
 from tcnlm.layers.embedding import word_embedding

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcnlm.data.texts import Tokens, split_of
+from tcnlm.data.dataset import Tokens, split_of
 from tcnlm.preprocessing.vocabulary import PAD
 
 if TYPE_CHECKING:

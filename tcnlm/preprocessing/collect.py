@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tcnlm.common.parallel import Map, chunks
+from tcnlm.preprocessing.vocabulary import UNK
 
-CHUNK = (
-    64  # documents that a process tokenizes at a time; the result is always the same
-)
+CHUNK = 64  # documents that a process tokenizes at a time; the result is the same
+_BLOCK = 1 << 20
 
 
 class Arrays(NamedTuple):
@@ -30,13 +30,6 @@ class Arrays(NamedTuple):
     tokens: np.ndarray
     sentences: np.ndarray
     documents: np.ndarray
-
-
-class _Chunk(NamedTuple):
-    types: np.ndarray  # uint8: UTF-8, a type a line
-    tokens: np.ndarray  # indices of types
-    sentence_lengths: np.ndarray
-    document_lengths: np.ndarray  # in sentences
 
 
 def tokenize_all(
@@ -53,25 +46,30 @@ def tokenize_all(
     sentence_lengths, document_lengths = [[0]], [[0]]
     work = partial(tokenize_chunk, sentences)
     with file.open("wb") as output:
-        for arrays in mapped(work, chunks(documents, CHUNK)):
-            chunk = _Chunk(**arrays)
-            types = bytes(chunk.types).decode().split("\n")[:-1]
+        for chunk in mapped(work, chunks(documents, CHUNK)):
+            types = bytes(chunk["types"]).decode().split("\n")[:-1]
             ids = [index.setdefault(word, len(index)) for word in types]
             # NumPy's tofile may lose a Ctrl-C and end with a TypeError in its place.
-            output.write(np.array(ids, dtype=np.int32)[chunk.tokens].data)
-            sentence_lengths.append(chunk.sentence_lengths)
-            document_lengths.append(chunk.document_lengths)
+            output.write(np.array(ids, dtype=np.int32)[chunk["tokens"]].data)
+            sentence_lengths.append(chunk["sentence_lengths"])
+            document_lengths.append(chunk["document_lengths"])
     offsets = (
         np.cumsum(np.concatenate(lengths), dtype=np.int64)
         for lengths in (sentence_lengths, document_lengths)
     )
-    return list(index), Arrays(_map(file), *offsets)
+    # An empty file cannot be mapped.
+    tokens = np.memmap(file, np.int32, "r") if file.stat().st_size else []
+    return list(index), Arrays(np.asanyarray(tokens, np.int32), *offsets)
 
 
 def tokenize_chunk(
     sentences: Callable[[str], list[list[str]]], documents: list[str]
 ) -> dict[str, np.ndarray]:
-    """Some documents as the arrays of a `_Chunk`."""
+    """Some documents as arrays.
+
+    types: UTF-8, a type a line; tokens: indices of types; sentence_lengths;
+    document_lengths, in sentences.
+    """
     index: dict[str, int] = {}
     tokens, sentence_lengths, document_lengths = [], [], []
     for document in documents:
@@ -81,27 +79,65 @@ def tokenize_chunk(
             sentence_lengths.append(len(sentence))
             tokens.extend(index.setdefault(word, len(index)) for word in sentence)
     types = "".join(f"{word}\n" for word in index).encode()  # a word has no white space
-    numbers = (tokens, sentence_lengths, document_lengths)
-    numbers = (np.array(values, dtype=np.int32) for values in numbers)
-    return _Chunk(np.frombuffer(types, np.uint8), *numbers)._asdict()
-
-
-def _map(file: Path) -> np.ndarray:
-    if not file.stat().st_size:  # which cannot be mapped
-        return np.array([], dtype=np.int32)
-    return np.memmap(file, dtype=np.int32, mode="r")
+    return {
+        "types": np.frombuffer(types, np.uint8),
+        "tokens": np.array(tokens, np.int32),
+        "sentence_lengths": np.array(sentence_lengths, np.int32),
+        "document_lengths": np.array(document_lengths, np.int32),
+    }
 
 
 def select(arrays: Arrays, numbers: np.ndarray) -> Arrays:
     """The documents `numbers` of `arrays`, in that order."""
     starts, ends = arrays.documents[numbers], arrays.documents[numbers + 1]
-    documents = np.concatenate([[0], np.cumsum(ends - starts)])
     lengths = np.diff(arrays.sentences)
     kept = [lengths[start:end] for start, end in zip(starts, ends)]
-    sentences = np.concatenate([[0], *kept]).cumsum()
-    tokens = np.empty(sentences[-1], dtype=np.int32)
-    places = sentences[documents]  # first token of every document
-    for start, end, first, last in zip(starts, ends, places, places[1:]):
-        source = slice(arrays.sentences[start], arrays.sentences[end])
-        tokens[first:last] = arrays.tokens[source]
-    return Arrays(tokens, sentences, documents)
+    bounds = zip(arrays.sentences[starts], arrays.sentences[ends])
+    tokens = [arrays.tokens[first:last] for first, last in bounds]
+    return Arrays(
+        np.concatenate([arrays.tokens[:0], *tokens]),
+        np.concatenate([[0], *kept]).cumsum(),
+        np.concatenate([[0], np.cumsum(ends - starts)]),
+    )
+
+
+def counted(types: list[str], train: Arrays) -> tuple[list[str], np.ndarray]:
+    """The types that `train` has, by first occurrence, and how often it has each.
+
+    Its tokens are indices of `types`.
+    """
+    first = np.full(len(types), len(train.tokens))
+    for start in reversed(range(0, len(train.tokens), _BLOCK)):
+        block = train.tokens[start : start + _BLOCK]
+        # Of assignments to the same place the last one holds: the first occurrence.
+        first[block[::-1]] = np.arange(start, start + len(block))[::-1]
+    counts = np.bincount(train.tokens, minlength=len(types))
+    order = np.argsort(first, kind="stable")[: np.count_nonzero(counts)]
+    return [types[i] for i in order], counts[order]
+
+
+def counts_of(
+    arrays: Arrays, topic_ids: np.ndarray, sequence_length: int
+) -> dict[str, int]:
+    """The figures of the paper's Table 1 for a split, and what follows from them.
+
+    A sentence of n words has n + 1 targets (<eos> is one), in as many sequences of
+    `sequence_length` targets as it takes. topic_ids: see `Vocabulary`; a document
+    without topic words, be it empty or not, is an empty bag of words.
+    """
+    lengths = np.diff(arrays.sentences)
+    bounds = arrays.sentences[arrays.documents]
+    words = np.diff(bounds)
+    is_topic_word = topic_ids[arrays.tokens] >= 0
+    # The next document that is not empty starts where one ends.
+    has_topic = np.logical_or.reduceat(is_topic_word, bounds[:-1][words > 0])
+    return {
+        "documents": len(words),
+        "sentences": len(lengths),
+        "tokens": len(arrays.tokens),
+        "targets": len(arrays.tokens) + len(lengths),
+        "sequences": int(np.sum(lengths // sequence_length + 1)),
+        "unknown": int(np.count_nonzero(arrays.tokens == UNK)),
+        "empty_documents": int(np.count_nonzero(words == 0)),
+        "without_topic_words": len(words) - int(np.count_nonzero(has_topic)),
+    }

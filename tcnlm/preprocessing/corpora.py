@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,8 +11,14 @@ from pathlib import Path
 
 from tcnlm.common.errors import InputError
 from tcnlm.preprocessing import text
-from tcnlm.preprocessing.aclimdb import read_aclimdb
-from tcnlm.preprocessing.documents import Document, Fields, Format, is_missing
+from tcnlm.preprocessing.archives import read_aclimdb
+from tcnlm.preprocessing.documents import (
+    Document,
+    Fields,
+    Format,
+    body,
+    is_missing,
+)
 from tcnlm.preprocessing.languages import ENGLISH, WITHOUT_SPACES, languages
 from tcnlm.preprocessing.sources import (
     FORMATS,
@@ -31,7 +36,6 @@ SEGMENT = (
     "spaces, sentences apart by tabs, with --format tdlm or --tokenized "
     "(docs/languages.md)"
 )
-_EMPTY_LINE = re.compile(r"^\r?\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -206,9 +210,3 @@ def refuse_none_left(kept: int, left_out: int) -> None:
             f"all documents, {left_out:,}, are without a text; name its field with "
             "--field"
         )
-
-
-def body(message: str) -> str:
-    """What follows the first empty line of a news message; "" where there is none."""
-    end = _EMPTY_LINE.search(message)
-    return message[end.end() :] if end else ""

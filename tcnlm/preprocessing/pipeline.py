@@ -15,31 +15,31 @@ from tqdm import tqdm
 
 from tcnlm.common.parallel import Map
 from tcnlm.common.progress_bar import progress_bar
-from tcnlm.preprocessing.collect import Arrays, select, tokenize_all
+from tcnlm.preprocessing.collect import Arrays, counted, counts_of, select, tokenize_all
 from tcnlm.preprocessing.corpora import Corpus, refuse_none_left
-from tcnlm.preprocessing.documents import Document
-from tcnlm.preprocessing.encode import (
-    counted,
-    counts_of,
+from tcnlm.preprocessing.data_folder import (
+    Marks,
     fingerprint,
+    held_out,
+    new_folder,
     read_meta,
     save_arrays,
+    save_marks,
+    save_texts,
     write_meta,
     write_sums,
 )
-from tcnlm.preprocessing.folders import new_folder
+from tcnlm.preprocessing.documents import Document
 from tcnlm.preprocessing.languages import ENGLISH
-from tcnlm.preprocessing.metadata import Marks, save_marks
 from tcnlm.preprocessing.phrases import Phrases, Sentences, learn
 from tcnlm.preprocessing.sources import split_tdlm
 from tcnlm.preprocessing.splits import DEFAULT_FRACTIONS, assign
 from tcnlm.preprocessing.text import makes_words
-from tcnlm.preprocessing.texts import held_out, save_texts
-from tcnlm.preprocessing.thresholds import choose
 from tcnlm.preprocessing.vocabulary import (
     Rules,
     Vocabulary,
     build_vocabulary,
+    choose,
     is_content,
 )
 from tcnlm.preprocessing.warnings import (

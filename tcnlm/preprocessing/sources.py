@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
+from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 
 from tcnlm.common.errors import InputError
+from tcnlm.common.parallel import chunks, ordered_map
 from tcnlm.preprocessing import text
-from tcnlm.preprocessing.bnc import read_bnc
-from tcnlm.preprocessing.counted import read_counts
-from tcnlm.preprocessing.documents import Document, Fields, Format
-from tcnlm.preprocessing.files import ahead, plain_suffix
+from tcnlm.preprocessing.documents import (
+    LONGEST,
+    Document,
+    Fields,
+    Format,
+    checked_name,
+)
+from tcnlm.preprocessing.files import ahead, numbered_lines, plain_suffix
+from tcnlm.preprocessing.languages import ENGLISH
 from tcnlm.preprocessing.markup import normalized
 from tcnlm.preprocessing.records import (
     is_json,
@@ -24,6 +32,13 @@ from tcnlm.preprocessing.records import (
 )
 
 _TABLES = (".csv", ".tsv")
+CHUNK = 100  # documents that a process tokenizes at a time, of a reference
+MOST_WORDS = LONGEST - 1  # of a document, which is one row of a batch with <eos>
+
+_COUNT = re.compile(r"([0-9]{1,9})(?:\.0*)?")
+_LIKE = 'not like "label word:2 word:1"'
+_ID = "{http://www.w3.org/XML/1998/namespace}id"
+_BODIES = ("wtext", "stext")  # of what is written, of what is spoken
 
 
 def read_plain(path: Path, fields: Fields) -> Iterator[Document]:
@@ -92,6 +107,133 @@ def refuse_table(path: Path) -> None:
         )
 
 
+def read_counts(
+    path: Path, fields: Fields, ids: Mapping[int, str] | None = None
+) -> Iterator[Document]:
+    """A bag of words a line: its words in the line's order, each as often as counted.
+
+    The label comes first, unless the first entry has a colon. ids: the words that
+    numbers stand for; without, words are given, and what follows a # counts as one.
+    Empty lines do not count. InputError, with the line, for what is no entry.
+    """
+    first, lines = ahead(path)
+    if ids is None and _only_ids(first):
+        raise InputError(
+            f"{path}: its words are numbers; --ids-from 0, or 1, says that they are "
+            "lines of --vocabulary"
+        )
+    for number, line in lines:
+        if ids is not None:
+            line = line.partition("#")[0]
+        if line.strip():
+            yield _bag(line.split(), ids, f"{path}:{number}")
+
+
+def _only_ids(line: str) -> bool:
+    words = [entry.rpartition(":")[0] for entry in line.split() if ":" in entry]
+    return bool(words) and all(word.isdecimal() for word in words)
+
+
+def _bag(entries: list[str], ids: Mapping[int, str] | None, where: str) -> Document:
+    label = None
+    if ":" not in entries[0]:
+        label = checked_name(entries.pop(0), f"{where}: the label")
+    pairs = [_pair(entry, where) for entry in entries]
+    total = sum(count for _, count in pairs)
+    if total > MOST_WORDS:
+        raise InputError(f"{where}: {total:,} words, more than {MOST_WORDS:,}")
+    if ids is not None:
+        pairs = [(_word(name, ids, where), count) for name, count in pairs]
+    return Document(" ".join(word for word, n in pairs for _ in range(n)), label)
+
+
+def _pair(entry: str, where: str) -> tuple[str, int]:
+    word, _, count = entry.rpartition(":")
+    found = _COUNT.fullmatch(count)
+    if not word or not found:
+        raise InputError(f"{where}: {entry[:40]!r} is {_LIKE}: counts are whole")
+    return word, int(found[1])
+
+
+def _word(name: str, ids: Mapping[int, str], where: str) -> str:
+    number = int(name) if re.fullmatch("[0-9]{1,9}", name) else -1
+    if number not in ids:
+        raise InputError(
+            f"{where}: {name[:40]!r} is no id from {min(ids)} to {max(ids)}, the lines "
+            "of --vocabulary by --ids-from"
+        )
+    return ids[number]
+
+
+def read_bnc(path: Path, fields: Fields) -> Iterator[Document]:
+    """A text a document: of a file, or of all *.xml below a folder, by their names.
+
+    Its sentences are the s, its words the w and c anywhere in them (a w within an mw
+    too), in lower case; the header has none. The label is the type of wtext or stext,
+    the id that of bncDoc. InputError, with file and line, for what is no such XML.
+    """
+    files = sorted(path.rglob("*.xml")) if path.is_dir() else [path]
+    if not files:
+        raise InputError(f"{path}: no *.xml in it; give BNC's folder Texts, or files")
+    for file in files:
+        yield _bnc_text(file)
+
+
+def _bnc_text(path: Path) -> Document:
+    sentences: list[list[str]] = []
+    label = name = None
+    for element in _elements(path):
+        tag = _tag(element)
+        if tag == "s":
+            sentences.append(_marked_words(element))
+        elif tag == "teiHeader":
+            sentences.clear()
+        elif tag in _BODIES:
+            label = element.get("type")
+        elif tag == "bncDoc":
+            name = element.get(_ID)
+        if tag in ("s", "teiHeader"):
+            element.clear()  # or all of a text would stay in memory
+    marks = (m and checked_name(m, f"{path}: its type or id") for m in (label, name))
+    return Document("\t".join(map(" ".join, filter(None, sentences))), *marks)
+
+
+def _marked_words(sentence: Element) -> list[str]:
+    marked = (element for element in sentence.iter() if _tag(element) in ("w", "c"))
+    text = " ".join("".join(element.itertext()) for element in marked)
+    return text.lower().split()
+
+
+def _tag(element: Element) -> str:
+    """The name of an element without its namespace."""
+    return element.tag.rpartition("}")[2]
+
+
+def _elements(path: Path) -> Iterator[Element]:
+    """The elements of a file as they end, the outermost being a bncDoc."""
+    parser, number, root = XMLPullParser(("start", "end")), 0, None
+    try:
+        for number, line in numbered_lines(path):
+            parser.feed(f"{line}\n")
+            for event, element in parser.read_events():
+                root = root or _check_root(element, f"{path}:{number}")
+                if event == "end":
+                    yield element
+        parser.close()
+    except ParseError as error:
+        reason, _, _ = str(error).partition(":")
+        raise InputError(f"{path}:{max(number, 1)}: no XML: {reason}") from None
+
+
+def _check_root(element: Element, where: str) -> str:
+    tag = _tag(element)
+    if tag != "bncDoc":
+        raise InputError(
+            f"{where}: <{tag[:40]}>, but a text of the BNC as XML is a <bncDoc>"
+        )
+    return tag
+
+
 def split_tdlm(document: str) -> list[list[str]]:
     """Sentences apart by tabs, tokens by white space, as they are but for `normalized`.
 
@@ -136,3 +278,33 @@ def grouped(
     """Every `number` consecutive lines as one document; the last may have fewer."""
     while lines := list(islice(documents, number)):
         yield Document(joint.join(line.text.removesuffix("\t") for line in lines))
+
+
+def read_reference(
+    paths: Iterable[str | Path],
+    field: str = "text",
+    processes: int = 1,
+    language: str = ENGLISH,
+) -> Iterator[list[str]]:
+    """Yield the documents of text, JSON-lines or table files, lower-cased, tokenized.
+
+    A file whose first line is JSON has objects with the document in `field`, a table
+    (.csv, .tsv, parquet) rows; of any other every line is a document. Raises InputError
+    for one that is missing, damaged or no text.
+    """
+    documents = chunks(reference_texts(paths, field), CHUNK)
+    work = partial(tokens_of, language=language)
+    for tokenized in ordered_map(work, documents, processes):
+        yield from tokenized
+
+
+def reference_texts(paths: Iterable[str | Path], field: str = "text") -> Iterator[str]:
+    """Yield the documents of such files as they are."""
+    for path in map(Path, paths):
+        for document in read_any(path, Fields(field)):
+            yield document.text
+
+
+def tokens_of(documents: list[str], language: str = ENGLISH) -> list[list[str]]:
+    """Return each document's tokens, its sentences joined."""
+    return [list(chain(*text.sentences(each, language))) for each in documents]

@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,10 @@ LETTERS = {
     "english": re.compile("[a-zA-Z]"),  # the paper's rule, after Lau et al. (2017)
     "unicode": re.compile(r"[^\W\d_]"),
 }
+MOST_UNKNOWN = 0.1  # of the training words
+ENOUGH_TOPIC_WORDS = 1000
+# What is seen once is not learned, and <unk> needs words to be learned from.
+LEAST = 2
 # A count of 18 digits is one of int64.
 _COUNTED = re.compile("(.+)\t([0-9]{1,18})", re.DOTALL)
 
@@ -39,7 +43,7 @@ _COUNTED = re.compile("(.+)\t([0-9]{1,18})", re.DOTALL)
 class Rules:
     """What makes a word a word of the vocabulary, and a topic word."""
 
-    # None: chosen by `thresholds`. "More than 10" gives Table 1: results/SCOREBOARD.md.
+    # None: `choose` does. "More than 10" gives Table 1: results/SCOREBOARD.md.
     min_count: int | None = 11
     topic_min_count: int | None = 100  # in the whole training text
     top_fraction: float = 0.001  # of the types: so many most frequent ones are no topic
@@ -289,3 +293,37 @@ def _read_counted(path: Path) -> tuple[list[str], list[int]]:
             raise InputError(f"{path}:{number}: {found[1]!r} is there already")
         counted[found[1]] = int(found[2])
     return list(counted), list(counted.values())
+
+
+# --- Counts that were left open ----------------------------------------------------
+
+
+def choose(types: Sequence[str], counts: np.ndarray, rules: Rules) -> Rules:
+    """`rules` with a number for every count that is None there.
+
+    min_count: the largest up to the paper's that leaves at most a tenth of the training
+    words unknown, but at least 2. topic_min_count: the largest up to the paper's that
+    leaves 1,000 topic words, but at least min_count. types, counts: the distinct words
+    of the training text and how often each occurs.
+    """
+    if rules.min_count is None:
+        rules = replace(rules, min_count=_min_count(types, counts))
+    if rules.topic_min_count is None:
+        rules = replace(rules, topic_min_count=_topic_min_count(types, counts, rules))
+    return rules
+
+
+def _min_count(types: Sequence[str], counts: np.ndarray) -> int:
+    words = counts[[word not in SPECIALS for word in types]]
+    for least in range(Rules.min_count, LEAST, -1):
+        if words[words < least].sum() <= MOST_UNKNOWN * words.sum():
+            return least
+    return LEAST
+
+
+def _topic_min_count(types: Sequence[str], counts: np.ndarray, rules: Rules) -> int:
+    candidates = -np.sort(-counts[topic_candidates(types, counts, rules)])
+    if len(candidates) < ENOUGH_TOPIC_WORDS:
+        return rules.min_count
+    enough = int(candidates[ENOUGH_TOPIC_WORDS - 1])
+    return max(rules.min_count, min(Rules.topic_min_count, enough))

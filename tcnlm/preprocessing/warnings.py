@@ -16,8 +16,15 @@ from tcnlm.preprocessing.collect import Arrays
 from tcnlm.preprocessing.corpora import SEGMENT
 from tcnlm.preprocessing.documents import Document, is_missing
 from tcnlm.preprocessing.languages import ENGLISH, WITHOUT_SPACES, guessed, languages
-from tcnlm.preprocessing.thresholds import MOST_UNKNOWN, choose
-from tcnlm.preprocessing.vocabulary import SPECIALS, UNK, Rules, Vocabulary, is_content
+from tcnlm.preprocessing.vocabulary import (
+    MOST_UNKNOWN,
+    SPECIALS,
+    UNK,
+    Rules,
+    Vocabulary,
+    choose,
+    is_content,
+)
 
 FEW_TOPIC_WORDS = 200
 MANY_BLANK = 0.2  # of the lines
@@ -133,18 +140,15 @@ def in_training_too(arrays: Arrays, rows: dict[str, np.ndarray]) -> list[str]:
     """
     sizes = np.diff(arrays.sentences[arrays.documents])
     long = {name: numbers[sizes[numbers] >= LONG] for name, numbers in rows.items()}
-    known = {hash(_words(arrays, number).tobytes()) for number in long["train"]}
-    found = {
-        name: sum(
-            hash(_words(arrays, number).tobytes()) in known for number in long[name]
-        )
-        for name in rows
-        if name != "train"
+    texts = {name: [*map(hash, _texts(arrays, long[name]))] for name in rows}
+    known = set(texts.pop("train"))
+    counts = {
+        name: sum(text in known for text in found) for name, found in texts.items()
     }
     return [
         f"{count:,} of {len(rows[name]):,} {name} documents are in training word for "
         "word: take them out of one, or figures tell what was learned by heart"
-        for name, count in found.items()
+        for name, count in counts.items()
         if count
     ]
 
@@ -155,28 +159,26 @@ def few_texts(types: list[str], arrays: Arrays) -> str | None:
     A text counts that is one document in a hundred, and three at least.
     """
     sizes = np.diff(arrays.sentences[arrays.documents])
-    number, short = len(sizes), np.flatnonzero((sizes > 0) & (sizes < LONG))
-    texts = Counter(_words(arrays, i).tobytes() for i in short)
-    least = max(3, number / 100)
+    short = np.flatnonzero((sizes > 0) & (sizes < LONG))
+    texts, least = Counter(_texts(arrays, short)), max(3, len(sizes) / 100)
     often = [(text, n) for text, n in texts.most_common() if n >= least]
     documents = sum(n for _, n in often)
-    if not often or documents < MANY_REPEATED * number:
+    if not often or documents < MANY_REPEATED * len(sizes):
         return None
-    shown = (
-        " ".join(types[i] for i in np.frombuffer(text, np.int32))
-        for text, _ in often[:SHOWN]
-    )
+    words = (np.frombuffer(text, np.int32) for text, _ in often[:SHOWN])
+    shown = (f"{' '.join(types[i] for i in text)!r:.40}" for text in words)
     more = ", ..." if len(often) > SHOWN else ""
     return (
-        f"{documents:,} of {number:,} documents are the same {len(often):,} "
-        f"text{'s' * (len(often) > 1)} ({', '.join(f'{text!r:.40}' for text in shown)}"
-        f"{more}): leave out fillers, which flatter the figures of held-out documents"
+        f"{documents:,} of {len(sizes):,} documents are the same {len(often):,} "
+        f"text{'s' * (len(often) > 1)} ({', '.join(shown)}{more}): leave out fillers, "
+        "which flatter the figures of held-out documents"
     )
 
 
-def _words(arrays: Arrays, number: int) -> np.ndarray:
-    first, last = arrays.sentences[arrays.documents[number : number + 2]]
-    return arrays.tokens[first:last]
+def _texts(arrays: Arrays, numbers: np.ndarray) -> Iterator[bytes]:
+    """The words of documents, each document's as bytes."""
+    bounds = arrays.sentences[arrays.documents]
+    return (arrays.tokens[bounds[i] : bounds[i + 1]].tobytes() for i in numbers)
 
 
 def _stop_words(

@@ -14,7 +14,7 @@ from tcnlm.common.outputs import check_outputs
 from tcnlm.common.parallel import cores
 from tcnlm.common.process import command_line, keep_memory
 from tcnlm.common.settings import LARGEST, whole_number
-from tcnlm.data.contexts import RULES
+from tcnlm.data.dataset import RULES
 from tcnlm.metrics.base import Metric
 from tcnlm.metrics.registry import asked
 from tcnlm.report.published import corpora, other_data

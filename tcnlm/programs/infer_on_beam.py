@@ -9,7 +9,7 @@ from typing import Any
 from apache_beam.ml.inference.base import KeyedModelHandler, ModelHandler, RunInference
 
 from tcnlm.common.beam import Arrays, Beam, Item
-from tcnlm.data.texts import Tokens
+from tcnlm.data.dataset import Tokens
 from tcnlm.metrics.reading import Reader, Reading, read_texts
 from tcnlm.run import Run
 

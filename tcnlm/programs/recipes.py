@@ -19,9 +19,9 @@ from tcnlm.common.errors import InputError, reading
 from tcnlm.common.settings import LARGEST, Settings, as_text, names, override
 from tcnlm.metrics.registry import asked
 from tcnlm.models import MODELS, model_class
-from tcnlm.preprocessing import arguments as preprocessing
-from tcnlm.preprocessing.checks import TEXT, check_entries
+from tcnlm.preprocessing.data_folder import TEXT, check_entries
 from tcnlm.programs import evaluate
+from tcnlm.programs import preprocess as preprocessing
 
 if TYPE_CHECKING:
     from tcnlm.layers.optimization import Training

@@ -23,7 +23,7 @@ from tcnlm.models import model_class
 from tcnlm.models.base import Model
 from tcnlm.models.names import FILE as NAMES
 from tcnlm.models.names import Names, automatic_labels, read_names
-from tcnlm.preprocessing.checks import (
+from tcnlm.preprocessing.data_folder import (
     OBJECT,
     SETTINGS,
     TEXT,

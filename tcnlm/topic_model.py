@@ -57,7 +57,7 @@ class TopicModel(BaseEstimator, TransformerMixin):
     verbose: print what the programs say; otherwise their warnings are Python's.
     settings: those of model and training loop, as of --set: num_topics=20.
 
-    After `fit`, `run_` is the `tcnlm.run.Run`, and `topics_` the ten most probable
+    After `fit`, `run_` is the `tcnlm.run.Run`, and `topics_` the ten most relevant
     words of each topic, [K, 10].
     """
 

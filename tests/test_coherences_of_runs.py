@@ -36,7 +36,7 @@ def test_they_stand_in_summary_page_and_tables_as_counted_on_the_corpus(
 ):
     call(run, "--coherences", "--export", tmp_path / "tables")
     found = json.loads((run / "evaluation.json").read_text())["coherences"]
-    topics = top_words(RunFolder(run).load())
+    topics = top_words(RunFolder(run).load(), weight=1.0)
     words = {word for topic in topics for word in topic}
     counts = Reference().kinds_counted(words, windows_of(COHERENCES), Dataset(toy_data))
     for name, counted in zip(COHERENCES, counts):
@@ -57,7 +57,7 @@ def test_they_stand_in_summary_page_and_tables_as_counted_on_the_corpus(
 
 def test_words_the_reference_lacks_leave_numbers_only(run, tmp_path):
     text = tmp_path / "text.txt"
-    topic = top_words(RunFolder(run).load())[0]
+    topic = top_words(RunFolder(run).load(), weight=1.0)[0]
     text.write_text(f"{topic[0]} {topic[1]}\n\n{topic[1]} other\n")
     call(run, "--coherences", "--reference", text)
     found = json.loads((run / "evaluation.json").read_text())["coherences"]
@@ -67,7 +67,9 @@ def test_words_the_reference_lacks_leave_numbers_only(run, tmp_path):
 
 
 def test_counts_of_other_windows_are_refused_before_any_work(run, tmp_path):
-    words = [word for topic in top_words(RunFolder(run).load()) for word in topic]
+    words = [
+        word for topic in top_words(RunFolder(run).load(), weight=1.0) for word in topic
+    ]
     save_counts(tmp_path / "counts.npz", count_windows([words], words))
     with pytest.raises(InputError, match="counts.npz: .*give the text, --reference"):
         call(run, "--coherences", "--counts", tmp_path / "counts.npz")

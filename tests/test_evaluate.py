@@ -94,8 +94,10 @@ def test_the_command_writes_a_page_with_all_topics_and_its_figures(evaluated, fi
     for name in (*topics, *curves, "document_0"):
         assert "<svg" in (run / "figures" / f"{name}.svg").read_text(), name
     page = ElementTree.fromstring((run / "report.html").read_text())
-    cells = [cell.text for cell in page.iter("td")]
-    assert all(" ".join(t["words"][:10]) in cells for t in result["topics"])
+    for order, words in (("relevant", "words"), ("probable", "probable")):
+        cells = [s.text for s in page.iter("span") if s.get("class") == order]
+        expected = [" ".join(topic[words][:10]) for topic in result["topics"]]
+        assert sorted(cells) == sorted(expected)
     assert len(list(page.iter("img"))) == 7 + len(result["documents"])
     assert not [path.name for path in run.iterdir() if path.name.startswith(".")]
 
@@ -107,11 +109,16 @@ def test_coherence_is_counted_on_the_training_split_by_default(evaluated, data):
         [words[i] for sentence in split.document(row) for i in sentence]
         for row in range(split.num_documents)
     ]
-    topics = [topic["words"] for topic in result["topics"]]
-    counts = count_windows(documents, {word for topic in topics for word in topic})
+    topics, relevant = (
+        [topic[order] for topic in result["topics"]] for order in ("probable", "words")
+    )
+    counts = count_windows(documents, {word for t in topics + relevant for word in t})
     expected = [topic_coherence(counts, topic) for topic in topics]
     assert [topic["npmi"] for topic in result["topics"]] == pytest.approx(expected)
     assert result["npmi"] == pytest.approx(sum(expected) / 3)
+    expected = [topic_coherence(counts, topic) for topic in relevant]
+    assert result["npmi_relevant"] == pytest.approx(sum(expected) / 3)
+    assert topics != relevant
     assert result["coherence"]["documents"] == split.num_documents
     assert result["coherence"]["window"] == 20
 
@@ -304,7 +311,7 @@ def test_the_page_shows_text_as_text_and_needs_no_network():
     page = report.render([fake_run(words)])
     tree = ElementTree.fromstring(page)
     assert not list(tree.iter("script"))
-    assert " ".join(words) in [cell.text for cell in tree.iter("td")]
+    assert " ".join(words) in [span.text for span in tree.iter("span")]
     assert "12.35" in [number.text for number in tree.iter("b")]
     assert [quote.text for quote in tree.iter("blockquote")] == ["</p><script>"]
     sources = re.findall(r'(?:src|href|url)\s*[=(]\s*"?([^")]{4})', page)

@@ -19,6 +19,8 @@ from tcnlm.drawing.markup import local
 from tcnlm.metrics import exploration
 from tcnlm.metrics.proportions import DocumentTopics
 from tcnlm.models.names import Names, Row
+from tcnlm.models.topics import best_words
+from tcnlm.preprocessing.vocabulary import Vocabulary
 from tcnlm.report import page
 from tcnlm.report.evaluate_run import evaluate_run
 from tcnlm.runs.run_folder import RunFolder
@@ -62,10 +64,13 @@ def test_words_of_a_topic_hold_the_most_relevant_at_every_weight(rng):
         rng.dirichlet(np.full(200, 0.1), size=4),
         [f"w{i}" for i in range(200)],
     )
-    shares = np.array([0.4, 0.3, 0.2, 0.1])
-    overall = sum(share * row for share, row in zip(shares, beta))
-    for row, told in zip(beta, exploration.relevant_words(beta, shares, names)):
+    vocabulary = Vocabulary(names, range(200, 0, -1), names)
+    overall = vocabulary.topic_counts / vocabulary.topic_counts.sum()
+    first = best_words(beta, vocabulary, 15)
+    told_words = exploration.relevant_words(beta, vocabulary)
+    for row, relevant, told in zip(beta, first, told_words):
         words = {word: (p, lift) for word, p, lift in told}
+        assert list(words)[:15] == relevant
         assert set(np.array(names)[np.argsort(-row)[:15]]) <= set(words)
         assert set(np.array(names)[np.argsort(-row / overall)[:15]]) <= set(words)
         best = np.argmax(row)

@@ -99,7 +99,7 @@ def test_proxann_s_input_is_as_its_loader_reads_it(exported, toy_data):
     assert len(corpus) == len(thetas) == split.num_documents
     words = sorted(vocabulary, key=vocabulary.get)
     best = [[words[i] for i in np.argsort(-row, kind="stable")[:5]] for row in betas]
-    assert best == top_words(model, 5)
+    assert best == top_words(model, 5, weight=1.0)
     texts = (toy_data / "test" / "texts.jsonl").read_text().splitlines()
     for row in (0, len(corpus) - 1):
         assert corpus[row][config["all"]["text_column_disp"]] == json.loads(texts[row])

@@ -16,6 +16,7 @@ import tcnlm
 from tcnlm.common.errors import InputError
 from tcnlm.models import names
 from tcnlm.models.names import Names, Row, read_names
+from tcnlm.models.topics import relevance, word_shares
 from tcnlm.report import page
 from tcnlm.report.evaluate_run import evaluate_run
 from tcnlm.runs.run_folder import RunFolder
@@ -49,7 +50,7 @@ def test_an_automatic_label_is_the_most_relevant_words_of_the_training_text(run)
     beta, counts = model.topics().numpy(), model.vocabulary.topic_counts
     for label, row in zip(found, beta):
         lift = row * counts.sum() / counts
-        order = np.argsort(-(0.6 * np.log(row) + 0.4 * np.log(lift)))
+        order = np.argsort(-(0.5 * np.log(row) + 0.5 * np.log(lift)))
         assert label == ", ".join(tiny.TOPIC_WORDS[i] for i in order[:3])
 
 
@@ -277,7 +278,8 @@ def test_over_time_goes_by_the_topics_that_infer_shows(run):
         found = [row for row in rows if row["period"] == dates[period]]
         expected = [share[k] + (share[0] if k == 2 else 0) for k in kept]
         np.testing.assert_allclose([r["share"] for r in found], expected, rtol=1e-4)
-    best = np.argsort(-(beta[0] + beta[2]), kind="stable")
+    shares = word_shares(opened.model.vocabulary)
+    best = np.argsort(-relevance(beta[0] + beta[2], shares), kind="stable")
     words = [tiny.TOPIC_WORDS[i] for i in best[:10]]
     assert rows[0]["words"] == " ".join(words)
 

@@ -6,8 +6,8 @@ import pytest
 from tcnlm.coherence.diversity import diversity
 from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.metrics import proportions, topics
-from tcnlm.models.topics import top_words
-from tcnlm.preprocessing.vocabulary import Vocabulary
+from tcnlm.models.topics import PROBABILITY, best_words, top_words
+from tcnlm.preprocessing.vocabulary import SPECIALS, Vocabulary
 
 WORDS = ["ship", "sea", "oven", "bread"]
 BETA = np.array(
@@ -43,9 +43,20 @@ class Documents:
             yield np.array([row + [-1] * (3 - len(row)) for row in rows])
 
 
-def test_top_words_are_the_most_probable_first_and_ties_go_by_frequency():
-    found = top_words(Themes(), 2)
+def test_by_probability_ties_go_by_frequency():
+    found = top_words(Themes(), 2, weight=PROBABILITY)
     assert found == [["ship", "sea"], ["bread", "oven"], ["ship", "sea"]]
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.3, 0.6, 1.0])
+def test_words_stand_by_the_relevance_of_sievert_and_shirley(rng, weight):
+    beta, counts = rng.dirichlet(np.ones(30), size=4), rng.integers(1, 99, 30)
+    names = [f"w{i}" for i in range(30)]
+    lift = np.log(beta) - np.log(counts / counts.sum())
+    order = np.argsort(-(weight * np.log(beta) + (1 - weight) * lift))
+    known = Vocabulary([*SPECIALS, *names], [1] * len(SPECIALS) + [*counts], names)
+    found = best_words(beta, known, 30, weight)
+    assert found == [[names[i] for i in row] for row in order]
 
 
 def test_asking_for_more_words_than_there_are_gives_all():

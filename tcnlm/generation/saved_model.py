@@ -53,6 +53,7 @@ from tcnlm.generation.decoder import beams, decode, repeated, sampled
 from tcnlm.generation.methods import Decoding
 from tcnlm.generation.phrases import JoinedPhrases
 from tcnlm.layers.tf_function import graph
+from tcnlm.models.topics import relevance, word_shares
 from tcnlm.preprocessing.text import rules, spellings
 from tcnlm.preprocessing.vocabulary import EOS, GO, PAD, UNK, Vocabulary
 
@@ -230,10 +231,11 @@ class Program:
         return {"topics": _known(found, words), "topic_words": words}
 
     def topic_words(self, number: tf.Tensor) -> Tensors:
-        """Return the most probable words of every topic, [K, number]."""
+        """Return the most relevant words of every topic, [K, number]."""
         topics = self.model.topics()
         number = tf.minimum(input_checks.counted(number), topics.shape[1])
-        best = tf.math.top_k(topics, number).indices
+        shares = word_shares(self.model.vocabulary).astype(np.float32)
+        best = tf.math.top_k(relevance(topics, shares), number).indices
         return {"words": tf.gather(self.model.vocabulary.topic_words, best)}
 
     def features(self, documents: tf.Tensor) -> Tensors:

@@ -19,8 +19,10 @@ from tcnlm.metrics import proportions
 from tcnlm.metrics.features import document_vectors
 from tcnlm.metrics.scores import Score, sampled_score, score
 from tcnlm.models.names import Names, Row, automatic_labels
-from tcnlm.models.topics import top_words
+from tcnlm.models.topics import PROBABILITY, top_words
 from tcnlm.preprocessing.splits import SPLITS
+
+SCORED = max(*TOPS, DIVERSITY_WORDS)  # words of a topic
 
 
 class EvaluationContext:
@@ -108,20 +110,29 @@ class EvaluationContext:
 
     @cached_property
     def topics(self) -> TopicList:
-        """The topics, with as many words as coherence and diversity take."""
-        count = max(*TOPS, DIVERSITY_WORDS)
-        return TopicList("", top_words(self.model, count))
+        """The topics' most probable words, as many as coherence and diversity take."""
+        return TopicList("", top_words(self.model, SCORED, weight=PROBABILITY))
+
+    @cached_property
+    def relevant(self) -> TopicList:
+        """Their most relevant words, those that are shown."""
+        return TopicList("", top_words(self.model, SCORED))
 
     @cached_property
     def counts(self) -> WindowCounts:
         """The reference's window counts of the topics' words."""
-        words = scored_words([self.topics])
+        words = scored_words([self.topics, self.relevant])
         return self.reference.window_counts(words, dataset=self.dataset)
 
     @cached_property
     def coherence(self) -> dict[str, Any]:
         """NPMI of each topic and of all, and their diversity."""
         return measure(self.topics, self.counts)
+
+    @cached_property
+    def relevant_coherence(self) -> dict[str, Any]:
+        """The same of the words that are shown."""
+        return measure(self.relevant, self.counts)
 
     @cached_property
     def vectors(self) -> tuple[np.ndarray, np.ndarray]:

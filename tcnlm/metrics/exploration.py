@@ -14,11 +14,14 @@ import numpy as np
 
 from tcnlm.data.dataset import Dataset, Split
 from tcnlm.metrics.proportions import DocumentTopics, infer_documents
-from tcnlm.models.names import SMALLEST, Names, relevance
+from tcnlm.models.names import Names
+from tcnlm.models.topics import PROBABILITY, RELEVANCE, relevance, word_shares
 from tcnlm.preprocessing.data_folder import read_texts
+from tcnlm.preprocessing.vocabulary import Vocabulary
 
 CANDIDATES = 20  # words of a topic at each of these weights of their own probability
-WEIGHTS = (1.0, 0.6, 0.3, 0.0)
+WEIGHTS = (RELEVANCE, PROBABILITY, 0.3, 0.0)
+SMALLEST = 1e-12
 DOCUMENTS, TYPICAL = 40, 3  # on the page; of each topic, while there is room
 EXCERPT = 150  # words of a document
 LEAST, UNTOLD = 0.01, -1  # proportion that is told; in place of a topic that is not
@@ -49,7 +52,7 @@ def explore(model: Any, dataset: Dataset, split: Split, names: Names) -> dict[st
     numbers = [k if k in names.shown else UNTOLD for k in names.groups]
     texts = read_texts(dataset.path / split.name, rows) or [None] * len(rows)
     return {
-        "topics": _topics(whole, beta, names, model.vocabulary.topic_words),
+        "topics": _topics(whole, beta, names, model.vocabulary),
         "documents": [
             {"text": text}
             | _document(
@@ -69,12 +72,12 @@ def _summed(
 
 
 def _topics(
-    inferred: DocumentTopics, beta: np.ndarray, names: Names, vocabulary: list[str]
+    inferred: DocumentTopics, beta: np.ndarray, names: Names, vocabulary: Vocabulary
 ) -> list[dict[str, Any]]:
     """Return the topics that are shown, of the proportions and words of all groups."""
     shown = [names.groups.index(k) for k in names.shown]
     largest = np.bincount(inferred.largest, minlength=len(beta))
-    words = relevant_words(beta, inferred.shares, vocabulary)
+    words = relevant_words(beta, vocabulary)
     return [
         {
             "topic": k,
@@ -90,21 +93,20 @@ def _topics(
 
 
 def relevant_words(
-    beta: np.ndarray, shares: np.ndarray, names: list[str]
+    beta: np.ndarray, vocabulary: Vocabulary
 ) -> list[list[tuple[str, float, float]]]:
     """Return each topic's most relevant words at any weight: (word, p(w|t), lift).
 
-    beta [K, D]; shares [K]: p(w) is their mixture of the topics.
+    beta [K, D]; those by `RELEVANCE` come first.
     """
-    overall = shares @ beta
-    found = []
+    shares, names, found = word_shares(vocabulary), vocabulary.topic_words, []
     for p in beta:
-        lift = p / np.maximum(overall, SMALLEST)
         orders = (
-            np.argsort(-relevance(p, lift, weight), kind="stable")[:CANDIDATES]
+            np.argsort(-relevance(p, shares, weight), kind="stable")[:CANDIDATES]
             for weight in WEIGHTS
         )
         chosen = dict.fromkeys(itertools.chain(*orders))
+        lift = p / shares
         found.append([(names[i], _short(p[i]), _short(lift[i])) for i in chosen])
     return found
 
@@ -205,6 +207,7 @@ def laid_out(exploration: Mapping[str, Any]) -> dict[str, Any]:
         "heat": heat_map(topics[:MAPPED], documents),
         "documents": [_laid_out(document, labels) for document in documents],
         "script": {
+            "relevance": RELEVANCE,
             "labels": labels,
             "words": {topic["topic"]: topic["words"] for topic in topics},
             "colours": {t["topic"]: colour(t["topic"], 45) for t in topics},

@@ -7,12 +7,14 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from markupsafe import Markup
 
 from tcnlm.coherence import TOPS, protocol
 from tcnlm.coherence.table import line, shown
 from tcnlm.generation.quality import warning
 from tcnlm.metrics.base import Evaluation, Figure, Metric, Rows, topical
 from tcnlm.metrics.exploration import explore, laid_out
+from tcnlm.models.topics import RELEVANCE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -22,12 +24,13 @@ if TYPE_CHECKING:
 COLUMNS = (
     ("topic", "number"),
     ("name", ""),
-    ("ten most probable words", ""),
+    ("ten words", ""),
     ("NPMI", "number"),
     ("{split} documents", "number"),
     ("mean {split} share", "number"),
     ("a sentence written from it", "sentence"),
 )
+ORDERS = Markup('<span class="relevant">{}</span><span class="probable">{}</span>')
 ABSENT = ("", "-")  # cells that say nothing; a column of them is left out
 
 
@@ -87,6 +90,23 @@ class Topics(Metric):
             lambda subject: subject.coherence["diversity"],
         ),
         Figure(
+            "npmi_relevant",
+            "NPMI, words by relevance",
+            "{:.3f}",
+            "max",
+            lambda subject: subject.relevant_coherence["npmi"],
+            headline=False,
+            topic_words=2,
+        ),
+        Figure(
+            "diversity_relevant",
+            "diversity, words by relevance",
+            "{:.2f}",
+            "max",
+            lambda subject: subject.relevant_coherence["diversity"],
+            headline=False,
+        ),
+        Figure(
             "topics_in_use",
             "topics in use",
             "{}",
@@ -119,6 +139,8 @@ class Topics(Metric):
 <h2>Topics</h2>
 {{ note(counted) }}
 {% if warning %}{{ note(warning) }}{% endif %}
+{{ note(relevance) }}
+<label class="switch"><input type="checkbox"/> the most probable words instead</label>
 {{ topic_rows(rows, columns, prefix) }}
 {{ note(rows|length ~ " topics, the most used first. Documents: those of the " ~ split
         ~ " split in which it is the largest topic; mean share: of all its documents.")
@@ -179,6 +201,7 @@ class Topics(Metric):
             "named": list(_said_of_names(explored)),
             "split": split,
             "counted": _counted(evaluation["coherence"]),
+            "relevance": " ".join(_of_words(evaluation)),
             "warning": warning((topic["sentence"] for topic in found), evaluation),
             "columns": list(compress(columns, said)),
             "rows": [list(compress(row, said)) for row in rows],
@@ -219,7 +242,8 @@ def _named(
             shares = [found[k]["proportion"] for k in topic["members"]]
             own["proportion"] = None if None in shares else sum(shares)
             by_p = sorted(topic["words"], key=lambda word: -word[1])
-            own |= {"npmi": None, "words": [word for word, *_ in by_p]}
+            own |= {"npmi": None, "words": [word for word, *_ in topic["words"]]}
+            own["probable"] = [word for word, *_ in by_p]
         yield own
 
 
@@ -252,13 +276,15 @@ def _topics(subject: EvaluationContext) -> list[dict[str, Any]]:
     from tcnlm.generation.samples import topic_sentences
 
     scored, inferred = subject.coherence["topics"], subject.documents
+    relevant = subject.relevant.topics
     documents = np.bincount(inferred.largest, minlength=len(scored))
     shares = inferred.shares.tolist() if inferred.any else [None] * len(scored)
     sentences = topic_sentences(subject.model) or [None] * len(scored)
     return [
         {
             "topic": i,
-            "words": topic["words"][: max(TOPS)],
+            "words": relevant[i][: max(TOPS)],
+            "probable": topic["words"][: max(TOPS)],
             "npmi": topic["npmi"],
             "documents": int(documents[i]),  # that have it as their largest
             "proportion": shares[i],  # mean over documents
@@ -284,11 +310,28 @@ def _counted(coherence: Mapping[str, Any]) -> str:
     )
 
 
+def _of_words(evaluation: Evaluation) -> Iterator[str]:
+    """Yield how words are ordered, and what their figures are."""
+    yield (
+        "Words stand by relevance: those that are frequent in a topic, and more so "
+        f"than elsewhere (Sievert and Shirley 2014, λ = {RELEVANCE})."
+    )
+    figures = {f.key: f.text(evaluation) for f in Topics.figures}
+    npmi, diversity = figures["npmi_relevant"], figures["diversity_relevant"]
+    if npmi and diversity:
+        yield (
+            f"Their NPMI is {npmi}, their diversity {diversity}; all other figures are "
+            "of the most probable words, as published ones are."
+        )
+
+
 def _row(topic: Mapping[str, Any]) -> tuple:
+    by_p = topic.get("probable", topic["words"])  # absent from an old evaluation
+    orders = (" ".join(words[:10]) for words in (topic["words"], by_p))
     return (
         topic["topic"],
         topic.get("label", ""),
-        " ".join(topic["words"][:10]),
+        ORDERS.format(*orders),
         shown(topic["npmi"], ".3f"),
         f"{topic['documents']:,}",
         shown(topic["proportion"], ".3f"),

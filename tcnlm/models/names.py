@@ -23,15 +23,14 @@ import numpy as np
 from tcnlm.common.errors import InputError, reading
 from tcnlm.common.rows import row_writer
 from tcnlm.common.settings import is_whole
-from tcnlm.models.topics import best_words
+from tcnlm.models.topics import best_words, top_words
 from tcnlm.preprocessing.documents import called
 from tcnlm.preprocessing.markup import normalized
 
 FILE = "topics.csv"
 COLUMNS = ("number", "label", "merged_into", "hidden")
 NO, YES = ("", "no", "false", "0"), ("yes", "true", "1")  # as spreadsheets write it
-RELEVANCE, WORDS = 0.6, 3  # the weight that Sievert and Shirley advise; of a label
-SMALLEST = 1e-12
+WORDS, CANDIDATES = 3, 100  # of a label; of which it takes those that fit
 LONGEST = 500  # characters of a label
 LISTED = 20  # labels, where one is asked for that no topic has
 
@@ -151,36 +150,25 @@ class Names:
                 write({**record, "hidden": YES[0] if record["hidden"] else None})
 
 
-def relevance(p: np.ndarray, lift: np.ndarray, weight: float) -> np.ndarray:
-    """Return how relevant words are: weight log p(w|t) + (1 - weight) log lift.
-
-    Lift is p(w|t) / p(w) (Sievert and Shirley 2014, eq. 1).
-    """
-    return weight * np.log(p + SMALLEST) + (1 - weight) * np.log(lift + SMALLEST)
-
-
 def automatic_labels(model: Any) -> list[str]:
-    """Return the most relevant words of each topic, [K]; p(w) is the training text's.
+    """Return the most relevant words of each topic, [K].
 
     Where two topics have the same, their numbers stand behind.
     """
-    beta, words = np.asarray(model.topics(), float), model.vocabulary.topic_words
-    counts = np.maximum(model.vocabulary.topic_counts, 1)
-    found = relevance(beta, beta / (counts / counts.sum()), RELEVANCE)
-    order = np.argsort(-found, axis=1, kind="stable")
     part = LONGEST // (WORDS + 1)  # of a label: a number may stand behind it
-    fit = ((words[i] for i in row if not _unfit(words[i], part)) for row in order)
+    rows = top_words(model, CANDIDATES)
+    fit = ((word for word in row if not _unfit(word, part)) for row in rows)
     return _apart([", ".join(islice(row, WORDS)) or "topic" for row in fit])
 
 
 def shown_words(model: Any, names: Names, count: int) -> dict[str | int, list[str]]:
-    """Return the most probable words of the topics shown, by what tables call them.
+    """Return the most relevant words of the topics shown, by what tables call them.
 
     Those that are merged weigh the same, since a RUN keeps no shares.
     """
     beta = np.asarray(model.topics(), float)
     means = names.mean(beta, np.zeros(len(beta)))
-    rows = best_words(means, model.vocabulary.topic_words, count)
+    rows = best_words(means, model.vocabulary, count)
     of_group = dict(zip(names.groups, rows))
     return {key: of_group[k] for key, k in zip(names.keys, names.shown)}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,22 +14,49 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
     from tcnlm.models.base import Model
+    from tcnlm.preprocessing.vocabulary import Vocabulary
+
+RELEVANCE = 0.5  # weight of p(w|t) in what is shown: docs/report.md has what was tried
+PROBABILITY = 1.0  # the weight of published coherences: by p(w|t) alone
 
 
-def top_words(model: Any, count: int = 20, layer: int = 0) -> list[list[str]]:
-    """Return the most probable words of every topic, best first, K x count.
+def top_words(
+    model: Any, count: int = 20, layer: int = 0, weight: float = RELEVANCE
+) -> list[list[str]]:
+    """Return the most relevant words of every topic, best first, K x count.
 
-    The rows of beta are ranked as they are; ties go by frequency in the corpus. layer:
-    of a hierarchy; without one, its lowest.
+    Ties go by frequency in the corpus. layer: of a hierarchy; without one, its lowest;
+    weight: see `relevance`.
     """
-    topics = model.topics(layer) if layer else model.topics()
-    return best_words(np.asarray(topics), model.vocabulary.topic_words, count)
+    topics = np.asarray(model.topics(layer) if layer else model.topics(), float)
+    return best_words(topics, model.vocabulary, count, weight)
 
 
-def best_words(topics: np.ndarray, words: Sequence[str], count: int) -> list[list[str]]:
-    """Return the most probable words of distributions [K, D], best first, K x count."""
-    order = np.argsort(-topics, axis=1, kind="stable")
-    return [[words[i] for i in row[:count]] for row in order]
+def best_words(
+    topics: np.ndarray,
+    vocabulary: Vocabulary,
+    count: int,
+    weight: float = RELEVANCE,
+) -> list[list[str]]:
+    """Return the most relevant words of distributions [K, D], best first, K x count."""
+    found = relevance(topics, word_shares(vocabulary), weight)
+    order = np.argsort(-found, axis=1, kind="stable")[:, :count]
+    return [[vocabulary.topic_words[i] for i in row] for row in order]
+
+
+def relevance(topics: Any, shares: Any, weight: float = RELEVANCE) -> Any:
+    """Return p(w|t) / p(w)^(1 - weight) [K, D]: words by relevance, largest first.
+
+    Sievert and Shirley 2014, eq. 1: its logarithm is weight log p(w|t) + (1 - weight)
+    log (p(w|t) / p(w)). shares: p(w) [D].
+    """
+    return topics / shares ** (1 - weight)
+
+
+def word_shares(vocabulary: Vocabulary) -> np.ndarray:
+    """Return p(w) of the topic words in the training text, [D]."""
+    counts = np.maximum(vocabulary.topic_counts, 1)
+    return counts / counts.sum()
 
 
 def theta_of_sentences(

@@ -81,14 +81,14 @@ def _topics_of_run(path: Path, number: int) -> TopicList:
     """Return a RUN's topics; how many are in use too, where its DATA is still there."""
     # Here, since topics in a text file need no TensorFlow.
     from tcnlm.metrics.proportions import infer_documents
-    from tcnlm.models.topics import top_words
+    from tcnlm.models.topics import PROBABILITY, top_words
     from tcnlm.runs.run_folder import RunFolder
 
     run = RunFolder(path)
     model = run.load()
     if not model.offers("topics"):
         raise InputError(f"{path}: a {run.model_name} has no topics")
-    topics = top_words(model, number)
+    topics = top_words(model, number, weight=PROBABILITY)
     try:
         split = run.data().split("test")
     except InputError:

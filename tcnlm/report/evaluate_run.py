@@ -17,7 +17,7 @@ from tcnlm.metrics.evaluate import measured, subject_of
 from tcnlm.metrics.features import document_vectors, write_features
 from tcnlm.metrics.registry import METRICS, chosen, figures
 from tcnlm.metrics.scores import DocumentScorer
-from tcnlm.models.topics import top_words
+from tcnlm.models.topics import PROBABILITY, RELEVANCE, top_words
 from tcnlm.report.measured import Measured
 from tcnlm.report.page import draw_run, write_report
 from tcnlm.report.progress import progress, stated
@@ -103,9 +103,10 @@ def scored_words(runs: Iterable[RunFolder]) -> list[str]:
     """Return the words that the coherence of all these runs' topics rests on."""
     models = (run.load() for run in runs)
     return words_of_lists(
-        TopicList("", top_words(model, max(TOPS)))
+        TopicList("", top_words(model, max(TOPS), weight=weight))
         for model in models
         if model.offers("topics")
+        for weight in (PROBABILITY, RELEVANCE)
     )
 
 

@@ -30,7 +30,7 @@ function bars(words, weight, colour) {
 
 class Panel {
   constructor(prefix, run) {
-    Object.assign(this, { prefix, run, topic: null, weight: 0.6 });
+    Object.assign(this, { prefix, run, topic: null, weight: run.relevance });
     this.place = document.getElementById(`${prefix}panel`);
     this.root = this.place.closest(".explored");
     this.title = element("h3", { "aria-live": "polite" });

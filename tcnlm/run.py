@@ -28,7 +28,6 @@ from tcnlm.common.rows import Row
 from tcnlm.common.settings import is_whole
 from tcnlm.generation import requests
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
-from tcnlm.generation.mixtures import PYTHON_FORM, by_number, checked_request
 from tcnlm.generation.saved_model import Program
 from tcnlm.metrics.over_time import (
     PERIODS,
@@ -206,20 +205,17 @@ class Run:
         if seed is not None and not (is_whole(seed) and -(2**63) <= seed < 2**63):
             raise InputError(f"seed must be a whole number of 64 bits, not {seed!r}")
         if not isinstance(topic, (Mapping, Hashable)):
-            raise InputError(f"topic {topic!r:.40}: {PYTHON_FORM}")
+            raise InputError(f"topic {topic!r:.40}: {requests.PYTHON_FORM}")
         weights = topic if isinstance(topic, Mapping) else {topic: 1}
-        kept = {k: w for k, w in weights.items() if k is not None}
-        chosen = list(map(str, kept))
-        if self.model.offers("topics"):
-            given = (checked_request(self.model, *p, self.names) for p in kept.items())
-            chosen = by_number(self.model, list(given), self.names)
+        chosen = {k: w for k, w in weights.items() if k is not None}
         about = requests.Document(self._sentences(document)) if document else None
         if chosen and about:
             raise InputError("generate: give a topic or a document, not both")
         if not (chosen or about) and self.model.offers("topics"):
             raise InputError("generate: give a topic or a document to write from")
         size = self.preprocessing["context_words"]
-        topics = requests.requested_topics(self.model, chosen, about, size, "")
+        asked = chosen, about, size, self.names
+        topics = requests.requested_topics(self.model, *asked)
         before = requests.document_before(self.model, about, size)
         options = Decoding(**decoding)
         requests.check_effects(options, {**decoding, "seed": seed})

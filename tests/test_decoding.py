@@ -11,8 +11,13 @@ from scipy.special import log_softmax
 from scipy.stats import chisquare
 from second_order import SIZE, WORDS, SecondOrderModel
 
-from tcnlm.generation.decoder import decode, draw, sampled
-from tcnlm.generation.decoding import Decoding, SentenceDecoder
+from tcnlm.generation.decoding import (
+    Decoding,
+    SentenceDecoder,
+    decode,
+    draw,
+    sampled,
+)
 from tcnlm.preprocessing.vocabulary import EOS, GO, PAD, UNK
 
 

@@ -6,8 +6,7 @@ import tensorflow as tf
 import tiny
 from second_order import SIZE, SecondOrderModel
 
-from tcnlm.generation.decoder import draw
-from tcnlm.generation.decoding import Decoding, Sentence, SentenceDecoder
+from tcnlm.generation.decoding import Decoding, Sentence, SentenceDecoder, draw
 from tcnlm.preprocessing.vocabulary import EOS, GO, PAD
 
 tfa = pytest.importorskip("tensorflow_addons")

@@ -13,10 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tcnlm.common.errors import InputError
-from tcnlm.generation import chunking, decoding
-from tcnlm.generation.chunking import in_pieces
+from tcnlm.generation import decoding
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
-from tcnlm.generation.saved_model import Program, Texts, export, is_export_of
+from tcnlm.generation.graph_texts import Texts
+from tcnlm.generation.saved_model import (
+    ROWS,
+    Program,
+    export,
+    in_pieces,
+    is_export_of,
+)
 from tcnlm.models import MODELS, model_class
 from tcnlm.models.topics import top_words
 from tcnlm.preprocessing.languages import languages
@@ -173,12 +179,6 @@ def loaded(saved):
     return tf.saved_model.load(str(saved)).signatures
 
 
-@pytest.fixture(scope="module")
-def offered(model):
-    """Signatures as functions of this process."""
-    return Program(model, 30, 300).signatures()
-
-
 def content(text):
     ids = [tiny.TOPIC_WORDS.index(w) for w in tokenize(text) if w in tiny.TOPIC_WORDS]
     return [[*ids[:300], -1]]
@@ -295,11 +295,11 @@ def test_the_beams_without_topics_are_the_decoders(lstm_answers, lstm):
     assert_beams(lstm_answers["beam_search"], write((), 1, number=3))
 
 
-def test_the_beams_of_many_topics_are_those_of_few(model, offered, monkeypatch):
-    alone = offered["beam_search"](topics=tf.constant(TOPICS), width=tf.constant(3))
-    monkeypatch.setattr(chunking, "SENTENCES", 7)  # two topics at a time
+def test_the_beams_of_many_topics_are_those_of_few(model, loaded, monkeypatch):
+    alone = loaded["beam_search"](topics=tf.constant(TOPICS), width=tf.constant(3))
+    monkeypatch.setattr(decoding, "SENTENCES", 7)  # two topics at a time
     many = tf.constant(np.repeat(TOPICS, 3, axis=0)), tf.constant(3)
-    together = Program(model, 30, 300).beam_search_from_topics(*many)
+    together = Program(model, 30, 300).beam_search(*many)
     expected = np.repeat(alone["sentences"], 3, axis=0)
     np.testing.assert_array_equal(together["sentences"], expected)
 
@@ -468,7 +468,7 @@ def test_pieces_are_joined_in_order(number):
 def test_many_texts_have_the_numbers_of_few(model):
     program = Program(model, 30, 300)
     few = tf.constant(SENTENCES), tf.constant(CONTEXTS)
-    times = chunking.ROWS // len(SENTENCES) + 1
+    times = ROWS // len(SENTENCES) + 1
     many = [tf.tile(texts, [times]) for texts in few]
     for name, value in program.score(*few).items():
         found = program.score(*many)[name]
@@ -479,7 +479,6 @@ def test_many_texts_have_the_numbers_of_few(model):
 
 
 def test_many_sentences_are_the_decoders_and_differ(model, monkeypatch):
-    monkeypatch.setattr(chunking, "SENTENCES", 4)
     monkeypatch.setattr(decoding, "SENTENCES", 4)
     topics = np.repeat(TOPICS, 3, axis=0)  # the rows that differ lie 4 apart
     generate = Program(model, 30, 300).signatures()["generate"]
@@ -492,21 +491,21 @@ def test_many_sentences_are_the_decoders_and_differ(model, monkeypatch):
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf, 1e-45])
-def test_a_temperature_that_is_none_is_refused_by_name(value, offered):
+def test_a_temperature_that_is_none_is_refused_by_name(value, loaded):
     given = {"topics": tf.constant(TOPICS), "seed": tf.constant(1, tf.int64)}
     refused = pytest.raises(tf.errors.InvalidArgumentError, match="temperature: must")
     with refused:
-        offered["generate"](**given, temperature=tf.constant(value, tf.float32))
+        loaded["generate"](**given, temperature=tf.constant(value, tf.float32))
 
 
 @pytest.mark.parametrize(
     "row", [[0, 0, 0, 0], [-1, 2, 0, 0], [1, 1, 0, 0], [np.nan] * 4, [np.inf, 0, 0, 0]]
 )
-def test_topics_that_are_no_mixture_are_refused_by_name(row, offered):
+def test_topics_that_are_no_mixture_are_refused_by_name(row, loaded):
     topics = tf.constant([TOPICS[0], row], tf.float32)
     given = {"seed": tf.constant(1, tf.int64), "temperature": tf.constant(1.0)}
     with pytest.raises(tf.errors.InvalidArgumentError, match="topics: every row must"):
-        offered["generate"](topics=topics, **given)
+        loaded["generate"](topics=topics, **given)
 
 
 @pytest.mark.parametrize("width", [1, 3, 8])
@@ -518,24 +517,24 @@ def test_mixtures_of_another_number_of_topics_are_refused_by_name(width, loaded)
 
 
 @pytest.mark.parametrize("number", [0, 1, 3])
-def test_other_than_one_context_a_sentence_is_refused_by_name(number, offered):
+def test_other_than_one_context_a_sentence_is_refused_by_name(number, loaded):
     texts = tf.constant(SENTENCES[:2]), tf.constant(CONTEXTS[:number], tf.string)
     refused = pytest.raises(tf.errors.InvalidArgumentError, match="contexts: give as")
     with refused:
-        offered["score"](sentences=texts[0], contexts=texts[1])
+        loaded["score"](sentences=texts[0], contexts=texts[1])
 
 
 @pytest.mark.parametrize("width", [0, -3])
-def test_no_beams_are_refused_by_name(width, offered):
+def test_no_beams_are_refused_by_name(width, loaded):
     with pytest.raises(tf.errors.InvalidArgumentError, match="width: must be 1"):
-        offered["beam_search"](topics=tf.constant(TOPICS), width=tf.constant(width))
+        loaded["beam_search"](topics=tf.constant(TOPICS), width=tf.constant(width))
 
 
 @pytest.mark.parametrize("number", [0, -3])
-def test_no_topic_words_or_sentences_are_refused_by_name(number, offered, lstm):
+def test_no_topic_words_or_sentences_are_refused_by_name(number, loaded, lstm):
     refused = pytest.raises(tf.errors.InvalidArgumentError, match="number: must be 1")
     with refused:
-        offered["topic_words"](number=tf.constant(number))
+        loaded["topic_words"](number=tf.constant(number))
     given = {"seed": tf.constant(1, tf.int64), "temperature": tf.constant(1.0)}
     with refused:
         Program(lstm, 30, 300).generate(tf.constant(number), **given)

@@ -1,6 +1,7 @@
 """Sentences asked for from topics in layers: generate.py RUN --topic 2:17."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,12 +10,12 @@ import tiny
 
 import tcnlm
 from tcnlm.common.errors import InputError
-from tcnlm.generation import mixtures
 from tcnlm.generation import requests as generation
 from tcnlm.models.topics import top_words
 from tcnlm.programs import generate
 
 SIZES = (3, 4, 2)
+LAYERED = SimpleNamespace(layered=True, sizes=SIZES)
 
 
 @pytest.fixture(scope="module")
@@ -42,23 +43,26 @@ def run(tmp_path_factory):
     ],
 )
 def test_topics_of_layers_are_mixed_by_normalised_weights(chosen, expected):
-    found = mixtures.layered_mixture(chosen, SIZES)
+    found = generation.mixture(LAYERED, chosen)
     places = [expected.get(i, 0) for i in range(sum(SIZES))]
     np.testing.assert_allclose(found, places, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
-    ("topic", "asked"),
+    ("topic", "place"),
     [
-        ((2, 1), "2:1:0.5"),
-        ("2:1", "2:1:0.5"),
-        (np.int64(2), "1:2:0.5"),
-        ("2", "1:2:0.5"),
+        ((2, 1), 4),
+        ((2, np.int64(1)), 4),
+        ("2:1", 4),
+        (2, 2),
+        (np.int64(2), 2),
+        ("2", 2),
     ],
 )
-def test_python_names_a_topic_of_a_layer_as_the_option_does(topic, asked, run):
-    opened = tcnlm.load_run(run)
-    assert mixtures.checked_request(opened.model, topic, 0.5, opened.names) == asked
+def test_python_names_a_topic_of_a_layer_as_the_option_does(topic, place):
+    found = generation.mixture(LAYERED, {topic: 3, (3, 0): np.float32(1)})
+    assert found.nonzero()[0].tolist() == [place, 7]
+    np.testing.assert_allclose(found[[place, 7]], [0.75, 0.25])
 
 
 @pytest.mark.parametrize(
@@ -74,7 +78,6 @@ def test_python_is_told_of_the_layer_that_has_no_such_topic(topic, said, run):
     ("value", "message"),
     [
         ("2:0.7", "topics are in layers here: give layer:topic, or layer:topic:weight"),
-        ("x", "a number alone is a topic of layer 1"),
         ("2:1:0", "such as 2:17 or 2:17:0.5"),
         ("2:1:1:1", "give layer:topic"),
         ("0:1", "the model has layers 1 to 3"),
@@ -85,16 +88,16 @@ def test_python_is_told_of_the_layer_that_has_no_such_topic(topic, said, run):
 )
 def test_what_names_no_topic_of_a_layer_is_refused(value, message):
     with pytest.raises(InputError, match=f"--topic {value}: .*{message}"):
-        mixtures.layered_mixture([value], SIZES)
+        generation.mixture(LAYERED, [value])
 
 
 def test_a_topic_weighs_its_layer_alone_and_the_others_by_phi(model):
     """Below it is Phi's column; above, each topic's share of the row."""
     Phi, topics = model.network.Phi[1].numpy(), generation.requested_topics
-    low, high = mixtures.layers_of(model, topics(model, ["2:1"], None, 300))
+    low, high = generation.layers_of(model, topics(model, ["2:1"], None, 300))
     np.testing.assert_allclose(low[0], Phi[:, 1], rtol=1e-5)
     np.testing.assert_array_equal(high, [[0, 1]])
-    low, high = mixtures.layers_of(model, topics(model, ["1:3"], None, 300))
+    low, high = generation.layers_of(model, topics(model, ["1:3"], None, 300))
     np.testing.assert_array_equal(low, [[0, 0, 0, 1]])
     np.testing.assert_allclose(high[0], Phi[3] / Phi[3].sum(), rtol=1e-5)
 
@@ -102,7 +105,7 @@ def test_a_topic_weighs_its_layer_alone_and_the_others_by_phi(model):
 def test_a_mixture_of_layers_is_the_mean_of_what_each_topic_gives(model):
     def context(*chosen):
         topics = generation.requested_topics(model, chosen, None, 300)
-        return mixtures.context_of(model, topics)
+        return generation.context_of(model, topics)
 
     mixed, high, low = context("2:1:3", "1:2"), context("2:1"), context("1:2")
     for each, of_high, of_low in zip(mixed, high, low):
@@ -113,7 +116,7 @@ def test_a_mixture_of_layers_is_the_mean_of_what_each_topic_gives(model):
 
 def test_proportions_of_the_lowest_layer_mean_what_they_meant(model):
     topics = np.float32([[0.5, 0, 0.25, 0.25]])
-    found = mixtures.context_of(model, mixtures.of_lowest(model, topics))
+    found = generation.context_of(model, generation.of_lowest(model, topics))
     for ours, theirs in zip(found, model.context({"topics": tf.constant(topics)})):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 

@@ -9,7 +9,7 @@ import tensorflow as tf
 import tiny
 
 from tcnlm.common.errors import InputError
-from tcnlm.generation import mixtures, paragraphs
+from tcnlm.generation import paragraphs
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.generation.requests import Document
 from tcnlm.models.gbn_rnn import as_seen
@@ -115,12 +115,6 @@ def test_sentence_j_is_written_from_theta_j_and_past_the_end_from_pi(model, meth
         ids = [*map(tiny.WORDS.index, sentence.words), *[EOS] * sentence.ended]
         expected = tiny.log_prob(model, ids, as_seen(model, theta))
         assert sentence.log_probability == pytest.approx(expected, abs=1e-4)
-
-
-@pytest.mark.parametrize("kind", [int, np.int64, np.int32])
-def test_a_topic_s_number_alone_is_one_of_layer_1(model, kind):
-    assert mixtures.as_request(model, kind(2), 1) == "1:2:1"
-    assert mixtures.as_request(model, (kind(2), kind(0)), 0.5) == "2:0:0.5"
 
 
 def test_a_seed_may_be_negative(model):

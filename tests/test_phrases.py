@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import tcnlm
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
-from tcnlm.generation.saved_model import Texts
+from tcnlm.generation.graph_texts import Texts
 from tcnlm.preprocessing.data_folder import load_arrays
 from tcnlm.preprocessing.languages import languages
 from tcnlm.preprocessing.phrases import ENGLISH_CONNECTORS, FILE, Phrases, learn

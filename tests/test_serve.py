@@ -136,10 +136,10 @@ def test_every_signature_answers_with_the_models_figures(address, program):
     drawn = {"seed": tf.constant(2**40, tf.int64), "temperature": tf.constant(1.5)}
     asked = {"topics": topics.tolist(), "seed": 2**40, "temperature": 1.5}
     found = outputs(address, "generate", **asked)
-    expected = program.generate_from_topics(tf.constant(topics), **drawn)
+    expected = program.generate(tf.constant(topics), **drawn)
     assert found["sentences"] == [s.decode() for s in expected["sentences"].numpy()]
     found = outputs(address, "beam_search", topics=topics.tolist(), width=3)
-    expected = program.beam_search_from_topics(tf.constant(topics), tf.constant(3))
+    expected = program.beam_search(tf.constant(topics), tf.constant(3))
     best = expected["sentences"].numpy().tolist()
     assert found["sentences"] == [[s.decode() for s in row] for row in best]
     found = outputs(address, "score", sentences=TEXTS, contexts=TEXTS[::-1])
@@ -525,11 +525,11 @@ def test_a_browser_mixes_topics_writes_sentences_and_reads_a_text(run, program):
     assert (said["shares"], said["moved"]) == (["50 %", "50 %"], ["100 %", "0.0 %"])
     topics = tf.one_hot([0] * 5, 4)
     drawn = {"seed": tf.constant(1, tf.int64), "temperature": tf.constant(0.8)}
-    expected = program.generate_from_topics(topics, **drawn)["sentences"].numpy()
+    expected = program.generate(topics, **drawn)["sentences"].numpy()
     assert said["sentences"] == [
         sentence.decode() or "(no word)" for sentence in expected
     ]
-    known = program.generate_known_from_topics(topics, **drawn)["sentences"].numpy()
+    known = program.generate_known(topics, **drawn)["sentences"].numpy()
     assert said["known"] == [sentence.decode() or "(no word)" for sentence in known]
     assert "<unk>" in " ".join(said["sentences"])
     text, scored = "A ship. The sea, the sail!", ["A ship.", "The sea, the sail!"]
@@ -601,5 +601,5 @@ def test_the_page_has_named_topics_merged_and_without_the_hidden(named_run, prog
     assert "1 · Oil" in said["bars"]
     drawn = {"seed": tf.constant(1, tf.int64), "temperature": tf.constant(0.8)}
     topics = tf.constant([[0, 0.5, 0, 0.5]] * 5)
-    expected = program.generate_from_topics(topics, **drawn)["sentences"].numpy()
+    expected = program.generate(topics, **drawn)["sentences"].numpy()
     assert said["sentences"] == [s.decode() or "(no word)" for s in expected]

@@ -12,7 +12,7 @@ import tensorflow as tf
 import tiny
 
 from tcnlm.common.errors import InputError
-from tcnlm.generation import warm_up
+from tcnlm.generation.saved_model import WARM_UP
 from tcnlm.programs import export
 
 INPUTS = {
@@ -70,9 +70,7 @@ def test_the_file_has_a_request_of_every_signature_that_is_answered(
 ):
     from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
-    records = tf.data.TFRecordDataset(
-        str(folder / "1" / warm_up.FILE)
-    ).as_numpy_iterator()
+    records = tf.data.TFRecordDataset(str(folder / "1" / WARM_UP)).as_numpy_iterator()
     logs = [PredictionLog.FromString(record) for record in records]
     requests = [log.predict_log.request for log in logs]
     names = [request.model_spec.signature_name for request in requests]
@@ -106,7 +104,7 @@ def test_what_reads_texts_has_one_batch_dimension_of_inputs_and_outputs(
 ):
     tiny.make_run(folder / "docnade", "docnade")
     export.main([str(folder / "docnade")])
-    assert not (folder / "docnade" / "saved_model" / warm_up.FILE).exists()
+    assert not (folder / "docnade" / "saved_model" / WARM_UP).exists()
     of_documents = tf.saved_model.load(str(folder / "docnade" / "saved_model"))
     offered = {**signatures, **of_documents.signatures}
     batched = {"infer_topics", "score", "features", "score_document"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -30,28 +31,26 @@ class Decoding:
     allow_unknown: bool = False  # the sentences of the paper's tables contain <unk>
 
     def __post_init__(self):
-        if self.method not in METHODS:
-            raise InputError(f"method must be one of {METHODS}, not {self.method!r}")
-        for name in ("beam_width", "max_length", "top_k"):
-            value = getattr(self, name)
-            if name == "top_k" and value is None:
-                continue
-            if not is_whole(value) or value < 1:
-                raise InputError(
-                    f"{name} must be a whole number, at least 1, not {value!r}"
-                )
-        limits = np.finfo("float32")
+        limits, whole = np.finfo("float32"), "a whole number, at least 1"
+        heat, mass, top_k = self.temperature, self.top_p, self.top_k
+        unknown = self.allow_unknown
         least, most = float(limits.tiny), float(limits.max)
-        if not (is_real(self.temperature) and least <= self.temperature <= most):
-            raise InputError(
-                f"temperature must be a number above 0, not {self.temperature!r}"
-            )
-        if not (is_real(self.top_p) and 0 < self.top_p <= 1):
-            raise InputError(f"top_p must be above 0 and at most 1, not {self.top_p!r}")
-        if not isinstance(self.allow_unknown, (bool, np.bool_)):
-            raise InputError(
-                f"allow_unknown must be True or False, not {self.allow_unknown!r}"
-            )
+        for name, good, wanted in (
+            ("method", self.method in METHODS, f"one of {METHODS}"),
+            ("beam_width", _is_count(self.beam_width), whole),
+            ("max_length", _is_count(self.max_length), whole),
+            ("top_k", top_k is None or _is_count(top_k), whole),
+            (
+                "temperature",
+                is_real(heat) and least <= heat <= most,
+                "a number above 0",
+            ),
+            ("top_p", is_real(mass) and 0 < mass <= 1, "above 0 and at most 1"),
+            ("allow_unknown", isinstance(unknown, (bool, np.bool_)), "True or False"),
+        ):
+            if not good:
+                value = getattr(self, name)
+                raise InputError(f"{name} must be {wanted}, not {value!r}")
 
     @property
     def forbidden(self) -> list[int]:
@@ -61,9 +60,13 @@ class Decoding:
     def copies(self, number: int) -> int:
         """Return how many sentences to write at once to have `number` for a context."""
         most = {"greedy": 1, "sample": number, "beam": self.beam_width}[self.method]
-        if not is_whole(number) or number < 1 or number > most:
+        if not _is_count(number) or number > most:
             limit = "at least 1" if self.method == "sample" else f"1 to {most}"
             raise InputError(
                 f"number must be {limit} with method {self.method}, not {number!r}"
             )
         return most
+
+
+def _is_count(value: Any) -> bool:
+    return is_whole(value) and value >= 1

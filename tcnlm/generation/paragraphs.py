@@ -17,13 +17,14 @@ import tensorflow as tf
 
 from tcnlm.common.errors import InputError
 from tcnlm.generation.decoding import Sentence, SentenceDecoder
-from tcnlm.generation.mixtures import layers_of, of_lowest
 from tcnlm.generation.requests import (
     Document,
     Topic,
     as_text,
     beginning_ids,
     largest_topics,
+    layers_of,
+    of_lowest,
     record,
 )
 from tcnlm.models.base import Model

@@ -1,9 +1,13 @@
-"""What generate.py is asked for, as topics, and what it answers, as text or JSON."""
+"""What generate.py is asked for, as topics, and what it answers, as text or JSON.
+
+Topics in layers stand one layer after another, the lowest first: [K_1 + ... + K_L].
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import secrets
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,21 +18,31 @@ import numpy as np
 import tensorflow as tf
 
 from tcnlm.common.errors import InputError
+from tcnlm.common.settings import is_real, is_whole
 from tcnlm.data.dataset import NO_WORD
 from tcnlm.generation.decoding import Decoding, Sentence, SentenceDecoder
-from tcnlm.generation.mixtures import (
-    context_of,
-    layered_mixture,
-    mixture,
-    named_topics,
-    of_lowest,
-    written_as,
-)
+from tcnlm.models.gbn_rnn import spread
 from tcnlm.models.names import Names
+from tcnlm.models.topics import top_words
 from tcnlm.preprocessing.phrases import Sentences
 from tcnlm.preprocessing.text import sentences
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
+FORM = (
+    "give a topic's number or label, alone or with a weight above 0, such as 3, 3:0.7 "
+    "or oil:0.7"
+)
+LAYERED_FORM = (
+    "topics are in layers here: give layer:topic, or layer:topic:weight with a weight "
+    "above 0, such as 2:17 or 2:17:0.5; a number alone is a topic of layer 1, "
+    "and so is a label"
+)
+PYTHON_FORM = (
+    "give a topic's number or label, (layer, number) of topics in layers, or a mixture "
+    "such as {3: 0.7, 5: 0.3}"
+)
+UNNAMED = Names(())
+LARGEST_WEIGHT = sys.float_info.max
 SHOWN_TOPICS = 5  # of a mixture, the largest
 SHOWN_WORDS = 8
 METHOD_OF = {  # the method that an option is of
@@ -37,6 +51,7 @@ METHOD_OF = {  # the method that an option is of
 }
 
 Topic = dict[str, Any]
+Weighted = tuple[int, float]  # a topic by its place among those of all layers
 
 
 class Document(NamedTuple):
@@ -48,22 +63,22 @@ class Document(NamedTuple):
 
 def requested_topics(
     model: Any,
-    chosen: Sequence[str],
+    chosen: Sequence[str] | Mapping[Any, float],
     document: Document | None,
     context_words: int,
-    sign: str = "--",
+    names: Names = UNNAMED,
 ) -> np.ndarray | None:
     """Return the topics [N, K] to write from; None for a model that has none.
 
-    chosen: values of --topic, which make one mixture; without them and a document,
-    every topic by itself, of layers those of the lowest. Topics in layers are the
-    columns of `mixtures`. A document that a model without topics reads is
-    `document_before`'s. sign: of an option, "" of an argument in Python.
+    chosen: see `mixture`; without them and a document, every topic by itself, of layers
+    those of the lowest. A document that a model without topics reads is
+    `document_before`'s.
     """
     if not model.offers("step"):
         raise InputError(f"model {type(model).__name__} writes no sentences")
     if not model.offers("topics"):
         if chosen or (document and not model.reads_document):
+            sign = "" if isinstance(chosen, Mapping) else "--"
             text = "" if model.reads_document else f" and {sign}document"
             raise InputError(
                 f"model {type(model).__name__} has no topics: leave out {sign}topic"
@@ -71,14 +86,114 @@ def requested_topics(
             )
         return None
     if document:
-        topics = document_topics(model, document, context_words)
-    elif chosen and model.layered:
-        return layered_mixture(chosen, model.sizes)[None]
-    elif chosen:
-        return mixture(chosen, len(model.topics()))[None]
+        content = document_content(model, document, context_words)
+        return of_lowest(model, model.infer(content).numpy())
+    if chosen:
+        return mixture(model, chosen, names)[None]
+    return of_lowest(model, np.eye(len(model.topics()), dtype="float32"))
+
+
+def mixture(
+    model: Any, chosen: Sequence[str] | Mapping[Any, float], names: Names = UNNAMED
+) -> np.ndarray:
+    """Return the topics [K] that are asked for.
+
+    chosen: values of --topic, or weights by what Python calls a topic: its number, its
+    label, or (layer, number) with layers from 1, the lowest. A topic alone is one-hot
+    (section 5.3), several are their weighted mean; a label of merged ones stands for
+    all in equal parts. Raises InputError for what the model does not have.
+    """
+    if isinstance(chosen, Mapping):
+        asked = (_of_python(model, *each, names) for each in chosen.items())
     else:
-        topics = np.eye(len(model.topics()), dtype="float32")
-    return of_lowest(model, topics)
+        asked = (_of_option(model, value, names) for value in chosen)
+    weights = [pair for pairs in asked for pair in pairs]
+    topics = np.zeros(sum(_sizes(model)))
+    largest = max(weight for _, weight in weights)  # a sum of weights may be infinite
+    for place, weight in weights:
+        topics[place] += weight / largest
+    return (topics / topics.sum()).astype("float32")
+
+
+def _of_option(model: Any, value: str, names: Names) -> list[Weighted]:
+    """Return the topics of a value of --topic."""
+    first, colon, weight = value.partition(":")
+    members, numbers, form = names.labelled(first), ["1", first], FORM
+    if not members and any(map(str.isalpha, first)):
+        raise InputError(f"--topic {value}: {names.unknown(first)}")
+    if members:
+        numbers = []
+    elif model.layered:
+        form = LAYERED_FORM
+        if colon:
+            second, _, weight = weight.partition(":")
+            numbers = [first, second]
+    try:
+        numbers, share = list(map(int, numbers)), float(weight or 1)
+    except ValueError:
+        numbers, share = [-1], 0.0
+    if min(numbers, default=0) < 0 or not 0 < share <= LARGEST_WEIGHT:
+        raise InputError(f"--topic {value}: {form}")
+    if members:
+        return [(k, share / len(members)) for k in members]
+    return [(_place(model, f"--topic {value}", *numbers), share)]
+
+
+def _of_python(model: Any, topic: Any, weight: Any, names: Names) -> list[Weighted]:
+    """Return the topics of an argument in Python."""
+    called = f"topic {topic!r:.40}"
+    if not is_real(weight) or not 0 < weight <= LARGEST_WEIGHT:
+        wanted = f"must be a number above 0, not {weight!r:.40}"
+        raise InputError(f"{called}: its weight {wanted}")
+    if isinstance(topic, str):
+        members = names.labelled(topic)
+        if members:
+            return [(k, weight / len(members)) for k in members]
+        if not re.fullmatch("[0-9]{1,9}(:[0-9]{1,9})?", topic):
+            raise InputError(f"topic: {names.unknown(topic)}")
+        topic = tuple(map(int, topic.split(":")))
+    numbers = topic if isinstance(topic, tuple) else (topic,)
+    if not all(map(is_whole, numbers)) or not 0 < len(numbers) <= 1 + model.layered:
+        raise InputError(f"{called}: {PYTHON_FORM}")
+    return [(_place(model, called, *(1, *numbers)[-2:]), weight)]
+
+
+def _place(model: Any, called: str, layer: int, number: int) -> int:
+    """Return a topic's place; InputError, which says what it is called, of none."""
+    sizes = _sizes(model)
+    if not 1 <= layer <= len(sizes):
+        raise InputError(f"{called}: the model has layers 1 to {len(sizes)}")
+    if not 0 <= number < sizes[layer - 1]:
+        has = f"layer {layer} has" if model.layered else "the model has"
+        raise InputError(f"{called}: {has} topics 0 to {sizes[layer - 1] - 1}")
+    return sum(sizes[: layer - 1]) + number
+
+
+def _sizes(model: Any) -> Sequence[int]:
+    """Return the number of topics of each layer, K_1 to K_L."""
+    return model.sizes if model.layered else (len(model.topics()),)
+
+
+def of_lowest(model: Any, topics: np.ndarray) -> np.ndarray:
+    """Return topics [N, K] as they stand among those of all layers, if there are."""
+    if not model.layered:
+        return topics
+    return np.pad(topics, [(0, 0), (0, sum(model.sizes[1:]))])
+
+
+def layers_of(model: Any, topics: np.ndarray) -> list[tf.Tensor]:
+    """Return the proportions of every layer [N, K_l] of topics [N, K_1 + ... + K_L]."""
+    parts = tf.split(tf.cast(topics, tf.float32), list(model.sizes), axis=1)
+    shared = [spread(model, part, layer) for layer, part in enumerate(parts, 1)]
+    return [tf.add_n(each) for each in zip(*shared)]
+
+
+def context_of(model: Any, topics: np.ndarray) -> Any:
+    """Return the context of topics [N, K], one layer after another."""
+    topics = tf.constant(topics, tf.float32)
+    if model.layered:
+        topics = layers_of(model, topics)
+    return model.context({"topics": topics})
 
 
 class DocumentReader:
@@ -103,11 +218,6 @@ class DocumentReader:
 
     def _ids(self, document: list[list[str]]) -> list[list[int]]:
         return [self.vocabulary.ids(sentence) for sentence in document]
-
-
-def document_topics(model: Any, document: Document, context_words: int) -> np.ndarray:
-    """Infer a document's topics [1, K] from its first content words, as in training."""
-    return model.infer(document_content(model, document, context_words)).numpy()
 
 
 def document_content(model: Any, document: Document, context_words: int) -> tf.Tensor:
@@ -183,17 +293,13 @@ def new_seed() -> int:
 
 def unknown_words(model: Any, prompt: str) -> list[str]:
     """Return the words of a prompt that the model reads as `<unk>`, each once."""
-    words, known = _beginning(model, prompt), model.vocabulary.index
+    words, known = model.vocabulary.beginning(prompt), model.vocabulary.index
     return list(dict.fromkeys(word for word in words if word not in known))
 
 
 def beginning_ids(model: Any, prompt: str) -> list[int]:
     """Return the word ids of a sentence's beginning."""
-    return model.vocabulary.ids(_beginning(model, prompt))
-
-
-def _beginning(model: Any, prompt: str) -> list[str]:
-    return model.vocabulary.beginning(prompt)
+    return model.vocabulary.ids(model.vocabulary.beginning(prompt))
 
 
 def write_sentences(
@@ -221,17 +327,22 @@ def write_sentences(
 def largest_topics(
     model: Any, topics: np.ndarray | None, names: Names
 ) -> list[list[Topic]]:
-    """Return, for each row of topics, its largest with their weights and words."""
+    """Return, for each row of topics, its largest with their weights and words.
+
+    Each has its number, its layer or label if there are any.
+    """
     if topics is None:
         return [[]]
-    named = named_topics(model, SHOWN_WORDS, names)
-    order = np.argsort(-topics, kind="stable")
+    named = []
+    for layer, _ in enumerate(_sizes(model), 1):
+        of_layer = (layer,) if model.layered else ()
+        for k, words in enumerate(top_words(model, SHOWN_WORDS, *of_layer)):
+            topic = dict(zip(("layer",), of_layer)) | {"topic": k, "words": words}
+            label = {"label": names.rows[k].label} if names.given and layer == 1 else {}
+            named.append(topic | label)
+    order = np.argsort(-topics, kind="stable")[:, :SHOWN_TOPICS]
     return [
-        [
-            {**named[k], "weight": float(row[k])}
-            for k in best[:SHOWN_TOPICS]
-            if row[k] > 0
-        ]
+        [{**named[k], "weight": float(row[k])} for k in best if row[k] > 0]
         for row, best in zip(topics, order)
     ]
 
@@ -254,16 +365,17 @@ def record(topics: list[Topic], sentence: Sentence) -> dict[str, Any]:
 def as_text(topics: list[Topic], written: list[Sentence]) -> str:
     """Return the topics with their words and the sentences indented below.
 
-    A sentence that the maximum length cut ends with three dots.
+    A topic is called as --topic takes it. A sentence that the maximum length cut ends
+    with three dots.
     """
-    lines = [
-        f"topic {_called(topic)} ({topic['weight']:.2f}): {' '.join(topic['words'])}"
-        for topic in topics
-    ]
+    lines = []
+    for topic in topics:
+        called = f"{topic['layer']}:" if "layer" in topic else ""
+        called += str(topic["topic"]) + (
+            f" {topic['label']}" if "label" in topic else ""
+        )
+        weight, words = f"{topic['weight']:.2f}", " ".join(topic["words"])
+        lines.append(f"topic {called} ({weight}): {words}")
     indent = "    " if topics else ""
     lines += [f"{indent}{s}" + ("" if s.ended else " ...") for s in written]
     return "\n".join(lines)
-
-
-def _called(topic: Topic) -> str:
-    return " ".join(filter(None, (written_as(topic), topic.get("label"))))

@@ -1,14 +1,16 @@
-"""Sentences that a model writes, for its evaluation: to be read, not measured."""
+"""Sentences that a model writes for its evaluation: to be read, not measured.
+
+To say how they read takes no TensorFlow.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
-from tcnlm.generation.decoding import Decoding, SentenceDecoder
-from tcnlm.generation.requests import beginning_ids
+from tcnlm.generation.methods import Decoding
 from tcnlm.models.topics import top_words
 from tcnlm.preprocessing.vocabulary import UNK
 
@@ -16,6 +18,10 @@ DRAWS = 5  # sentences of a topic to take one from
 PREFIX = 3  # words of a beginning
 CONTINUED = 6  # topics that it is continued under
 SHOWN_WORDS = 6  # of a topic
+# Real sentences repeat .01 of their bigrams, greedy ones .2 and more.
+MOST_REPEATED = 0.05
+MOST_UNKNOWN = 0.09  # of the words of the training text
+HIGHEST_PERPLEXITY = 150.0
 
 
 def topic_sentences(model: Any, seed: int = 0) -> list[str] | None:
@@ -40,14 +46,14 @@ def continuations(
     the difference.
     """
     chosen = np.argsort(-shares, kind="stable")[:CONTINUED]
-    own = beginning_ids(model, beginning) if beginning else None
-    prefix = own or _beginning(split)
+    vocabulary = model.vocabulary
+    prefix = vocabulary.ids(vocabulary.beginning(beginning)) or _beginning(split)
     if prefix is None:
         return None
     written = _write(model, chosen, 1, {"method": "greedy"}, prompt=prefix)
     if written is None:
         return None
-    words, names = top_words(model, SHOWN_WORDS), model.vocabulary.words
+    words, names = top_words(model, SHOWN_WORDS), vocabulary.words
     return {
         "prefix": " ".join(names[i] for i in prefix),
         "rows": [
@@ -76,7 +82,49 @@ def _write(
     """Return `number` sentences of each topic; None where the model writes none."""
     if not model.offers("step"):
         return None
+    import tensorflow as tf
+
+    from tcnlm.generation.decoding import SentenceDecoder
+
     one_hot = tf.one_hot(np.array(topics), len(model.topics()))
     context = model.context({"topics": one_hot})
     write = SentenceDecoder(model, Decoding(**options))
     return write(context, len(one_hot), number, prompt, seed=seed)
+
+
+def repeated_bigrams(sentences: Iterable[Sequence[str]]) -> float:
+    """Return the share of bigrams that their own sentence had before; 0 of none."""
+    repeated = total = 0
+    for words in sentences:
+        pairs = list(zip(words, words[1:]))
+        repeated, total = repeated + len(pairs) - len(set(pairs)), total + len(pairs)
+    return repeated / max(total, 1)
+
+
+def warning(sentences: Iterable[str | None], evaluation: Mapping[str, Any]) -> str:
+    """Say why sentences read badly and what would help; nothing where they don't.
+
+    evaluation: of an evaluation.json, perhaps an old one without `unknown_share`.
+    """
+    written = [sentence.split() for sentence in sentences if sentence]
+    why = list(_faults(repeated_bigrams(written), evaluation)) if written else []
+    return f"These sentences may read badly: {'; '.join(why)}." if why else ""
+
+
+def _faults(repeated: float, evaluation: Mapping[str, Any]) -> Iterator[str]:
+    unknown, perplexity = map(evaluation.get, ("unknown_share", "perplexity"))
+    if repeated > MOST_REPEATED:
+        yield (
+            f"{repeated:.0%} of their pairs of words repeat an earlier pair of the "
+            "same sentence (more epochs help, and sampling at a higher temperature)"
+        )
+    if unknown is not None and unknown > MOST_UNKNOWN:
+        yield (
+            f"{unknown:.0%} of the training text are words too rare for the "
+            "vocabulary (more text helps)"
+        )
+    if perplexity is not None and perplexity > HIGHEST_PERPLEXITY:
+        yield (
+            f"the model hesitates as if among {perplexity:.0f} words at every word "
+            "(its perplexity; more text and more epochs help)"
+        )

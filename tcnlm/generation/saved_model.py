@@ -34,10 +34,9 @@ nearest.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from unicodedata import normalize
 
 import numpy as np
 import tensorflow as tf
@@ -46,16 +45,13 @@ from tcnlm.common.errors import InputError
 from tcnlm.common.files import check_folder, plain_path, writing
 from tcnlm.common.replacing import replacing
 from tcnlm.data.dataset import NO_WORD
-from tcnlm.generation import chunking, input_checks
-from tcnlm.generation import warm_up as warm_ups
-from tcnlm.generation.chunking import in_pieces
-from tcnlm.generation.decoder import beams, decode, repeated, sampled
+from tcnlm.generation import decoding
+from tcnlm.generation.decoding import beams, decode, repeated, sampled
+from tcnlm.generation.graph_texts import Texts
 from tcnlm.generation.methods import Decoding
-from tcnlm.generation.phrases import JoinedPhrases
 from tcnlm.layers.tf_function import graph
 from tcnlm.models.topics import relevance, word_shares
-from tcnlm.preprocessing.text import rules, spellings
-from tcnlm.preprocessing.vocabulary import EOS, GO, PAD, UNK, Vocabulary
+from tcnlm.preprocessing.vocabulary import EOS, GO, PAD
 
 Tensors = dict[str, tf.Tensor]
 Contexts = tuple[tf.Tensor, Callable[..., Any]]  # how many, and context(first, last)
@@ -64,14 +60,17 @@ DOCUMENTS, SENTENCES, CONTEXTS = (
     tf.TensorSpec([None], tf.string, name)
     for name in ("documents", "sentences", "contexts")
 )
-NUMBER = tf.TensorSpec([], tf.int32, "number")
+NUMBER, WIDTH = (tf.TensorSpec([], tf.int32, name) for name in ("number", "width"))
 SEED = tf.TensorSpec([], tf.int64, "seed")
 TEMPERATURE = tf.TensorSpec([], tf.float32, "temperature")
-WIDTH = tf.TensorSpec([], tf.int32, "width")
 NATS = tf.TensorSpec([None], tf.float32)
 ANY, KNOWN = Decoding(allow_unknown=True), Decoding(allow_unknown=False)
 SOURCE = "source.txt"  # which weights it was made of
 PARTS = {"assets", "assets.extra", "fingerprint.pb", "variables", SOURCE}
+ROWS = 256  # read or scored at a time
+TOLERANCE = 0.01  # of the sum of a topic mixture
+WARM_UP = Path("assets.extra", "tf_serving_warmup_requests")
+WARM_UP_TEXT = "the model is ready ."
 
 
 def export(
@@ -101,14 +100,18 @@ def export(
         with plain_path(aside) as plain:
             tf.saved_model.save(module, str(plain), signatures)
         if warm_up:
-            warm_ups.write(aside, signatures)
+            _write_requests(aside / WARM_UP, signatures)
         (aside / SOURCE).write_text(f"{source}\n", encoding="utf-8")
 
 
 def check_free(folder: Path) -> None:
     """Raise InputError where a SavedModel cannot be written."""
-    if _holds_others(folder):
-        raise InputError(f"{folder}: exists and is no SavedModel; give another --out")
+    if folder.exists() and not (folder / "saved_model.pb").exists():
+        parts = {p.name for p in folder.iterdir()} if folder.is_dir() else {"a file"}
+        if not parts <= PARTS:
+            raise InputError(
+                f"{folder}: exists and is no SavedModel; give another --out"
+            )
     check_folder(folder.parent)
 
 
@@ -119,102 +122,76 @@ def is_export_of(folder: Path, source: str) -> bool:
     return (folder / SOURCE).read_bytes() == f"{source}\n".encode()
 
 
-def _holds_others(folder: Path) -> bool:
-    """Whether a folder holds more than a SavedModel, or parts of one."""
-    if not folder.exists() or (folder / "saved_model.pb").exists():
-        return False
-    return not folder.is_dir() or not {p.name for p in folder.iterdir()} <= PARTS
+def check_warm_up() -> None:
+    """Raise InputError where the messages of requests can't be had."""
+    try:
+        import tensorflow_serving.apis  # noqa: F401
+    except ImportError:
+        package = "pip install '/path/to/tcnlm[serving]'"
+        raise InputError(f"--warm-up: needs a package more: {package}") from None
 
 
-class Texts:
-    """Texts to word ids in the graph, by the rules and words that trained the model."""
+def _write_requests(path: Path, signatures: Mapping[str, Any]) -> None:
+    """Write what TensorFlow Serving asks itself before it says that it is ready.
 
-    def __init__(self, vocabulary: Vocabulary, context_words: int):
-        self.context_words = context_words
-        # A graph has no NFC, in which the words are.
-        apart = {normalize("NFD", word): i for word, i in vocabulary.index.items()}
-        words = apart | vocabulary.index
-        ids = tf.constant(list(words.values()), tf.int32)
-        pairs = tf.lookup.KeyValueTensorInitializer(list(words), ids)
-        self.table = tf.lookup.StaticHashTable(pairs, UNK)
-        self.topic_ids = vocabulary.topic_ids
-        self.spellings = spellings(vocabulary.language)
-        self.rules = rules(vocabulary.language)
-        phrases = vocabulary.phrases
-        self.joined = JoinedPhrases(phrases) if phrases else None
+    That is a TFRecord file of PredictionLog messages, one of each signature.
+    """
+    # Here, since only who warms up has the package.
+    from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
-    def tokens(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        """Return the tokens [N, (tokens)] of texts [N]."""
-        texts = tf.strings.regex_replace(texts, r"\x00", " ")  # lower() stops at it
-        for found, letters in self.spellings:
-            texts = tf.strings.regex_replace(texts, found, letters)
-        texts = tf.strings.lower(texts, "utf-8")
-        for pattern, replacement in self.rules:
-            texts = tf.strings.regex_replace(texts, pattern, replacement)
-        words = tf.strings.split(texts)
-        return self.joined(words) if self.joined else words
+    path.parent.mkdir(exist_ok=True)
+    with tf.io.TFRecordWriter(str(path)) as file:
+        for name, signature in signatures.items():
+            log = PredictionLog()
+            request = log.predict_log.request
+            request.model_spec.signature_name = name
+            for spec in signature.input_signature:
+                value = tf.make_tensor_proto(_request_of(spec))
+                request.inputs[spec.name].CopyFrom(value)
+            file.write(log.SerializeToString())
 
-    def ids(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        """Return the word ids [N, (tokens)] of texts [N]."""
-        return tf.ragged.map_flat_values(self.table.lookup, self.tokens(texts))
 
-    def content(self, texts: tf.Tensor) -> tf.Tensor:
-        """Return the first topic-word ids of texts [N], padded with -1."""
-        ids = self.ids(texts)
-        ids = ids.with_values(tf.gather(self.topic_ids, ids.values))
-        content = tf.ragged.boolean_mask(ids, ids >= 0)
-        return content[:, : self.context_words].to_tensor(NO_WORD)
-
-    def last_sentences(self, texts: tf.Tensor, number: int) -> tf.Tensor:
-        """Return the word ids [N, number, W] of the last lines with words of texts [N].
-
-        A line is a sentence. In order, padded with -1; where there are fewer lines, the
-        last rows are empty.
-        """
-        lines = tf.strings.split(texts, "\n")
-        has_words = tf.ragged.map_flat_values(tf.strings.strip, lines) != ""
-        last = tf.ragged.boolean_mask(lines, has_words)[:, -number:]
-        each = tf.reshape(last.to_tensor(shape=[None, number]), [-1])
-        ids = self.ids(each).to_tensor(NO_WORD)
-        return tf.reshape(ids, [tf.shape(texts)[0], number, tf.shape(ids)[1]])
+def _request_of(spec: tf.TensorSpec) -> tf.Tensor:
+    """Return one text, one mixture of topics, or the number 1."""
+    if spec.dtype == tf.string:
+        return tf.constant([WARM_UP_TEXT])
+    if spec.shape.rank == 2:
+        return tf.one_hot([0], spec.shape[1], dtype=spec.dtype)
+    return tf.ones(spec.shape, spec.dtype)
 
 
 class Program:
-    """What the SavedModel offers, each a method from tensors to named tensors."""
+    """What the SavedModel offers, each a method from tensors to named tensors.
+
+    source: topics [N, K] or, of a model without, the number of sentences. Inputs that
+    make no sense are refused by name, by TensorFlow's InvalidArgumentError.
+    """
 
     def __init__(self, model: Any, sequence_length: int, context_words: int):
         self.model = model
         self.texts = Texts(model.vocabulary, context_words)
         self.sequence_length = sequence_length
+        self.topical = model.offers("topics")
 
     def signatures(self) -> dict[str, Any]:
         """Return the functions that the model has, ready to be saved."""
-        found = {}
-        if self.model.offers("topics"):
+        found, source, topics = {}, NUMBER, []
+        if self.topical:
+            number = self.model.topics().shape[0]
+            source = tf.TensorSpec([None, number], tf.float32, "topics")
+            topics = [source]
             found["infer_topics"] = graph(self.infer_topics, [DOCUMENTS])
             found["topic_words"] = graph(self.topic_words, [NUMBER])
         if self.model.offers("step"):
+            drawn = [source, SEED, TEMPERATURE]
             found["score"] = graph(self.score, [SENTENCES, CONTEXTS])
-            found |= self._writing()
+            found["generate"] = graph(self.generate, drawn)
+            found["generate_known"] = graph(self.generate_known, drawn)
+            found["beam_search"] = graph(self.beam_search, [*topics, WIDTH])
         if self.model.documental:
             found["features"] = graph(self.features, [DOCUMENTS])
             found["score_document"] = graph(self.score_document, [DOCUMENTS])
         return found
-
-    def _writing(self) -> dict[str, Any]:
-        write, known = self.generate, self.generate_known
-        search = self.beam_search
-        source, contexts = [NUMBER], []
-        if self.model.offers("topics"):
-            number = self.model.topics().shape[0]
-            source = contexts = [tf.TensorSpec([None, number], tf.float32, "topics")]
-            write, known = self.generate_from_topics, self.generate_known_from_topics
-            search = self.beam_search_from_topics
-        return {
-            "generate": graph(write, [*source, SEED, TEMPERATURE]),
-            "generate_known": graph(known, [*source, SEED, TEMPERATURE]),
-            "beam_search": graph(search, [*contexts, WIDTH]),
-        }
 
     def infer_topics(self, documents: tf.Tensor) -> Tensors:
         """Infer the topics of documents [N] from their content words: [N, K].
@@ -222,30 +199,24 @@ class Program:
         A document without any has none, a row of NaN, as in Python.
         """
         content, topics = self.texts.content(documents), self.model.topics().shape[0]
-        [found] = in_pieces(
-            lambda first, last: [self.model.infer(content[first:last])],
-            tf.size(documents),
-            [tf.TensorSpec([None, topics], tf.float32)],
-        )
+        spec = tf.TensorSpec([None, topics], tf.float32)
+        found = _by_rows(self.model.infer, content, spec)
         words = _number_of_words(content)
         return {"topics": _known(found, words), "topic_words": words}
 
     def topic_words(self, number: tf.Tensor) -> Tensors:
         """Return the most relevant words of every topic, [K, number]."""
         topics = self.model.topics()
-        number = tf.minimum(input_checks.counted(number), topics.shape[1])
+        number = tf.minimum(_counted(number), topics.shape[1])
         shares = word_shares(self.model.vocabulary).astype(np.float32)
         best = tf.math.top_k(relevance(topics, shares), number).indices
         return {"words": tf.gather(self.model.vocabulary.topic_words, best)}
 
     def features(self, documents: tf.Tensor) -> Tensors:
         """Return the vectors of documents [N], [N, F]; NaN without a topic word."""
-        batch = self._batch(documents)
-        [found] = in_pieces(
-            lambda first, last: [self.model.features(_rows(batch, first, last))],
-            tf.size(documents),
-            [tf.TensorSpec([None, None], tf.float32)],
-        )
+        batch = self.model.batching.of_texts(self.texts, documents)
+        spec = tf.TensorSpec([None, None], tf.float32)
+        found = _by_rows(self.model.features, batch, spec)
         return {"features": _known(found, _number_of_words(batch["words"]))}
 
     def score_document(self, documents: tf.Tensor) -> Tensors:
@@ -253,21 +224,15 @@ class Program:
 
         The perplexity of none is NaN.
         """
-        batch = self._batch(documents)
-        [total] = in_pieces(
-            lambda first, last: [self._document_log_probs(_rows(batch, first, last))],
-            tf.size(documents),
-            [NATS],
-        )
+        batch = self.model.batching.of_texts(self.texts, documents)
+        total = _by_rows(self._log_probs, batch, NATS)
         words = _number_of_words(self.model.read(batch["words"]))
         perplexity = tf.exp(-total / tf.cast(words, total.dtype))
         return {"log_probability": total, "words": words, "perplexity": perplexity}
 
-    def _document_log_probs(self, batch: Tensors) -> tf.Tensor:
+    def _log_probs(self, batch: Tensors) -> tf.Tensor:
+        """Return log p of all words of every row together, nats, [B]."""
         return tf.reduce_sum(self.model(batch), axis=1)
-
-    def _batch(self, documents: tf.Tensor) -> Tensors:
-        return self.model.batching.of_texts(self.texts, documents)
 
     def score(self, sentences: tf.Tensor, contexts: tf.Tensor) -> Tensors:
         """Score sentences [N], each under its context [N], cut up as in training."""
@@ -276,19 +241,27 @@ class Program:
         inputs = self._cut(tf.concat([GO * edge, ids], axis=1))
         targets = self._cut(tf.concat([ids, EOS * edge], axis=1))
         sequences = tf.where(targets[:, :, 0] != PAD)  # (sentence, cut) of each
-        contexts = input_checks.one_context_each(sentences, contexts)
+        alike = tf.size(sentences) == tf.size(contexts)
+        wanted = "contexts: give as many as sentences, one for each"
+        contexts = _checked(contexts, alike, wanted)
         documents = self.model.batching.of_texts(self.texts, contexts)
 
-        def log_probs(first: tf.Tensor, last: tf.Tensor) -> list[tf.Tensor]:
-            chosen = sequences[first:last]
-            own = {"inputs": inputs, "targets": targets}
-            batch = {name: tf.gather_nd(ids, chosen) for name, ids in own.items()}
+        def log_probs(chosen: tf.Tensor) -> tf.Tensor:
+            words = {"inputs": inputs, "targets": targets}
+            batch = {name: tf.gather_nd(ids, chosen) for name, ids in words.items()}
             for name, ids in documents.items():
                 batch[name] = tf.gather(ids, chosen[:, 0])
-            return [self._sequence_log_probs(batch)]
+            return self._log_probs(batch)
 
-        [found] = in_pieces(log_probs, tf.shape(sequences)[0], [NATS])
-        return _scores(found, sequences[:, 0], targets)
+        found = _by_rows(log_probs, sequences, NATS)
+        log_probability = tf.math.segment_sum(found, sequences[:, 0])
+        counts = tf.math.count_nonzero(targets, [1, 2], dtype=tf.int32)
+        mean = log_probability / tf.cast(counts, tf.float32)
+        return {
+            "log_probability": log_probability,
+            "targets": counts,
+            "perplexity": tf.exp(-mean),
+        }
 
     def _cut(self, ids: tf.RaggedTensor) -> tf.Tensor:
         """Cut word ids [N, (length)] into [N, cuts, sequence length], padded."""
@@ -296,81 +269,74 @@ class Program:
         ids = tf.pad(ids, [[0, 0], [0, -tf.shape(ids)[1] % length]])
         return tf.reshape(ids, [tf.shape(ids)[0], tf.shape(ids)[1] // length, length])
 
-    def _sequence_log_probs(self, batch: Tensors) -> tf.Tensor:
-        """Return log p of the targets of every sequence together, nats, [B]."""
-        return tf.reduce_sum(self.model(batch), axis=1)
-
     def generate(
-        self, number: tf.Tensor, seed: tf.Tensor, temperature: tf.Tensor
+        self, source: tf.Tensor, seed: tf.Tensor, temperature: tf.Tensor
     ) -> Tensors:
-        """Sample sentences, each in an empty context."""
-        return self._sample(self._empty(number), seed, temperature)
-
-    def generate_from_topics(
-        self, topics: tf.Tensor, seed: tf.Tensor, temperature: tf.Tensor
-    ) -> Tensors:
-        """Sample a sentence for every row of topics [N, K]."""
-        return self._sample(self._mixed(topics), seed, temperature)
+        """Sample a sentence for every row of topics, or each in an empty context."""
+        return self._sample(source, seed, temperature, ANY)
 
     def generate_known(
-        self, number: tf.Tensor, seed: tf.Tensor, temperature: tf.Tensor
+        self, source: tf.Tensor, seed: tf.Tensor, temperature: tf.Tensor
     ) -> Tensors:
-        """Sample sentences of known words, each in an empty context."""
-        return self._sample(self._empty(number), seed, temperature, KNOWN)
+        """Sample sentences of known words alone."""
+        return self._sample(source, seed, temperature, KNOWN)
 
-    def generate_known_from_topics(
-        self, topics: tf.Tensor, seed: tf.Tensor, temperature: tf.Tensor
-    ) -> Tensors:
-        """Sample a sentence of known words for every row of topics [N, K]."""
-        return self._sample(self._mixed(topics), seed, temperature, KNOWN)
+    def beam_search(self, *inputs: tf.Tensor) -> Tensors:
+        """Find the most probable sentences of topics [N, K]: [N, width].
 
-    def beam_search(self, width: tf.Tensor) -> Tensors:
-        """Find the most probable sentences in an empty context: [1, width]."""
-        return self._search(self._empty(tf.constant(1)), width)
-
-    def beam_search_from_topics(self, topics: tf.Tensor, width: tf.Tensor) -> Tensors:
-        """Find the most probable sentences of topics [N, K]: [N, width]."""
-        return self._search(self._mixed(topics), width)
-
-    def _empty(self, number: tf.Tensor) -> Contexts:
-        number, empty = input_checks.counted(number), self.model.batching.empty
-        return number, lambda first, last: self.model.context(empty(last - first))
-
-    def _mixed(self, topics: tf.Tensor) -> Contexts:
-        topics, start = input_checks.mixtures(topics), self.model.context
-
-        def context(first: tf.Tensor, last: tf.Tensor) -> Any:
-            return start({"topics": topics[first:last]})
-
-        return tf.shape(topics)[0], context
+        inputs: topics and width or, in an empty context, width alone, [1, width].
+        """
+        source, width = inputs if self.topical else (tf.constant(1), *inputs)
+        width = _counted(width, "width")
+        found = self._write(source, lambda _: beams(width), width)
+        return {name: tf.reshape(x, [-1, width]) for name, x in found.items()}
 
     def _sample(
         self,
-        contexts: Contexts,
+        source: tf.Tensor,
         seed: tf.Tensor,
         temperature: tf.Tensor,
-        options: Decoding = ANY,
+        options: Decoding,
     ) -> Tensors:
-        temperature = input_checks.positive(temperature)
+        limits = np.finfo("float32")
+        good = (temperature >= limits.tiny) & (temperature <= limits.max)
+        wanted = "temperature: must be a finite number above 0"
+        temperature = _checked(temperature, good, wanted)
 
         def choose(first: tf.Tensor) -> Any:
             return sampled(tf.stack([seed, tf.cast(first, tf.int64)]), temperature)
 
-        return self._write(contexts, choose, options=options)
+        return self._write(source, choose, options=options)
 
-    def _search(self, contexts: Contexts, width: tf.Tensor) -> Tensors:
-        width = input_checks.counted(width, "width")
-        found = self._write(contexts, lambda _: beams(width), width)
-        return {name: tf.reshape(x, [-1, width]) for name, x in found.items()}
+    def _contexts(self, source: tf.Tensor) -> Contexts:
+        """Return what to write from, of topics checked by their sums."""
+        if not self.topical:
+            empty = self.model.batching.empty
+            return (
+                _counted(source),
+                lambda first, last: self.model.context(empty(last - first)),
+            )
+        number = source.shape[1]
+        # By their count, since TensorFlow takes a width that its graph knows as given.
+        shares = tf.math.count_nonzero(source >= 0, dtype=tf.int32)
+        sums = tf.reduce_sum(source, axis=1)
+        good = shares == number * tf.shape(source)[0]
+        good &= tf.reduce_all(abs(sums - 1) <= TOLERANCE)
+        wanted = f"topics: every row must be {number} shares from 0 on that sum to 1"
+        topics = _checked(source, good, wanted)
+        return (
+            tf.shape(topics)[0],
+            lambda first, last: self.model.context({"topics": topics[first:last]}),
+        )
 
     def _write(
-        self, contexts: Contexts, choose: Any, width: Any = 1, options: Decoding = ANY
+        self, source: tf.Tensor, choose: Any, width: Any = 1, options: Decoding = ANY
     ) -> Tensors:
         """Write `width` sentences for each of N contexts, [N * width].
 
         choose: makes of the number of a piece's first row what chooses its words.
         """
-        number, context = contexts
+        number, context = self._contexts(source)
         names = [""] * (EOS + 1) + self.model.vocabulary.words[EOS + 1 :]
 
         def write(first: tf.Tensor, last: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -381,9 +347,19 @@ class Program:
             return tf.strings.strip(joined), log_probability
 
         specs = [tf.TensorSpec([None], tf.string), NATS]
-        size = tf.maximum(chunking.SENTENCES // width, 1)
+        size = tf.maximum(decoding.SENTENCES // width, 1)
         written = in_pieces(write, number, specs, size)
         return dict(zip(("sentences", "log_probability"), written))
+
+
+def _checked(value: tf.Tensor, good: tf.Tensor, wanted: str) -> tf.Tensor:
+    """Return a value, refused with what is wanted where it is not good."""
+    with tf.control_dependencies([tf.debugging.Assert(good, [wanted])]):
+        return tf.identity(value)
+
+
+def _counted(number: tf.Tensor, name: str = "number") -> tf.Tensor:
+    return _checked(number, number >= 1, f"{name}: must be 1 or more")
 
 
 def _number_of_words(content: tf.Tensor) -> tf.Tensor:
@@ -391,25 +367,49 @@ def _number_of_words(content: tf.Tensor) -> tf.Tensor:
     return tf.math.count_nonzero(content != NO_WORD, axis=1)
 
 
-def _rows(batch: Tensors, first: tf.Tensor, last: tf.Tensor) -> Tensors:
-    return {name: ids[first:last] for name, ids in batch.items()}
-
-
 def _known(vectors: tf.Tensor, words: tf.Tensor) -> tf.Tensor:
     """Return vectors [N, F], NaN where there are no words [N] to know them by."""
     return tf.where((words > 0)[:, None], vectors, np.nan)
 
 
-def _scores(log_probs: tf.Tensor, sentence: tf.Tensor, targets: tf.Tensor) -> Tensors:
-    """Add up the log p of sequences [B] by their sentence [B] of the N.
+def _by_rows(
+    function: Callable[[Any], tf.Tensor], inputs: Any, spec: tf.TensorSpec
+) -> tf.Tensor:
+    """Return what a function makes of a nest of [N, ...], `ROWS` rows at a time."""
+    [made] = in_pieces(
+        lambda *ends: [
+            function(tf.nest.map_structure(lambda x: x[slice(*ends)], inputs))
+        ],
+        tf.shape(tf.nest.flatten(inputs)[0])[0],
+        [spec],
+        ROWS,
+    )
+    return made
 
-    targets: [N, cuts, sequence length].
+
+def in_pieces(
+    function: Callable[[tf.Tensor, tf.Tensor], Sequence[tf.Tensor]],
+    number: tf.Tensor,
+    specs: Sequence[tf.TensorSpec],
+    size: int | tf.Tensor,
+) -> list[tf.Tensor]:
+    """Return function(first, last) of the rows 0 .. number - 1, in the graph, joined.
+
+    What holds of many rows is made a piece at a time, so that memory does not grow with
+    them. function: (first, last + 1) -> tensors [rows, ...], as `specs` says. Without
+    rows it is called once, for none.
     """
-    log_probability = tf.math.segment_sum(log_probs, sentence)
-    counts = tf.math.count_nonzero(targets, [1, 2], dtype=tf.int32)
-    mean = log_probability / tf.cast(counts, tf.float32)
-    return {
-        "log_probability": log_probability,
-        "targets": counts,
-        "perplexity": tf.exp(-mean),
-    }
+    pieces = tf.maximum((number + size - 1) // size, 1)
+    arrays = [
+        tf.TensorArray(spec.dtype, pieces, element_shape=spec.shape, infer_shape=False)
+        for spec in specs
+    ]
+
+    def step(i: tf.Tensor, arrays: Any) -> tuple[tf.Tensor, Any]:
+        found = function(i * size, tf.minimum((i + 1) * size, number))
+        return i + 1, [array.write(i, x) for array, x in zip(arrays, found)]
+
+    _, arrays = tf.while_loop(
+        lambda i, _: i < pieces, step, (tf.constant(0), arrays), parallel_iterations=1
+    )
+    return [array.concat() for array in arrays]

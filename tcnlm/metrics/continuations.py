@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from tcnlm.generation.quality import warning
+from tcnlm.generation.samples import continuations, warning
 from tcnlm.metrics.base import Evaluation, Metric, topical
 
 if TYPE_CHECKING:
@@ -29,10 +29,8 @@ class Continuations(Metric):
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
         """Return the beginning, and a row for every topic."""
-        from tcnlm.generation import samples
-
         parts = subject.model, subject.split, subject.documents.shares
-        return {"continuations": samples.continuations(*parts, subject.beginning)}
+        return {"continuations": continuations(*parts, subject.beginning)}
 
     def unsaved(self, subject: EvaluationContext) -> Names:
         """Return what the topics are called."""

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from tcnlm.coherence import TOPS, protocol
 from tcnlm.coherence.table import line, shown
-from tcnlm.generation.quality import warning
+from tcnlm.generation.samples import topic_sentences, warning
 from tcnlm.metrics.base import Evaluation, Figure, Metric, Rows, topical
 from tcnlm.metrics.exploration import explore, laid_out
 from tcnlm.models.topics import RELEVANCE
@@ -273,8 +273,6 @@ def missing(topics: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _topics(subject: EvaluationContext) -> list[dict[str, Any]]:
-    from tcnlm.generation.samples import topic_sentences
-
     scored, inferred = subject.coherence["topics"], subject.documents
     relevant = subject.relevant.topics
     documents = np.bincount(inferred.largest, minlength=len(scored))

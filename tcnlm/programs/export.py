@@ -15,8 +15,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Export the model of a RUN."""
     options = parser().parse_args(arguments)
     # Here, since to say how it is used takes no TensorFlow.
-    from tcnlm.generation.saved_model import check_free, export
-    from tcnlm.generation.warm_up import check_package
+    from tcnlm.generation.saved_model import check_free, check_warm_up, export
     from tcnlm.runs.new_run import TRAINED
     from tcnlm.runs.ownership import owned
     from tcnlm.runs.run_folder import RunFolder
@@ -28,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     folder = options.out or own
     check_free(folder)
     if options.warm_up:
-        check_package()
+        check_warm_up()
     inside = folder.resolve() == own.resolve()
     with owned(options.run, TRAINED) if inside else nullcontext():
         model = run.load()

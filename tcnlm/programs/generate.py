@@ -20,7 +20,6 @@ def main(options: argparse.Namespace) -> None:
     from tcnlm.generation import paragraphs
     from tcnlm.generation import requests as generation
     from tcnlm.generation.decoding import SentenceDecoder
-    from tcnlm.generation.mixtures import by_number
     from tcnlm.runs.run_folder import RunFolder
 
     keep_memory()
@@ -35,8 +34,7 @@ def main(options: argparse.Namespace) -> None:
         asked = options.paragraph, options.number, options.method, document
         paragraphs.check(model, *asked)
     names = run.names(model)
-    chosen = by_number(model, options.topic, names)
-    topics = generation.requested_topics(model, chosen, document, size)
+    topics = generation.requested_topics(model, options.topic, document, size, names)
     seed = generation.new_seed() if options.seed is None else options.seed
     asked = options.number, options.prompt, seed
     write = SentenceDecoder(model, decoding)

@@ -15,7 +15,8 @@ from tcnlm.metrics.hierarchy import (
     sentence_topics,
     state_norms,
 )
-from tcnlm.models.topics import theta_of_sentences, word_shares
+from tcnlm.models.gbn_rnn import theta_of_sentences
+from tcnlm.models.topics import word_shares
 
 WORDS = ["ship", "sea", "<sail>", "of", "storm", "wave"]
 

@@ -122,7 +122,7 @@ def test_the_gibbs_fit_leaves_alpha_as_it_is_set(toy_data, monkeypatch):
         made.append(package.LDAModel(**settings))
         return made[-1]
 
-    monkeypatch.setattr(lda_fits, "tomotopy", lambda: SimpleNamespace(LDAModel=make))
+    monkeypatch.setattr(lda_fits, "tomotopy", lambda _: SimpleNamespace(LDAModel=make))
     model, dataset = make_model(toy_data, fit="gibbs", sweeps=100, alpha=ALPHA)
     model.prepare(dataset)
     np.testing.assert_allclose(made[0].alpha, np.full(model.config.num_topics, ALPHA))

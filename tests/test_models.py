@@ -91,6 +91,7 @@ def test_every_file_of_models_is_registered():
         "lda_fits",
         "names",
         "starts",
+        "topic_quality",
         "topics",
     }
     assert files == {entry.split(":")[0].split(".")[-1] for entry in MODELS.values()}

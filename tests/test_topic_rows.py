@@ -22,6 +22,9 @@ VOTES = ("vote",)
 class Data:
     """A dataset of these documents alone."""
 
+    path, word_order, vocabulary = "documents", True, VOCABULARY
+    meta = {"splits": {"train": {"tokens": 0}}}
+
     def __init__(self, documents):
         self.documents = documents
 

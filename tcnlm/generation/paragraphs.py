@@ -28,9 +28,8 @@ from tcnlm.generation.requests import (
     record,
 )
 from tcnlm.models.base import Model
-from tcnlm.models.gbn_rnn import as_seen, proportions, usual_theta
+from tcnlm.models.gbn_rnn import as_seen, proportions, theta_of_sentences, usual_theta
 from tcnlm.models.names import Names
-from tcnlm.models.topics import theta_of_sentences
 
 WHOLE_DOCUMENT = 0  # for a number of sentences: as many as the document has
 SEEDS = 2**31

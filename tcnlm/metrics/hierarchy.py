@@ -41,7 +41,7 @@ def hierarchy(model: Model, dataset: Dataset, split: Split) -> dict[str, Any]:
     over the split's documents, "below", the largest of its column of Phi^l, "next", the
     largest of its column of Pi^l but itself, and "stays", itself.
     """
-    from tcnlm.models.topics import theta_of_sentences
+    from tcnlm.models.gbn_rnn import theta_of_sentences
 
     uses = _use(model, split)
     layers = [_layer(model, n, use) for n, use in enumerate(uses, 1)]

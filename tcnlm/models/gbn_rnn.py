@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.settings import setting
-from tcnlm.data.dataset import Dataset
+from tcnlm.data.dataset import Dataset, Tokens, split_of
 from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, language_loss, of_targets
 from tcnlm.layers.coupled_lstm import CoupledLSTM
 from tcnlm.layers.distributions import weibull, weibull_gamma_kl, weibull_mean
@@ -227,6 +229,23 @@ def infer_theta(
 ) -> list[tf.Tensor]:
     """Return the mean theta of every layer, or a draw, of contexts [..., C]."""
     return [q.theta for q in posterior(model, context, noise)]
+
+
+def theta_of_sentences(
+    model: Model, document: Tokens, preprocessing: Mapping[str, Any]
+) -> list[tf.Tensor]:
+    """Return the mean theta of every layer, [J, K_l] for J sentences, as in training.
+
+    preprocessing: sequence_length, context and context_words, those of the training;
+    but no sentence is cut up.
+    """
+    longest = max(map(len, document)) + 1  # with <eos>
+    made = {**preprocessing, "sequence_length": longest}
+    rows = model.batching.rows(split_of([document], model.vocabulary, made))
+    batch = rows.batch(np.arange(len(rows)))
+    real = batch["targets"][..., 0] != PAD
+    theta = infer_theta(model, batch["context"])
+    return [tf.boolean_mask(each, real) for each in theta]
 
 
 def usual_theta(model: Model, topics: Any) -> list[tf.Tensor]:

@@ -64,7 +64,7 @@ def gibbs(
     lambda_kw is eta and the words w that the last sweep left in topic k: what that
     draw of all z makes of the prior. The counts of one draw, not a mean of several.
     """
-    model = tomotopy().LDAModel(
+    model = tomotopy("fit=gibbs").LDAModel(
         k=config.num_topics, alpha=config.alpha, eta=config.eta, seed=seed
     )
     model.optim_interval = 0  # or alpha would not stay what the E-step takes
@@ -80,13 +80,13 @@ def gibbs(
     return weights
 
 
-def tomotopy() -> Any:
-    """Return the package; InputError, naming the setting, where there is none."""
+def tomotopy(asked: str) -> Any:
+    """Return the package; InputError, naming what asked for it, where there is none."""
     try:
         import tomotopy
     except ImportError:
         wanted = f"tomotopy, which is not installed; pip install {TOMOTOPY}"
-        raise InputError(f"fit=gibbs: needs {wanted}") from None
+        raise InputError(f"{asked}: needs {wanted}") from None
     return tomotopy
 
 

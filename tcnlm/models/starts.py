@@ -24,8 +24,12 @@ from tcnlm.data.word_vectors import (
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.optimization import GroupedAdam, decay
 from tcnlm.layers.tf_function import graph
-from tcnlm.models.lda_fits import tomotopy
+from tcnlm.models import lda
+from tcnlm.models.lda_fits import gibbs, tomotopy
+from tcnlm.models.nmf import nmf_topics
+from tcnlm.models.topic_quality import describe_topics, list_topics
 
+FITTED_SHARE = 0.7  # of a fit's topics where beta starts; the frequencies have the rest
 CLUSTER_SCALE = 2.0  # logits a deviation of the similarity; 1 to 3 are much alike
 TOPIC_PRETRAIN_BATCH = 64  # contexts
 TOPIC_PRETRAIN_CLIP = 5.0
@@ -41,8 +45,10 @@ def check_starts(model: Any) -> None:
             f"num_topics={config.num_topics}: topic_start=vectors makes as many "
             f"clusters of the {words} topic words; lower it"
         )
-    if getattr(config, "fit", "") == "gibbs":
-        tomotopy()
+    for setting in ("fit=gibbs", "topic_start=lda"):
+        name, _, value = setting.partition("=")
+        if getattr(config, name, "") == value:
+            tomotopy(setting)
 
 
 def start_embeddings(model: Any, dataset: Dataset) -> WordVectors:
@@ -57,7 +63,10 @@ def start_embeddings(model: Any, dataset: Dataset) -> WordVectors:
 
 
 def start_topics(model: Any, dataset: Dataset, vectors: WordVectors) -> None:
-    """Start beta where `topic_start` says; vectors: the words', if any were made."""
+    """Start beta where `topic_start` says, and print how good that is.
+
+    vectors: the words', if any were made.
+    """
     config, vocabulary = model.config, model.vocabulary
     frequencies = np.log(np.maximum(vocabulary.topic_counts, 1.0))
     if config.topic_start == "frequencies":
@@ -71,6 +80,29 @@ def start_topics(model: Any, dataset: Dataset, vectors: WordVectors) -> None:
         table = np.stack([vectors.get(word, none) for word in ids])
         near = similarities(table, config.num_topics, model.initial_seed)
         model.decoder.start_from(frequencies + CLUSTER_SCALE * near)
+    elif config.topic_start in FITS:
+        topics = FITS[config.topic_start](model, dataset)
+        shares = np.exp(frequencies) / np.exp(frequencies).sum()
+        mixed = FITTED_SHARE * topics + (1 - FITTED_SHARE) * shares
+        model.decoder.start_from(np.log(mixed))
+    print(f"topics where they start: {describe_topics(model, dataset)}")
+
+
+def _nmf(model: Any, dataset: Dataset) -> np.ndarray:
+    """Return NMF's topics [K, D] of the training documents, rows on the simplex."""
+    counts = dataset.split("train").contexts.counts(len(model.vocabulary.topic_words))
+    return nmf_topics(counts, model.config.num_topics, model.initial_seed)[0]
+
+
+def _lda(model: Any, dataset: Dataset) -> np.ndarray:
+    """Return LDA's by Gibbs sampling, with the settings that `lda` has by itself."""
+    config = lda.Config(num_topics=model.config.num_topics)
+    words, seed = model.vocabulary.topic_words, model.initial_seed
+    weights = gibbs(dataset.split("train"), words, config, seed)
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+FITS = {"nmf": _nmf, "lda": _lda}
 
 
 def pretrain_topics(
@@ -79,7 +111,7 @@ def pretrain_topics(
     """Take steps up the topic model's own bound, eq. 17's first two terms.
 
     So that the proportions mean something when the language model first sees them. By
-    `topic_rows` a row is a sequence's context or a whole document.
+    `topic_rows` a row is a sequence's context or a whole document. Prints the topics.
     terms_of, loss_of: `topic_terms` and `topic_loss` of tcnlm.py.
     """
     config, steps = model.config, model.config.topic_pretrain_steps
@@ -122,3 +154,5 @@ def pretrain_topics(
         raise InputError(
             f"topic_pretrain_rates={rates}: the topic model diverged; lower them"
         )
+    print(f"topics after {steps:,} steps alone: {describe_topics(model, dataset)}")
+    print("\n".join(list_topics(model)))

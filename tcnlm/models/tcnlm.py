@@ -59,9 +59,9 @@ class TopicSettings(Settings):
         "with weight 1 every sentence's, or each document's once",
         choices=("sentence", "document"))
     topic_start: str = setting(
-        "frequencies", "where beta starts: at the words' frequencies, alone or with a "
-        "cluster of word vectors a topic, or not",
-        choices=("frequencies", "vectors", "random"))
+        "frequencies", "where beta starts: at the words' frequencies, alone or with, a "
+        "topic each, clusters of word vectors or the topics of NMF or Gibbs' LDA",
+        choices=("frequencies", "vectors", "nmf", "lda", "random"))
 
 
 @dataclass(frozen=True)

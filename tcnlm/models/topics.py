@@ -1,19 +1,12 @@
-"""The words of a model's topics, and their weights in a document's sentences."""
+"""The words of a model's topics."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcnlm.data.dataset import Tokens, split_of
-from tcnlm.preprocessing.vocabulary import PAD
-
 if TYPE_CHECKING:
-    import tensorflow as tf
-
-    from tcnlm.models.base import Model
     from tcnlm.preprocessing.vocabulary import Vocabulary
 
 RELEVANCE = 0.5  # weight of p(w|t) in what is shown: docs/report.md has what was tried
@@ -57,24 +50,3 @@ def word_shares(vocabulary: Vocabulary) -> np.ndarray:
     """Return p(w) of the topic words in the training text, [D]."""
     counts = np.maximum(vocabulary.topic_counts, 1)
     return counts / counts.sum()
-
-
-def theta_of_sentences(
-    model: Model, document: Tokens, preprocessing: Mapping[str, Any]
-) -> list[tf.Tensor]:
-    """Return the mean theta of every layer, [J, K_l] for J sentences, as in training.
-
-    Of a model with topics in layers. preprocessing: sequence_length, context and
-    context_words, those of the training; but no sentence is cut up.
-    """
-    import tensorflow as tf
-
-    from tcnlm.models.gbn_rnn import infer_theta
-
-    longest = max(map(len, document)) + 1  # with <eos>
-    made = {**preprocessing, "sequence_length": longest}
-    rows = model.batching.rows(split_of([document], model.vocabulary, made))
-    batch = rows.batch(np.arange(len(rows)))
-    real = batch["targets"][..., 0] != PAD
-    theta = infer_theta(model, batch["context"])
-    return [tf.boolean_mask(each, real) for each in theta]

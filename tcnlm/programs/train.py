@@ -47,6 +47,7 @@ def main(options: argparse.Namespace, command: str) -> None:
     """Train as the options say, then write the SavedModel."""
     # Here, as below: to say how it is used takes no TensorFlow.
     from tcnlm.models.starts import check_starts
+    from tcnlm.models.topic_quality import describe_topics
     from tcnlm.runs.checkpoints import saved
     from tcnlm.runs.new_run import TRAINED, open_run
     from tcnlm.runs.run_folder import make_model, settings_of
@@ -79,6 +80,8 @@ def main(options: argparse.Namespace, command: str) -> None:
         if workers.chief:
             write_saved_model(model, run, dataset)
     if workers.chief:
+        if model.offers("topics") and not model.layered:
+            print(f"topics at the end: {describe_topics(model, dataset)}")
         known = f"valid_{judged.key}" in state.history[-1]
         figure = judged.form.format(state.best) if known else "not measured"
         best = f"validation {judged.title} {figure}"
@@ -132,13 +135,13 @@ def same_for_all(config: dict) -> dict:
 
 
 def write_saved_model(model: Model, run: Path, dataset: Dataset) -> None:
-    """Write RUN's SavedModel, unless it is there already, of these very weights."""
+    """Give the model RUN's weights; write their SavedModel, unless it is there."""
     from tcnlm.generation.saved_model import export, is_export_of
 
     folder, source = run / "saved_model", digest_of(run / WEIGHTS)
+    load_weights(model, run)
     if is_export_of(folder, source):
         return
-    load_weights(model, run)
     made = dataset.meta["settings"]
     sizes = made["sequence_length"], made["context_words"]
     export(model, folder, *sizes, source=source)

@@ -348,6 +348,9 @@ def test_the_page_has_curves_and_groups_of_all_documents(run, evaluation, table)
         assert f"<h2>{title}</h2>" in text
         assert len(list((run / "figures").glob(f"{key}_*.svg"))) == 3
     assert "234 documents of training, validation and test" in text
+    assert evaluation["clusters"]["documents"] == 240
+    assert evaluation["clusters"]["purity"] > 0.9
+    assert "The largest topics of all 240 documents with a label agree with" in text
     assert "Without a date: 6." in text
     (rows,) = OverTime().tables(evaluation).values()
     assert list(rows[0]) == list(table[1][0])
@@ -358,7 +361,7 @@ def test_the_page_has_curves_and_groups_of_all_documents(run, evaluation, table)
 def test_without_dates_and_labels_the_page_has_no_such_section(toy_data):
     data = Dataset(toy_data)
     found = evaluate(tiny.untrained("lda", data.vocabulary), data, None)
-    assert found["over_time"] is found["by_group"] is None
+    assert found["over_time"] is found["by_group"] is found["clusters"] is None
     text = page.render([fake_run(["a", "b"], over_time=None, by_group=None)])
     assert "Topics over time" not in text
     assert "Topics by group" not in text

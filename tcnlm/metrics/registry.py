@@ -10,6 +10,7 @@ from tcnlm.data.dataset import Dataset
 from tcnlm.metrics.base import Figure, Metric, language
 from tcnlm.metrics.bleu import Bleu
 from tcnlm.metrics.classification import Classes
+from tcnlm.metrics.clusters import Clusters
 from tcnlm.metrics.coherences import Coherences
 from tcnlm.metrics.continuations import Continuations
 from tcnlm.metrics.documents import DocumentPerplexity
@@ -40,6 +41,7 @@ METRICS: list[Metric] = [
     Topics(),
     OverTime(),
     ByGroup(),
+    Clusters(),
     Coherences(),
     Stability(),
     Judges(),

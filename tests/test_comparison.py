@@ -8,8 +8,8 @@ import pytest
 from measured import made
 
 from tcnlm.metrics.registry import figure
-from tcnlm.report import groups
-from tcnlm.report.groups import Group, best, groups_of, ratios
+from tcnlm.report import measured
+from tcnlm.report.measured import Group, best, groups_of, ratios
 
 PERPLEXITY, NPMI = figure("perplexity"), figure("npmi")
 DOCUMENTS = 400
@@ -17,7 +17,7 @@ DOCUMENTS = 400
 
 def bootstrap(nats, targets, **options):
     """Return the ratios of systems of one seed each, nats [N, G]."""
-    return groups.bootstrap(np.split(nats, nats.shape[1], axis=1), targets, **options)
+    return measured.bootstrap(np.split(nats, nats.shape[1], axis=1), targets, **options)
 
 
 def test_runs_that_differ_by_their_seed_alone_are_a_group():
@@ -116,7 +116,7 @@ def test_an_interval_of_several_seeds_is_as_wide_as_these_and_documents_tell(rng
     seeds = [rng.normal(5, 0.03, 12), rng.normal(5.1, 0.05, 8)]
     hard = rng.normal(0, 0.2, (DOCUMENTS, 1))
     systems = [np.broadcast_to(seeds[0], (DOCUMENTS, 12)), hard + seeds[1]]
-    [found] = groups.bootstrap(systems, np.ones(DOCUMENTS, int))
+    [found] = measured.bootstrap(systems, np.ones(DOCUMENTS, int))
     variance = hard.var() / DOCUMENTS + sum(each.var() / len(each) for each in seeds)
     middle = math.log(found.value)
     assert middle == pytest.approx(systems[1].mean() - systems[0].mean())

@@ -10,7 +10,7 @@ from measured import HISTORY, shown
 
 from tcnlm.report import page
 from tcnlm.report.comparison import compared, curves, shown_curves
-from tcnlm.report.groups import groups_of
+from tcnlm.report.measured import groups_of
 
 NATS = np.full(20, 20.0)
 WORDS = "Language models: the next word"

@@ -119,7 +119,7 @@ def test_no_spreadsheet_runs_the_words_of_a_topic(tmp_path):
     topic = {"words": ["=cmd()", "b"], **numbers}
     exported._write_table(
         tmp_path / "topics",
-        list(map(exported._set, Topics().tables({"topics": [topic]})["topics"])),
+        list(map(exported.as_latex, Topics().tables({"topics": [topic]})["topics"])),
     )
     (row,) = read_csv(tmp_path / "topics.csv")
     assert (row["words"], row["NPMI"]) == ("'=cmd() b", "-0.1")

@@ -25,7 +25,7 @@ from tcnlm.metrics.registry import METRICS, check_words, figure, figures, judge,
 from tcnlm.models import MODELS, model_class
 from tcnlm.report import evaluate_run as evaluation
 from tcnlm.report import page
-from tcnlm.report.progress import progress, stated
+from tcnlm.report.measured import progress, stated
 from tcnlm.runs.run_folder import RunFolder, make_model
 from tcnlm.training.trainer import State
 
@@ -208,7 +208,7 @@ def test_a_fit_is_never_stopped_early_and_no_history_says_nothing():
 def test_a_page_tells_what_the_topics_are_worth():
     worth = {"own": 90.0, "mean": 100.0, "other": 120.0}
     run = fake_run(["a", "b"], topic_worth=worth)
-    shown = page.sections(run)
+    shown = page.render([run])
     assert "90.00 with the topics of each sequence" in shown
     assert "(own / mean 0.900)" in shown
     assert "(own / other 0.750)" in shown

@@ -13,7 +13,6 @@ from tcnlm.drawing.markup import Best, filled
 from tcnlm.metrics.base import (
     Contract,
     Figure,
-    Metric,
     any_model,
     both,
     documental,
@@ -23,8 +22,14 @@ from tcnlm.metrics.base import (
 )
 from tcnlm.metrics.registry import METRICS, figure, figures
 from tcnlm.models import model_class
-from tcnlm.report.groups import RESAMPLES, Group, Ratio, best, groups_of, ratios
-from tcnlm.report.measured import Measured
+from tcnlm.report.measured import (
+    RESAMPLES,
+    Group,
+    Measured,
+    best,
+    groups_of,
+    ratios,
+)
 from tcnlm.report.published import layered, size
 from tcnlm.report.stability import stability
 from tcnlm.runs.seeds import is_seed_folder
@@ -56,14 +61,9 @@ class Column(NamedTuple):
 DESCRIPTIONS: dict[str, Callable[[Measured], object]] = {
     "layers x units": lambda run: size(run.config["settings"]),
     "topics": lambda run: layered(run.config["settings"].get("num_topics", "")),
-    "epochs": lambda run: _epochs(run),
+    "epochs": lambda run: "".join(f"{e:g}" for e in run.history.get("epoch", ())[-1:]),
     "parameters": lambda run: figure("parameters").text(run.evaluation),
 }
-
-
-def _epochs(run: Measured) -> str | None:
-    values = run.history.get("epoch", ())
-    return f"{values[-1]:g}" if len(values) else None
 
 
 def run_name(run: Measured) -> str:
@@ -96,6 +96,13 @@ def compared_figures() -> list[Figure]:
     return [figure for figure in figures() if figure.headline and figure.better]
 
 
+ABOUT = {  # what figures are about, by the models that have them
+    any_model: "vectors",
+    **dict.fromkeys((predicting, language, documental), "words"),
+    **dict.fromkeys((topical, both), "topics"),
+}
+
+
 class Part(NamedTuple):
     """A table of the comparison: of which models, what about, and how described.
 
@@ -104,7 +111,7 @@ class Part(NamedTuple):
 
     title: str
     whose: Contract
-    about: str  # see `_about`
+    about: str  # of `ABOUT`, or objective
     described: tuple[str, ...] = ()  # by DESCRIPTIONS
 
     def groups(self, groups: Sequence[Group]) -> list[Group]:
@@ -115,7 +122,9 @@ class Part(NamedTuple):
 
     def figures(self) -> list[Figure]:
         """Return the figures that it is about."""
-        measures = (m for m in METRICS if _about(m) == self.about)
+        measures = (
+            m for m in METRICS if ABOUT.get(m.applies, "objective") == self.about
+        )
         known = [figure for measure in measures for figure in measure.figures]
         return [figure for figure in compared_figures() if figure in known]
 
@@ -126,12 +135,16 @@ class Part(NamedTuple):
         """
         if not groups:
             return []
-        found = [c for each in self.figures() for c in _filled(_measured(groups, each))]
-        said = (
-            Column(title, [_said(group, DESCRIPTIONS[title]) for group in groups])
-            for title in self.described
-        )
-        return [*_named(groups), *found, *_filled(said)]
+        named = [Column("run", list(map(group_label, groups)))]
+        seeds = [str(len(group.runs)) for group in groups]
+        if set(seeds) != {"1"}:
+            named.append(Column("seeds", seeds))
+        told = [c for each in self.figures() for c in _measured(groups, each)]
+        for title in self.described:
+            texts = (map(DESCRIPTIONS[title], group.runs) for group in groups)
+            cells = (dict.fromkeys(filter(None, each)) for each in texts)
+            told.append(Column(title, list(map(", ".join, cells))))
+        return [*named, *(column for column in told if any(column.cells))]
 
 
 SIZE = ("layers x units", "epochs", "parameters")
@@ -145,26 +158,6 @@ PARTS = (
     Part("Topics", topical, "topics", ("topics",)),
     Part("Vectors of documents", any_model, "vectors"),
 )
-
-
-def _about(measure: Metric) -> str:
-    """Tell what a measure's figures are about, by the models that have them."""
-    if measure.applies is any_model:
-        return "vectors"
-    if measure.applies in (predicting, language, documental):
-        return "words"
-    return "topics" if measure.applies in (topical, both) else "objective"
-
-
-def _filled(found: Iterable[Column]) -> list[Column]:
-    return [column for column in found if any(column.cells)]
-
-
-def _named(groups: Sequence[Group]) -> Iterator[Column]:
-    yield Column("run", list(map(group_label, groups)))
-    seeds = [str(len(group.runs)) for group in groups]
-    if set(seeds) != {"1"}:
-        yield Column("seeds", seeds)
 
 
 def comparison(runs: Sequence[Measured]) -> Markup:
@@ -221,23 +214,14 @@ def _pictures(runs: Sequence[Measured]) -> Iterator[tuple[bytes, str]]:
 
 def compared(runs: Sequence[Measured]) -> str:
     """Return the perplexities of several runs and their ratios as lines of text."""
-    groups = groups_of(runs)
-    tables = (part.columns(part.groups(groups)) for part in OF_WORDS)
-    return "\n".join(line for table in tables if table for line in _lines(table))
-
-
-def _lines(columns: Iterable[Column]) -> Iterator[str]:
-    chosen = [column for column in columns if column.title in IN_LINES]
-    rows = list(zip(*((c.title, *c.cells) for c in chosen)))
-    widths = [max(map(len, cells)) for cells in zip(*rows)]
-    for row in rows:
-        padded = (cell.ljust(width) for cell, width in zip(row, widths))
-        yield "  ".join(padded).rstrip()
-
-
-def _said(group: Group, text: Callable[[Measured], object]) -> str:
-    said = (str(text(run) or "") for run in group.runs)
-    return ", ".join(dict.fromkeys(filter(None, said)))
+    groups, lines = groups_of(runs), []
+    for part in OF_WORDS:
+        columns = part.columns(part.groups(groups))
+        chosen = [(c.title, *c.cells) for c in columns if c.title in IN_LINES]
+        widths = [max(map(len, cells)) for cells in chosen]
+        for row in zip(*chosen):
+            lines.append("  ".join(map(str.ljust, row, widths)).rstrip())
+    return "\n".join(lines)
 
 
 def _measured(groups: Sequence[Group], measure: Figure) -> Iterator[Column]:
@@ -245,16 +229,25 @@ def _measured(groups: Sequence[Group], measure: Figure) -> Iterator[Column]:
     texts = [mean_text(group, measure) for group in groups]
     marked = zip(texts, best(groups, measure))
     yield Column(measure.title, [Best(t) if is_best else t for t, is_best in marked])
-    yield Column("published", [_published(group.first, measure) for group in groups])
+    known = [(group.first.published(measure.key), group.first) for group in groups]
+    yield Column(
+        "published",
+        [
+            f"{f.value}{OTHER_DATA if run.other_data else ''} ({f.table})" if f else ""
+            for f, run in known
+        ],
+    )
     if measure.key == "perplexity":
-        yield Column(RATIO, list(map(_against, ratios(groups))))
-
-
-def _published(run: Measured, measure: Figure) -> str:
-    figure = run.published(measure.key)
-    if not figure:
-        return ""
-    return f"{figure.value}{OTHER_DATA if run.other_data else ''} ({figure.table})"
+        level = {True: " level", False: ""}
+        yield Column(
+            RATIO,
+            [
+                f"{r.value:.3f} [{r.low:.3f}, {r.high:.3f}]{level[r.level]}"
+                if r
+                else ""
+                for r in ratios(groups)
+            ],
+        )
 
 
 def mean_text(group: Group, measure: Figure) -> str:
@@ -268,15 +261,17 @@ def mean_text(group: Group, measure: Figure) -> str:
     return " ± ".join(form.format(x) for x in (mean, deviation) if x is not None)
 
 
-def _against(ratio: Ratio | None) -> str:
-    if ratio is None:
-        return ""
-    text = f"{ratio.value:.3f} [{ratio.low:.3f}, {ratio.high:.3f}]"
-    return f"{text} level" if ratio.level else text
-
-
 def _notes(groups: Sequence[Group]) -> Iterator[str]:
-    yield from _of_words([part.groups(groups) for part in OF_WORDS])
+    kinds = [part.groups(groups) for part in OF_WORDS]
+    if all(kinds):
+        yield (
+            "Language models and document models do not predict the same words: each "
+            "kind has its own table and curves."
+        )
+    for kind in [kind for kind in kinds if kind and any(ratios(kind))][:1]:
+        yield f"{of_ratios(kind)}; level: the interval holds 1. {OTHER_SEEDS}"
+    if any(map(_other_words, kinds)):
+        yield "Systems that do not predict the same words have no ratio to each other."
     if any(len(group.runs) > 1 for group in groups):
         yield "Of several seeds: mean ± standard deviation (n - 1)."
     if len({group.data for group in groups}) > 1:
@@ -284,31 +279,22 @@ def _notes(groups: Sequence[Group]) -> Iterator[str]:
             "These runs are of different DATA: their perplexities are not set against "
             "each other. Bold: the best of its DATA."
         )
-    if any(run.evaluation.get("samples") for group in groups for run in group.runs):
+    runs = [run for group in groups for run in group.runs]
+    if any(run.evaluation.get("samples") for run in runs):
         yield "Perplexities are of draws of the topics, ratios at their mean."
-    rules = {run.evaluation.get("context") for group in groups for run in group.runs}
-    if len(rules - {None}) > 1:
-        names = ", ".join(sorted(rules - {None}))
+    rules = {run.evaluation.get("context") for run in runs} - {None}
+    if len(rules) > 1:
+        names = ", ".join(sorted(rules))
         yield f"Contexts go by different rules ({names}): not all see the same words."
     for group in groups:
-        if told := group.first.evaluation.get("leak"):
-            yield f"{group_label(group)}: {told}."
+        if leak := group.first.evaluation.get("leak"):
+            yield f"{group_label(group)}: {leak}."
     yield "Perplexities compare within one DATA only, NPMI within one reference."
-    yield from _of_published([group.first for group in groups])
-
-
-def _of_words(kinds: Sequence[Sequence[Group]]) -> Iterator[str]:
-    """Explain the ratios of each kind of model, and which systems have none."""
-    if all(kinds):
-        yield (
-            "Language models and document models do not predict the same words: each "
-            "kind has its own table and curves."
-        )
-    compared = [own for own in kinds if own and any(ratios(own))]
-    for own in compared[:1]:
-        yield f"{of_ratios(own)}; level: the interval holds 1. {OTHER_SEEDS}"
-    if any(map(_other_words, kinds)):
-        yield "Systems that do not predict the same words have no ratio to each other."
+    first = [group.first for group in groups]
+    if any(map(has_published, first)):
+        differ = differing(first)
+        mark = f";{OTHER_DATA} on other data: {differ}" if differ else ""
+        yield f"Published: {ALIKE}{mark}."
 
 
 def _other_words(groups: Sequence[Group]) -> bool:
@@ -331,14 +317,6 @@ def documents(groups: Sequence[Group]) -> int:
     return len(groups[0].nats.targets)
 
 
-def _of_published(runs: Sequence[Measured]) -> Iterator[str]:
-    """Explain the published figures and their mark, where there are any."""
-    if any(map(has_published, runs)):
-        said = differing(runs)
-        mark = f";{OTHER_DATA} on other data: {said}" if said else ""
-        yield f"Published: {ALIKE}{mark}."
-
-
 def has_published(run: Measured) -> bool:
     """Tell whether something that is compared is published for a run's size."""
     return any(run.published(measure.key) for measure in compared_figures())
@@ -359,9 +337,8 @@ def curves(runs: Sequence[Measured], **looks: Any) -> list[draw.Figure]:
     for run in runs:
         histories = by_data.setdefault(Group((run,)).data, [])
         histories.append((label(run), run.history))
-    known = [found for found in by_data.values() if any(map(_goes_on, found))]
-    return [draw.compared_curves(histories, **looks) for histories in known]
-
-
-def _goes_on(named: tuple[str, draw.History]) -> bool:
-    return len(named[1].get("valid_perplexity", ())) > 1
+    return [
+        draw.compared_curves(histories, **looks)
+        for histories in by_data.values()
+        if any(len(h.get("valid_perplexity", ())) > 1 for _, h in histories)
+    ]

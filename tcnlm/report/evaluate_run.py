@@ -18,9 +18,8 @@ from tcnlm.metrics.features import document_vectors, write_features
 from tcnlm.metrics.registry import METRICS, chosen, figures
 from tcnlm.metrics.scores import DocumentScorer
 from tcnlm.models.topics import PROBABILITY, RELEVANCE, top_words
-from tcnlm.report.measured import Measured
+from tcnlm.report.measured import Measured, progress, stated
 from tcnlm.report.page import draw_run, write_report
-from tcnlm.report.progress import progress, stated
 from tcnlm.runs.new_run import versions
 from tcnlm.runs.ownership import owned_file
 from tcnlm.runs.run_folder import RunFolder

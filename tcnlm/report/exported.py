@@ -29,8 +29,7 @@ from tcnlm.report.comparison import (
     of_ratios,
     run_name,
 )
-from tcnlm.report.groups import Group, Ratio, groups_of, ratios
-from tcnlm.report.measured import Measured
+from tcnlm.report.measured import Group, Measured, Ratio, groups_of, ratios
 from tcnlm.report.published import size
 
 REFERENCES = Path(__file__).with_name("references.bib")
@@ -52,8 +51,14 @@ Row = dict[str, Cell]
 
 def export(runs: Sequence[Measured], folder: Path) -> None:
     """Write tables, figures and references of runs into a folder, a folder a run."""
-    names = _names(runs)
-    _write_table(folder / "comparison", _comparison(runs, names), _of_mark(runs))
+    names, rows = _names(runs), []
+    for name, run in zip(names, runs):
+        rows.append(_described(run, name))
+        for measure in (*compared_figures(), figure("parameters")):
+            value, text = measure.value(run.evaluation), measure.text(run.evaluation)
+            rows[-1][measure.title] = value, _latex(text)
+            rows[-1][f"{measure.title}, published"] = _published(run, measure)
+    _write_table(folder / "comparison", _filled(rows), _of_mark(runs))
     if len(runs) > 1:
         _write_seeds(folder / "seeds", groups_of(runs))
     models = [run.evaluation["model"] for run in runs]
@@ -61,9 +66,9 @@ def export(runs: Sequence[Measured], folder: Path) -> None:
     for name, run in zip(names, runs):
         for measure in METRICS:
             for title, rows in measure.tables(run.evaluation).items():
-                _write_table(folder / name / title, list(map(_set, rows)))
-            found = run.unsaved.get(measure.key)
-            measure.write(folder / name, run.evaluation, found)
+                _write_table(folder / name / title, list(map(as_latex, rows)))
+            unsaved = run.unsaved.get(measure.key)
+            measure.write(folder / name, run.evaluation, unsaved)
         for title, drawn in run.drawn.items():
             write_file(folder / name / f"{title}.svg", run.figures[title])
             save(drawn, folder / name / f"{title}.pdf")
@@ -115,20 +120,10 @@ def _entries() -> dict[str, str]:
     }
 
 
-def _comparison(runs: Sequence[Measured], names: Sequence[str]) -> list[Row]:
-    """Return a row for every run; columns that are empty in all are left out."""
-    shown = [*compared_figures(), figure("parameters")]
-    rows = [
-        {**_described(run, name), **_measured(run, shown)}
-        for name, run in zip(names, runs)
-    ]
-    return _filled(rows)
-
-
 def _filled(rows: Sequence[Row]) -> list[Row]:
     """Return the rows without columns that are empty in all."""
-    empty = {t for t in rows[0] if all(row[t][0] in (None, "") for row in rows)}
-    return [{t: cell for t, cell in row.items() if t not in empty} for row in rows]
+    told = [t for t in rows[0] if any(row[t][0] not in (None, "") for row in rows)]
+    return [{title: row[title] for title in told} for row in rows]
 
 
 def _grouped(group: Group, ratio: Ratio | None, number: int | None) -> Row:
@@ -166,22 +161,12 @@ def _cited(model: str) -> str:
     return _latex(model) + (rf"~\cite{{{key}}}" if key else "")
 
 
-def _measured(run: Measured, measures: Sequence[Figure]) -> Row:
-    """Return what was measured, each beside what is published of it."""
-    row = {}
-    for measure in measures:
-        text = measure.text(run.evaluation)
-        row[measure.title] = measure.value(run.evaluation), _latex(text)
-        row[f"{measure.title}, published"] = _published(run, measure)
-    return row
-
-
 def _published(run: Measured, measure: Figure) -> Cell:
     found, mark = run.published(measure.key), OTHER_DATA if run.other_data else ""
     return (found.number, found.value + mark) if found else _plain(None)
 
 
-def _set(row: Mapping[str, tuple[Any, str]]) -> Row:
+def as_latex(row: Mapping[str, tuple[Any, str]]) -> Row:
     """Return a measure's row with its texts as LaTeX sets them."""
     return {title: (value, _latex(text)) for title, (value, text) in row.items()}
 
@@ -217,11 +202,10 @@ def latex_table(rows: Sequence[Row], notes: Sequence[str] = ()) -> str:
     frame = pd.DataFrame(texts, columns=list(map(_latex, titles)), dtype=object)
     columns = "".join("r" if number else "l" for number in numbers)
     made = frame.to_latex(index=False, escape=False, column_format=columns)
-    set_notes = [_note(t, len(titles)) for n in notes for t in wrap(n, NOTE)]
+    below = "".join(
+        rf"\multicolumn{{{len(titles)}}}{{l}}{{\footnotesize {line}}} \\" + "\n"
+        for note in notes
+        for line in wrap(note, NOTE)
+    )
     body, end = made.split("\\end{tabular}")
-    below = "".join(f"{line}\n" for line in set_notes)
     return f"% \\usepackage{{booktabs}}\n{body}{below}\\end{{tabular}}{end}"
-
-
-def _note(text: str, columns: int) -> str:
-    return rf"\multicolumn{{{columns}}}{{l}}{{\footnotesize {text}}} \\"

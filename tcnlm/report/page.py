@@ -14,8 +14,7 @@ from tcnlm.drawing.markup import filled, local
 from tcnlm.metrics.registry import METRICS, figures
 from tcnlm.metrics.scores import DocumentNats
 from tcnlm.report.comparison import comparison, label
-from tcnlm.report.measured import Measured
-from tcnlm.report.progress import stated
+from tcnlm.report.measured import Measured, stated
 from tcnlm.report.published import own_size, sizes
 from tcnlm.runs.run_folder import RunFolder
 
@@ -32,20 +31,14 @@ def draw_run(
 ) -> Measured:
     """Draw a run's figures as SVG files in a folder; return what the page needs."""
     history, files, unsaved = run.history(), {}, unsaved or {}
-    drawn = dict(_figures(evaluation, history, unsaved))
+    drawn = dict(draw.learning_curves(history))
+    for measure in METRICS:
+        drawn.update(measure.draw(evaluation, unsaved.get(measure.key)))
     for name, figure in drawn.items():
         path = folder / f"{name}.svg"
         draw.save(figure, path)
         files[name] = path.read_bytes()
     return Measured(evaluation, run.config, history, files, drawn, nats, unsaved)
-
-
-def _figures(
-    evaluation: Mapping[str, Any], history: draw.History, unsaved: Mapping[str, Any]
-) -> Iterator[tuple[str, draw.Figure]]:
-    yield from draw.learning_curves(history)
-    for measure in METRICS:
-        yield from measure.draw(evaluation, unsaved.get(measure.key))
 
 
 def write_report(runs: Sequence[Measured], path: Path) -> None:
@@ -55,18 +48,20 @@ def write_report(runs: Sequence[Measured], path: Path) -> None:
 
 def render(runs: Sequence[Measured]) -> str:
     """Return the page; several runs are compared before each is shown."""
-    several = len(runs) > 1
-    prefixes = [f"run-{number}-" for number, _ in enumerate(runs, 1)]
-    shown = [_shown(*each) for each in zip(runs, prefixes)]
+    several, parts, explored = len(runs) > 1, [], {}
+    for number, run in enumerate(runs, 1):
+        prefix = f"run-{number}-"  # of the names by which its parts are linked to
+        shown = _shown(run, prefix)
+        parts.append({"label": label(run), "sections": _sections(run, shown)})
+        for values in shown.values():
+            if values.get("map"):
+                explored[prefix] = values["map"]["script"]  # what page.js reads
     page = filled(
         _read(PAGE),
         title=f"{len(runs)} runs compared" if several else runs[0].name,
-        runs=[
-            {"label": label(run), "sections": _sections(run, prefix, each)}
-            for run, prefix, each in zip(runs, prefixes, shown)
-        ],
+        runs=parts,
         comparison=comparison(runs) if several else "",
-        explored={p: found for p, each in zip(prefixes, shown) for found in _map(each)},
+        explored=explored,
         style=Markup(_read(STYLE)),
         script=Markup(_read(SCRIPT)),
     )
@@ -77,31 +72,15 @@ def _read(name: str) -> str:
     return (HERE / name).read_text(encoding="utf-8")
 
 
-def sections(run: Measured, prefix: str = "") -> str:
-    """Return all that is said of one run; what does not apply is left out.
-
-    prefix: of the names by which its parts are linked to.
-    """
-    return _sections(run, prefix, _shown(run, prefix))
-
-
 def _shown(run: Measured, prefix: str) -> dict[str, Mapping[str, Any]]:
     """Return what each measure's template is filled with, by its key."""
     every = {m.key: m.shown(run.evaluation, run.unsaved.get(m.key)) for m in METRICS}
-    own = {"figures": run.figures, "prefix": prefix}
-    return {key: {**found, **own} for key, found in every.items() if found}
+    more = {"figures": run.figures, "prefix": prefix}
+    return {key: {**values, **more} for key, values in every.items() if values}
 
 
-def _map(shown: Mapping[str, Mapping[str, Any]]) -> Iterator[Any]:
-    """Yield what page.js reads of a run, where there is something to explore."""
-    for found in shown.values():
-        if found.get("map"):
-            yield found["map"]["script"]
-
-
-def _sections(
-    run: Measured, prefix: str, shown: Mapping[str, Mapping[str, Any]]
-) -> Markup:
+def _sections(run: Measured, shown: Mapping[str, Mapping[str, Any]]) -> Markup:
+    """Return all that is said of one run; what does not apply is left out."""
     evaluation = run.evaluation
     tiles = ((f.title, f.text(evaluation)) for f in figures() if f.headline)
     versions = evaluation.get("versions", {}).items()
@@ -131,24 +110,21 @@ def _subtitle(run: Measured) -> str:
 
 
 def _beside(run: Measured) -> str:
-    """Say what is published for the same corpus, size and number of topics."""
-    corpus = run.evaluation.get("corpus")
+    """Say what is published for the same corpus, size and number of topics.
+
+    Or that nothing is, and at which sizes there is.
+    """
+    corpus, model = (run.evaluation.get(name) for name in ("corpus", "model"))
     if run.beside:
         text = f"Published for {corpus} at this size: {'; '.join(run.beside)}."
         differs = f" Not of the same data: {run.other_data}." if run.other_data else ""
         return text + differs
-    return _nothing_beside(run) if corpus else ""
-
-
-def _nothing_beside(run: Measured) -> str:
-    """Say that nothing is published at a run's size, and at which sizes there is."""
-    corpus, model = (run.evaluation[name] for name in ("corpus", "model"))
+    if not corpus:
+        return ""
     settings = run.config.get("settings", {})
     there = sizes(corpus, model, settings)
-    if not there:
-        return f"No figure of {model} is published for {corpus}."
-    own = own_size(settings)
-    return f"No figure of {model} is published for {corpus} at {own}, only at {there}."
+    at = f" at {own_size(settings)}, only at {there}" if there else ""
+    return f"No figure of {model} is published for {corpus}{at}."
 
 
 def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -10,8 +10,7 @@ from markupsafe import Markup
 
 from tcnlm.drawing.markup import filled
 from tcnlm.metrics.stability import SAME, Matched, match
-from tcnlm.report.groups import Group
-from tcnlm.report.measured import Measured
+from tcnlm.report.measured import Group, Measured
 
 WORDS = 8  # of a topic
 ABOUT = (

@@ -22,8 +22,7 @@ from tcnlm.metrics.base import Evaluation, Figure
 from tcnlm.metrics.registry import figure
 from tcnlm.report.comparison import mean_text
 from tcnlm.report.evaluate_run import evaluate_run
-from tcnlm.report.groups import Group
-from tcnlm.report.measured import Measured
+from tcnlm.report.measured import Group, Measured
 from tcnlm.report.page import write_report
 from tcnlm.runs.run_folder import RunFolder
 from tcnlm.runs.seeds import runs_of, topics_folder

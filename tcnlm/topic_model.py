@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from tcnlm.common.errors import InputError
 from tcnlm.common.process import refuse_forks
 from tcnlm.common.replacing import replacing
-from tcnlm.common.settings import as_text, names
+from tcnlm.common.settings import as_text, is_whole, names
 from tcnlm.layers.optimization import Training
 from tcnlm.models import MODELS, model_class
 from tcnlm.models.topics import top_words
@@ -31,6 +31,9 @@ from tcnlm.preprocessing.data_folder import read_meta
 from tcnlm.programs.recipes import BY_SIZE, read_recipe, words_of
 from tcnlm.programs.train import SEED
 from tcnlm.run import Run, checked
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 # Read as TensorFlow begins: what transforms here leaves a GPU to what trains beside it.
 os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
@@ -57,8 +60,9 @@ class TopicModel(BaseEstimator, TransformerMixin):
     verbose: print what the programs say; otherwise their warnings are Python's.
     settings: those of model and training loop, as of --set: num_topics=20.
 
-    After `fit`, `run_` is the `tcnlm.run.Run`, and `topics_` the ten most relevant
-    words of each topic, [K, 10].
+    After `fit`, `run_` is the `tcnlm.run.Run`, `topics_` the ten most relevant words of
+    each topic, [K, 10], and `components_` the distributions p(w | t) over the topic
+    words, `run_.model.vocabulary.topic_words`, [K, D].
     """
 
     def __init__(
@@ -106,8 +110,9 @@ class TopicModel(BaseEstimator, TransformerMixin):
         Raises InputError for arguments or texts that the programs refuse.
         """
         self._check()
+        self._texts = list(checked(texts))
         run = Path(self.run or self._temporary() / "RUN")
-        data = self._data(texts, run)
+        data = self._data(run)
         chosen = {"model": self.model, "threads": self.threads}
         chosen = {name: value for name, value in chosen.items() if value is not None}
         words = words_of({"recipe": self.recipe, "seed": self.seed, **chosen})
@@ -116,17 +121,54 @@ class TopicModel(BaseEstimator, TransformerMixin):
         self._start("tcnlm-train", TRAIN, [*words, *sets])
         self.run_ = Run(run)
         self.topics_ = top_words(self.run_.model, 10)
+        self.components_ = np.asarray(self.run_.model.topics())
+        self._proportions = None
         return self
 
     def fit_transform(self, texts: Iterable[str], y: Any = None) -> np.ndarray:
         """Return the topic proportions of the texts that are trained on, [N, K]."""
-        texts = list(checked(texts))
-        return self.fit(texts).transform(texts)
+        return self.fit(texts)._fitted_proportions()
 
     def transform(self, texts: Iterable[str]) -> np.ndarray:
         """Return the topic proportions of texts, [N, K]; NaN without a topic word."""
         check_is_fitted(self, "run_")
         return self.run_.proportions(texts)
+
+    def topic_info(self) -> DataFrame:
+        """Return a row a topic: number, name, words, weights, share, documents.
+
+        weights: p(w | t) of its ten words; share: its mean over the texts that were
+        given to `fit`; documents: of how many of them it is the largest.
+        """
+        from pandas import DataFrame
+
+        shares = self._fitted_proportions()
+        shares = shares[~np.isnan(shares[:, 0])]
+        index = self.run_.model.vocabulary.topic_words.index
+        pairs = zip(self.components_, self.topics_)
+        columns = {
+            "number": range(len(self.topics_)),
+            "name": [row.label for row in self.run_.names.rows],
+            "words": self.topics_,
+            "weights": [row[list(map(index, words))].tolist() for row, words in pairs],
+            "share": shares.mean(axis=0),
+            "documents": np.bincount(shares.argmax(axis=1), minlength=shares.shape[1]),
+        }
+        return DataFrame(columns)
+
+    def representative_documents(self, topic: int, number: int = 3) -> list[str]:
+        """Return the texts given to `fit` that have most of a topic, most first."""
+        shares = self._fitted_proportions()
+        if not is_whole(topic) or not 0 <= topic < shares.shape[1]:
+            raise InputError(f"topic {topic!r}: there are 0 to {shares.shape[1] - 1}")
+        order = np.argsort(-shares[:, topic], kind="stable")[:number]  # NaN comes last
+        return [self._texts[i] for i in order if not np.isnan(shares[i, topic])]
+
+    def _fitted_proportions(self) -> np.ndarray:
+        """Return `transform` of the texts given to `fit`, made once."""
+        if getattr(self, "_proportions", None) is None:
+            self._proportions = self.transform(getattr(self, "_texts", ()))
+        return self._proportions
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return names for the columns of `transform`, those of `tcnlm infer`."""
@@ -169,13 +211,13 @@ class TopicModel(BaseEstimator, TransformerMixin):
         except InputError as error:
             raise InputError(str(error).removeprefix("--set ")) from None
 
-    def _data(self, texts: Iterable[str], run: Path) -> Path:
-        """Return the DATA of texts beside RUN; InputError where it is of others."""
+    def _data(self, run: Path) -> Path:
+        """Return the DATA of the texts beside RUN; InputError where it is of others."""
         data = run.with_name(f"{run.name}.data")
         with TemporaryDirectory(prefix="tcnlm-") as folder:
             source, made = Path(folder) / "texts.jsonl", Path(folder) / "DATA"
             with source.open("w", encoding="utf-8") as file:
-                file.writelines(f"{json.dumps({'text': t})}\n" for t in checked(texts))
+                file.writelines(f"{json.dumps({'text': t})}\n" for t in self._texts)
             words = self._preprocessing(source, made)
             self._start("preprocessing", PREPROCESS, words)
             if not data.exists():

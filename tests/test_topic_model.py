@@ -57,6 +57,28 @@ def test_texts_become_proportions_and_topics_words(fitted, texts):
     assert list(fitted.get_feature_names_out()) == [f"topic_{k}" for k in range(4)]
 
 
+def test_components_and_topic_info_are_of_the_texts_that_were_fitted(fitted, texts):
+    np.testing.assert_allclose(fitted.components_.sum(axis=1), 1, rtol=1e-5)
+    found, shares = fitted.topic_info(), fitted.transform(texts)
+    assert list(found) == "number name words weights share documents".split()
+    assert found.words.tolist() == fitted.topics_
+    np.testing.assert_allclose(found.share, shares.mean(axis=0), rtol=1e-5)
+    assert found.documents.sum() == len(texts)
+    vocabulary = fitted.run_.model.vocabulary.topic_words
+    for k, (words, weights) in enumerate(zip(found.words, found.weights)):
+        ids = [vocabulary.index(word) for word in words]
+        np.testing.assert_allclose(weights, fitted.components_[k, ids])
+        assert found.name[k].startswith(words[0])
+
+
+def test_representative_documents_have_most_of_a_topic(fitted, texts):
+    shares = fitted.transform(texts)[:, 2]
+    found = fitted.representative_documents(2, number=4)
+    assert found == [texts[i] for i in np.argsort(-shares, kind="stable")[:4]]
+    with pytest.raises(InputError, match="topic 4: there are 0 to 3"):
+        fitted.representative_documents(4)
+
+
 def test_the_run_is_that_of_the_programs(fitted):
     config = fitted.run_.config
     assert config["seed"] == 1

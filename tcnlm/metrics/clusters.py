@@ -46,8 +46,8 @@ class Clusters(Metric):
         nmi, ami, purity = (figure.text(evaluation) for figure in self.figures)
         return {
             "said": f"The largest topics of all {found['documents']:,} documents with "
-            f"a label agree with the labels by NMI {nmi}, and by AMI {ami}, which takes "
-            f"chance off; both are 1 where they are the same. Purity {purity} is the "
+            f"a label agree with the labels by NMI {nmi}; by AMI {ami}, which takes "
+            f"chance off. Both are 1 where they are the same. Purity {purity} is the "
             "share of documents that have the commonest label of their topic."
         }
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from tcnlm.common.errors import InputError, unreadable
+from tcnlm.common.errors import InputError, reading
 from tcnlm.preprocessing.languages import ENGLISH, read_list
 from tcnlm.preprocessing.phrases import Phrases, Sentences
 
@@ -146,22 +146,19 @@ class Vocabulary:
 
         Raises InputError where one is damaged or they do not belong together.
         """
-        (file, words, counts), (topic_file, topic_words, topic_counts) = (
-            (path, *_read_counted(path)) for path in (Path(folder) / n for n in FILES)
-        )
-        if tuple(words[: len(SPECIALS)]) != SPECIALS:
+        file, topic_file = (Path(folder) / name for name in FILES)
+        words, topic_words = _read_counted(file), _read_counted(topic_file)
+        if tuple(words)[: len(SPECIALS)] != SPECIALS:
             raise InputError(f"{file}:1: begins not with {' '.join(SPECIALS)}")
         phrases = Phrases.load(Path(folder))
-        vocabulary = cls(words, counts, topic_words, language, phrases)
-        if not vocabulary._has_in_order(topic_words, topic_counts):
+        vocabulary = cls([*words], [*words.values()], [*topic_words], language, phrases)
+        if list(topic_words.items()) != [
+            p for p in words.items() if p[0] in topic_words
+        ]:
             raise InputError(
                 f"{topic_file}: not some of the lines of {file.name}, in its order"
             )
         return vocabulary
-
-    def _has_in_order(self, words: Sequence[str], counts: Sequence[int]) -> bool:
-        ids = np.array([UNK, *self.ids(words)])
-        return bool(np.all(np.diff(ids) > 0) and np.all(self.counts[ids[1:]] == counts))
 
     def save(self, folder: str | Path) -> None:
         """Writes vocabulary.txt, topic_vocabulary.txt and, if there are any, phrases.
@@ -170,8 +167,9 @@ class Vocabulary:
         """
         self.phrases.save(Path(folder))
         columns = (self.words, self.counts), (self.topic_words, self.topic_counts)
-        for name, (words, counts) in zip(FILES, columns):
-            _write_counted(Path(folder) / name, words, counts)
+        for name, pairs in zip(FILES, columns):
+            text = "".join(f"{word}\t{count}\n" for word, count in zip(*pairs))
+            (Path(folder) / name).write_bytes(text.encode())
 
 
 def build_vocabulary(
@@ -186,11 +184,13 @@ def build_vocabulary(
     named = frozenset(rules.topic_words or ())
     frequent = {i for i in order[: rules.max_words] if counts[i] >= rules.min_count}
     kept = [i for i in order if i in frequent or types[i] in named]
+    seen = named.intersection(types)
+    unseen = [word for word in rules.topic_words or () if word not in seen]
     if rules.topic_words is None:
-        topic_words, unseen = _topic_words(types, counts, rules), []
+        least = max(rules.min_count, rules.topic_min_count)
+        candidates = topic_candidates(types, counts, rules)
+        topic_words = [types[i] for i in candidates if counts[i] >= least]
     else:
-        seen = named.intersection(types)
-        unseen = [word for word in rules.topic_words if word not in seen]
         topic_words = [*(types[i] for i in kept if types[i] in named), *unseen]
     unknown = int(counts.sum() - counts[kept].sum())
     return Vocabulary(
@@ -203,12 +203,6 @@ def build_vocabulary(
 def _by_frequency(types: Sequence[str], counts: np.ndarray) -> list[int]:
     order = np.argsort(-counts, kind="stable")
     return [i for i in order if types[i] not in SPECIALS]
-
-
-def _topic_words(types: Sequence[str], counts: np.ndarray, rules: Rules) -> list[str]:
-    least = max(rules.min_count, rules.topic_min_count)
-    candidates = topic_candidates(types, counts, rules)
-    return [types[i] for i in candidates if counts[i] >= least]
 
 
 def topic_candidates(
@@ -267,32 +261,23 @@ def read_ids(path: Path, first: int) -> dict[int, str]:
     return dict(enumerate(words, first))
 
 
-def _write_counted(path: Path, words: Sequence[str], counts: np.ndarray) -> None:
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(f"{word}\t{count}\n" for word, count in zip(words, counts))
-
-
-def _read_counted(path: Path) -> tuple[list[str], list[int]]:
+def _read_counted(path: Path) -> dict[str, int]:
     try:
-        text = path.read_bytes().decode("utf-8")
+        with reading(path):
+            lines = path.read_bytes().decode("utf-8").split("\n")[:-1]
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
-    except OSError as error:
-        raise unreadable(path, error) from None
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not readable as UTF-8 text: {error}") from None
-    *lines, rest = text.split("\n")
-    if rest:
-        raise InputError(f"{path}:{len(lines) + 1}: cut short, without an end of line")
-    counted: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
-        found = _COUNTED.fullmatch(line)
-        if not found:
+        pair = _COUNTED.fullmatch(line)
+        if not pair:
             raise InputError(f"{path}:{number}: not of the form word<TAB>count")
-        if found[1] in counted:
-            raise InputError(f"{path}:{number}: {found[1]!r} is there already")
-        counted[found[1]] = int(found[2])
-    return list(counted), list(counted.values())
+        if pair[1] in counts:
+            raise InputError(f"{path}:{number}: {pair[1]!r} is there already")
+        counts[pair[1]] = int(pair[2])
+    return counts
 
 
 # --- Counts that were left open ----------------------------------------------------
@@ -301,29 +286,24 @@ def _read_counted(path: Path) -> tuple[list[str], list[int]]:
 def choose(types: Sequence[str], counts: np.ndarray, rules: Rules) -> Rules:
     """`rules` with a number for every count that is None there.
 
-    min_count: the largest up to the paper's that leaves at most a tenth of the training
-    words unknown, but at least 2. topic_min_count: the largest up to the paper's that
-    leaves 1,000 topic words, but at least min_count. types, counts: the distinct words
-    of the training text and how often each occurs.
+    The paper's, 11 and 100, are for corpora of 15 million words and more; on a small
+    one they leave no vocabulary to speak of. min_count: the largest up to the paper's
+    that leaves at most a tenth of the training words unknown, but at least 2.
+    topic_min_count: the largest up to the paper's that leaves 1,000 topic words, but at
+    least min_count. types, counts: the distinct words of the training text and how
+    often each occurs.
     """
     if rules.min_count is None:
-        rules = replace(rules, min_count=_min_count(types, counts))
+        words = counts[[word not in SPECIALS for word in types]]
+        bounds = range(Rules.min_count, LEAST, -1)
+        unknown = (
+            n for n in bounds if words[words < n].sum() <= MOST_UNKNOWN * words.sum()
+        )
+        rules = replace(rules, min_count=next(unknown, LEAST))
     if rules.topic_min_count is None:
-        rules = replace(rules, topic_min_count=_topic_min_count(types, counts, rules))
+        found = np.sort(counts[topic_candidates(types, counts, rules)])[::-1]
+        is_enough = len(found) >= ENOUGH_TOPIC_WORDS
+        enough = int(found[ENOUGH_TOPIC_WORDS - 1]) if is_enough else 0
+        least = max(rules.min_count, min(Rules.topic_min_count, enough))
+        rules = replace(rules, topic_min_count=least)
     return rules
-
-
-def _min_count(types: Sequence[str], counts: np.ndarray) -> int:
-    words = counts[[word not in SPECIALS for word in types]]
-    for least in range(Rules.min_count, LEAST, -1):
-        if words[words < least].sum() <= MOST_UNKNOWN * words.sum():
-            return least
-    return LEAST
-
-
-def _topic_min_count(types: Sequence[str], counts: np.ndarray, rules: Rules) -> int:
-    candidates = -np.sort(-counts[topic_candidates(types, counts, rules)])
-    if len(candidates) < ENOUGH_TOPIC_WORDS:
-        return rules.min_count
-    enough = int(candidates[ENOUGH_TOPIC_WORDS - 1])
-    return max(rules.min_count, min(Rules.topic_min_count, enough))

@@ -19,14 +19,15 @@ from tcnlm.preprocessing.documents import (
     body,
     is_missing,
 )
+from tcnlm.preprocessing.files import plain_suffix
 from tcnlm.preprocessing.languages import ENGLISH, WITHOUT_SPACES, languages
 from tcnlm.preprocessing.sources import (
     FORMATS,
+    TABLES,
     WITH_FIELDS,
     chosen_format,
     grouped,
     read_plain,
-    refuse_table,
 )
 from tcnlm.preprocessing.vocabulary import read_ids
 
@@ -55,7 +56,7 @@ class Corpus:
 
     def has(self, document: Document) -> bool:
         """Whether a document that is read is one of the corpus."""
-        return not self.skip_empty or not is_empty(document)
+        return not (self.skip_empty and is_missing(document.text))
 
 
 def lee_corpus() -> Corpus:
@@ -67,20 +68,8 @@ def lee_corpus() -> Corpus:
     if spec is None or spec.origin is None:
         raise InputError("--format lee: gensim, which ships it, is not installed")
     path = Path(spec.origin).parent / "test" / "test_data" / "lee_background.cor"
-    return Corpus(
-        {"all": lambda: _once(read_plain(path, Fields()))},
-        text.sentences,
-        f"lee: gensim/{path.name}",
-    )
-
-
-def _once(documents: Iterable[Document]) -> Iterator[Document]:
-    """Yield the first of documents with the same text."""
-    seen = set()
-    for document in documents:
-        if document.text not in seen:
-            seen.add(document.text)
-            yield document
+    parts = {"all": lambda: iter(dict.fromkeys(read_plain(path, Fields())))}
+    return Corpus(parts, text.sentences, f"lee: gensim/{path.name}")
 
 
 def aclimdb_corpus(path: Path) -> Corpus:
@@ -114,12 +103,10 @@ def file_corpus(
         part: partial(read_files, chosen, paths, fields, drop_headers, group)
         for part, paths in files.items()
     }
-    sources = " ".join(map(str, chain(*files.values())))
     lines = f", {group} lines a document" if group else ""
-    of_lines = name == "text" and not group
-    source = f"{name}: {sources}{lines}"
-    told = of_lines, fields.skip_empty, chosen.ordered
-    return Corpus(parts, chosen.sentences, source, *told)
+    source = f"{name}: {' '.join(map(str, chain(*files.values())))}{lines}"
+    flags = name == "text" and not group, fields.skip_empty, chosen.ordered
+    return Corpus(parts, chosen.sentences, source, *flags)
 
 
 def in_language(corpus: Corpus, language: str) -> Corpus:
@@ -138,9 +125,16 @@ def in_language(corpus: Corpus, language: str) -> Corpus:
 
 
 def refuse_tables(name: str, paths: Iterable[Path]) -> None:
-    """InputError for the first table among files in the format `name` of plain text."""
+    """InputError for the first table, by its name, among files of plain text.
+
+    Its rows would be taken for documents line by line, the names of its columns too.
+    """
     for path in paths if name == "text" else ():
-        refuse_table(path)
+        if plain_suffix(path) in TABLES:
+            raise InputError(
+                f"{path}: a table, and of plain text every line is a document; give "
+                "--format table --field COLUMN"
+            )
 
 
 def refuse_fields(fields: Fields, drop_headers: bool = False) -> None:
@@ -196,11 +190,6 @@ def read_files(
             if drop_headers:
                 document = document._replace(text=body(document.text))
             yield document
-
-
-def is_empty(document: Document) -> bool:
-    """Whether a document has no text but white space, or what says that it has none."""
-    return is_missing(document.text)
 
 
 def refuse_none_left(kept: int, left_out: int) -> None:

@@ -31,11 +31,11 @@ from tcnlm.preprocessing.records import (
     table_documents,
 )
 
-_TABLES = (".csv", ".tsv")
+TABLES = (".csv", ".tsv")
 CHUNK = 100  # documents that a process tokenizes at a time, of a reference
 MOST_WORDS = LONGEST - 1  # of a document, which is one row of a batch with <eos>
 
-_COUNT = re.compile(r"([0-9]{1,9})(?:\.0*)?")
+_COUNT = re.compile(r"[0-9]{1,9}(?:\.0*)?")
 _LIKE = 'not like "label word:2 word:1"'
 _ID = "{http://www.w3.org/XML/1998/namespace}id"
 _BODIES = ("wtext", "stext")  # of what is written, of what is spoken
@@ -85,7 +85,7 @@ def read_any(path: Path, fields: Fields) -> Iterator[Document]:
     first, lines = ahead(path)
     if is_json(first) or plain_suffix(path) in (".jsonl", ".ndjson"):
         return json_documents(path, first, lines, fields)
-    if plain_suffix(path) in _TABLES:
+    if plain_suffix(path) in TABLES:
         return table_documents(path, first, lines, fields)
     if fields != Fields(fields.text):
         raise InputError(
@@ -93,18 +93,6 @@ def read_any(path: Path, fields: Fields) -> Iterator[Document]:
             "--id, --date, --quoting, --tokenized and --skip-empty"
         )
     return (Document(line) for _, line in lines)
-
-
-def refuse_table(path: Path) -> None:
-    """InputError if a file of plain text, compressed or not, is a table by its name.
-
-    Its rows would be taken for documents line by line, the names of its columns too.
-    """
-    if plain_suffix(path) in _TABLES:
-        raise InputError(
-            f"{path}: a table, and of plain text every line is a document; give "
-            "--format table --field COLUMN"
-        )
 
 
 def read_counts(
@@ -117,7 +105,8 @@ def read_counts(
     Empty lines do not count. InputError, with the line, for what is no entry.
     """
     first, lines = ahead(path)
-    if ids is None and _only_ids(first):
+    words = [entry.rpartition(":")[0] for entry in first.split() if ":" in entry]
+    if ids is None and words and all(word.isdecimal() for word in words):
         raise InputError(
             f"{path}: its words are numbers; --ids-from 0, or 1, says that they are "
             "lines of --vocabulary"
@@ -129,30 +118,21 @@ def read_counts(
             yield _bag(line.split(), ids, f"{path}:{number}")
 
 
-def _only_ids(line: str) -> bool:
-    words = [entry.rpartition(":")[0] for entry in line.split() if ":" in entry]
-    return bool(words) and all(word.isdecimal() for word in words)
-
-
 def _bag(entries: list[str], ids: Mapping[int, str] | None, where: str) -> Document:
-    label = None
+    label, words, total = None, [], 0
     if ":" not in entries[0]:
         label = checked_name(entries.pop(0), f"{where}: the label")
-    pairs = [_pair(entry, where) for entry in entries]
-    total = sum(count for _, count in pairs)
+    for entry in entries:
+        word, _, count = entry.rpartition(":")
+        if not word or not _COUNT.fullmatch(count):
+            raise InputError(f"{where}: {entry[:40]!r} is {_LIKE}: counts are whole")
+        number = int(count.partition(".")[0])
+        total += number
+        if total <= MOST_WORDS:
+            words += [word if ids is None else _word(word, ids, where)] * number
     if total > MOST_WORDS:
         raise InputError(f"{where}: {total:,} words, more than {MOST_WORDS:,}")
-    if ids is not None:
-        pairs = [(_word(name, ids, where), count) for name, count in pairs]
-    return Document(" ".join(word for word, n in pairs for _ in range(n)), label)
-
-
-def _pair(entry: str, where: str) -> tuple[str, int]:
-    word, _, count = entry.rpartition(":")
-    found = _COUNT.fullmatch(count)
-    if not word or not found:
-        raise InputError(f"{where}: {entry[:40]!r} is {_LIKE}: counts are whole")
-    return word, int(found[1])
+    return Document(" ".join(words), label)
 
 
 def _word(name: str, ids: Mapping[int, str], where: str) -> str:
@@ -182,10 +162,11 @@ def read_bnc(path: Path, fields: Fields) -> Iterator[Document]:
 def _bnc_text(path: Path) -> Document:
     sentences: list[list[str]] = []
     label = name = None
-    for element in _elements(path):
-        tag = _tag(element)
+    for element, tag in _elements(path):
         if tag == "s":
-            sentences.append(_marked_words(element))
+            marked = (each for each in element.iter() if _tag(each) in ("w", "c"))
+            text = " ".join("".join(each.itertext()) for each in marked)
+            sentences.append(text.lower().split())
         elif tag == "teiHeader":
             sentences.clear()
         elif tag in _BODIES:
@@ -198,40 +179,30 @@ def _bnc_text(path: Path) -> Document:
     return Document("\t".join(map(" ".join, filter(None, sentences))), *marks)
 
 
-def _marked_words(sentence: Element) -> list[str]:
-    marked = (element for element in sentence.iter() if _tag(element) in ("w", "c"))
-    text = " ".join("".join(element.itertext()) for element in marked)
-    return text.lower().split()
-
-
 def _tag(element: Element) -> str:
     """The name of an element without its namespace."""
     return element.tag.rpartition("}")[2]
 
 
-def _elements(path: Path) -> Iterator[Element]:
-    """The elements of a file as they end, the outermost being a bncDoc."""
+def _elements(path: Path) -> Iterator[tuple[Element, str]]:
+    """The elements of a file, with their tags, as they end; the outermost a bncDoc."""
     parser, number, root = XMLPullParser(("start", "end")), 0, None
     try:
         for number, line in numbered_lines(path):
             parser.feed(f"{line}\n")
             for event, element in parser.read_events():
-                root = root or _check_root(element, f"{path}:{number}")
+                root = root or _tag(element)
+                if root != "bncDoc":
+                    raise InputError(
+                        f"{path}:{number}: <{root[:40]}>, but a text of the BNC as XML "
+                        "is a <bncDoc>"
+                    )
                 if event == "end":
-                    yield element
+                    yield element, _tag(element)
         parser.close()
     except ParseError as error:
         reason, _, _ = str(error).partition(":")
         raise InputError(f"{path}:{max(number, 1)}: no XML: {reason}") from None
-
-
-def _check_root(element: Element, where: str) -> str:
-    tag = _tag(element)
-    if tag != "bncDoc":
-        raise InputError(
-            f"{where}: <{tag[:40]}>, but a text of the BNC as XML is a <bncDoc>"
-        )
-    return tag
 
 
 def split_tdlm(document: str) -> list[list[str]]:

@@ -39,13 +39,18 @@ from tcnlm.metrics.over_time import (
 from tcnlm.metrics.proportions import Sums
 from tcnlm.preprocessing.corpora import (
     ids_of,
-    is_empty,
     read_files,
     refuse_fields,
     refuse_none_left,
     refuse_tables,
 )
-from tcnlm.preprocessing.documents import QUOTING, Document, Fields, Format
+from tcnlm.preprocessing.documents import (
+    QUOTING,
+    Document,
+    Fields,
+    Format,
+    is_missing,
+)
 from tcnlm.preprocessing.sources import FORMATS, WITH_FIELDS, chosen_format
 from tcnlm.preprocessing.warnings import Noticed, warn
 
@@ -218,7 +223,7 @@ def documents_of(options: argparse.Namespace) -> Iterator[Document]:
     noticed, number, kept = Noticed(), 0, 0
     for document in progress_bar(documents, "inferring", unit=" documents"):
         number += 1
-        if not (options.skip_empty and is_empty(document)):
+        if not (options.skip_empty and is_missing(document.text)):
             kept += 1
             yield noticed.seen(document)
     warn(noticed.lines())

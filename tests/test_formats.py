@@ -4,6 +4,7 @@ import gzip
 import json
 
 import pytest
+import toy
 
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
@@ -80,9 +81,8 @@ def test_a_bad_bag_is_named_with_its_line(tmp_path, line):
 
 
 def test_numbers_are_not_taken_for_words_unasked(tmp_path):
-    path = write(tmp_path / "bags", "1 0:1 1:2\n")
     with pytest.raises(InputError, match="its words are numbers; --ids-from 0"):
-        read("counts", path)
+        read("counts", write(tmp_path / "bags", "1 0:1 1:2\n"))
 
 
 REFUSED = {
@@ -97,9 +97,8 @@ REFUSED = {
 
 @pytest.mark.parametrize("options", REFUSED)
 def test_options_that_do_not_fit_bags_are_refused(tmp_path, capsys, options):
-    path = write(tmp_path / "bags", "ship:1\n" * 10)
-    command = ["--format", "counts", "--input", str(path), *options.split()]
-    assert main([*command, "--out", str(tmp_path / "DATA")]) == 2
+    given = tmp_path, "ship:1\n" * 10, *options.split()
+    assert toy.preprocessed(*given, form="counts")[0] == 2
     assert REFUSED[options] in capsys.readouterr().err
 
 
@@ -144,20 +143,13 @@ def test_what_is_no_word_in_a_list_is_named_with_its_line(tmp_path, value):
         read("jsonl", path, Fields(tokenized=True))
 
 
-def test_a_list_is_no_text_unless_it_is_said(tmp_path):
-    path = write(tmp_path / "a.jsonl", json.dumps({"text": ["a"]}))
-    with pytest.raises(InputError, match="field 'text' is list, not a text"):
-        read("jsonl", path)
-
-
-def test_tokenized_documents_become_data_with_their_labels(tmp_path):
+def test_tokenized_documents_become_data(tmp_path):
     records = [{"text": [["Ship", "U.S.", "can't"]], "kind": i % 2} for i in range(10)]
-    path = write(tmp_path / "a.jsonl", "\n".join(map(json.dumps, records)))
-    command = ["--format", "jsonl", "--input", str(path), "--tokenized"]
-    command += ["--label", "kind", "--min-count", "1", "--topic-min-count", "1"]
-    command += ["--topic-top-fraction", "0", "--out", str(tmp_path / "DATA")]
-    assert main(command) == 0
-    dataset = Dataset(tmp_path / "DATA")
+    lines = "\n".join(map(json.dumps, records))
+    options = "--tokenized", "--label", "kind"
+    status, data = toy.preprocessed(tmp_path, lines, *options, form="jsonl")
+    assert status == 0
+    dataset = Dataset(data)
     assert dataset.vocabulary.words[4:] == ["Ship", "U.S.", "can't"]
     assert dataset.meta["labels"] == ["0", "1"]
     assert dataset.word_order
@@ -216,14 +208,11 @@ def test_texts_of_the_bnc_become_data_with_types_and_names(tmp_path):
     for number in range(10):
         text = BNC if number % 2 else SPOKEN
         write(tmp_path / f"{number}.xml", text.replace("A00", str(number)))
-    command = ["--format", "bnc", "--input", str(tmp_path), "--min-count", "1"]
-    command += ["--topic-min-count", "1", "--topic-top-fraction", "0"]
-    assert main([*command, "--out", str(tmp_path / "out" / "DATA")]) == 0
+    command = ["--format", "bnc", "--input", tmp_path, *toy.EVERY_WORD]
+    assert main([*map(str, command), "--out", str(tmp_path / "out" / "DATA")]) == 0
     dataset = Dataset(tmp_path / "out" / "DATA")
     assert dataset.meta["labels"] == ["CONVRSN", "NEWS"]
     train = dataset.split("train")
-    words = dataset.vocabulary.words
     for number, name in enumerate(train.ids):
-        written = train.document(number)
-        expected = "yeah" if name == "KB1" else "ships"
-        assert words[written[0][0]] == expected
+        word = dataset.vocabulary.words[train.document(number)[0][0]]
+        assert word == ("yeah" if name == "KB1" else "ships")

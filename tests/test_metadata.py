@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+import toy
 
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
@@ -16,7 +17,6 @@ from tcnlm.preprocessing.sources import FORMATS
 from tcnlm.preprocessing.splits import SPLITS
 from tcnlm.programs.preprocess import main
 
-RULES = "--min-count 1 --topic-min-count 1 --topic-top-fraction 0 --processes 1".split()
 CLASSES = ("sea", "court", None)
 
 
@@ -33,7 +33,7 @@ def corpus(tmp_path):
 
 
 def make(corpus, data, *options):
-    command = ["--format", "jsonl", "--input", corpus, *RULES, "--out", data]
+    command = ["--format", "jsonl", "--input", corpus, *toy.EVERY_WORD, "--out", data]
     assert main([*map(str, command), *options]) == 0
     return Dataset(data)
 
@@ -68,14 +68,6 @@ def test_labels_and_ids_change_neither_the_text_nor_its_fingerprint(corpus, tmp_
         new = {f.name for f in (tmp_path / "full" / name).iterdir()}
         new -= {f.name for f in (tmp_path / "bare" / name).iterdir()}
         assert new == {"labels.npy", "ids.txt"}
-
-
-def test_nothing_is_written_where_all_are_null(corpus, tmp_path):
-    classless = corpus.read_text().replace('"sea"', "null")
-    corpus.write_text(classless.replace('"court"', "null"))
-    dataset = make(corpus, tmp_path / "DATA", "--label", "topic")
-    assert "labels" not in dataset.meta
-    assert dataset.split("train").labels is None
 
 
 def test_dates_go_with_their_documents_into_every_split(corpus, tmp_path):
@@ -185,37 +177,9 @@ def test_classes_are_named_in_order_numbers_by_their_size(tmp_path):
     written = [np.load(tmp_path / name / "labels.npy").tolist() for name in SPLITS]
     assert written == [[0, 4, -1], [2, 3], [1]]
     assert not list(tmp_path.rglob("ids.txt"))
-
-
-def test_the_folders_of_aclimdb_are_labels_but_unsup(tmp_path):
-    folder = tmp_path / "aclImdb"
-    for place in ("train/pos", "train/unsup", "test/neg"):
-        (folder / place).mkdir(parents=True)
-        for i in range(2):
-            (folder / place / f"{i}_3.txt").write_text("a film")
-    command = [
-        "--format",
-        "aclimdb",
-        "--input",
-        folder,
-        *RULES,
-        "--out",
-        tmp_path / "D",
-    ]
-    assert main([*map(str, command)]) == 0
-    dataset = Dataset(tmp_path / "D")
-    assert dataset.meta["labels"] == ["neg", "pos"]
-    train = dataset.split("train")
-    assert sorted(zip(train.ids, train.labels)) == [
-        ("train/pos/0_3.txt", 1),
-        ("train/pos/1_3.txt", 1),
-        ("train/unsup/0_3.txt", -1),
-        ("train/unsup/1_3.txt", -1),
-    ]
-    assert dataset.split("test").labels.tolist() == [0]
-
-
-# --- Texts ----------------------------------------------------------------------------
+    unlabelled = Marks([None] * 6, ["a"] * 6, [None] * 6)
+    assert save_marks(tmp_path, splits, unlabelled) == {}
+    assert not list(tmp_path.rglob("dates.txt"))
 
 
 def test_held_out_documents_keep_their_own_text_through_the_shuffle(corpus, tmp_path):
@@ -238,10 +202,6 @@ def test_held_out_documents_keep_their_own_text_through_the_shuffle(corpus, tmp_
     assert not (data.path / "train" / TEXTS).exists()
 
 
-def test_a_folder_of_before_has_no_texts(tmp_path):
-    assert read_texts(tmp_path, [0, 1]) is None
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -254,3 +214,4 @@ def test_texts_that_are_damaged_are_named(tmp_path, content, message):
     (tmp_path / TEXTS).write_text(content)
     with pytest.raises(InputError, match=message):
         read_texts(tmp_path, [0, 1])
+    assert read_texts(tmp_path / "none", [0, 1]) is None  # as in a folder of before

@@ -6,16 +6,18 @@ import lzma
 import re
 import subprocess
 import sys
-from pathlib import Path
 
+import numpy as np
 import pytest
+import toy
 
 from tcnlm.common import parallel
+from tcnlm.data.dataset import Dataset
 from tcnlm.preprocessing.data_folder import read_meta
+from tcnlm.preprocessing.splits import SPLITS
 from tcnlm.programs import preprocess
 from tcnlm.programs.preprocess import main, parser
 
-ROOT = Path(__file__).parents[1]
 STORIES = [
     f"Story {i} is about a {animal}. The {animal} didn't {verb}!<br /><br />It slept."
     for i, (animal, verb) in enumerate(
@@ -24,13 +26,11 @@ STORIES = [
         for verb in ("run", "jump", "bite", "fly")
     )
 ]
-SMALL = "--min-count 2 --topic-min-count 2 --topic-top-fraction 0 --processes 1".split()
-ARRAYS = [
-    f"{split}/{name}.npy"
-    for split in ("train", "valid", "test")
-    for name in ("tokens", "sentences", "documents")
+SMALL = toy.EVERY_WORD
+FILES = ["vocabulary.txt", "topic_vocabulary.txt"]
+FILES += [
+    f"{s}/{name}.npy" for s in SPLITS for name in ("tokens", "sentences", "documents")
 ]
-FILES = ["vocabulary.txt", "topic_vocabulary.txt", *ARRAYS]
 
 
 @pytest.fixture
@@ -40,19 +40,12 @@ def stories(tmp_path):
     return path
 
 
-def run(*arguments):
-    """The command in a process of its own, where nothing else was imported."""
-    return subprocess.run(
-        [sys.executable, "-m", "preprocessing", *map(str, arguments)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-
-
 def call(*arguments):
     return main([*map(str, arguments)])
+
+
+def documents_of(data):
+    return [read_meta(data)["splits"][name]["documents"] for name in SPLITS]
 
 
 def test_the_whole_command_needs_no_tensorflow(stories, tmp_path):
@@ -63,28 +56,20 @@ def test_the_whole_command_needs_no_tensorflow(stories, tmp_path):
     )
     for options in (["--help"], ["--format=text", f"--input={stories}", *SMALL]):
         command = [sys.executable, "-c", program, *options, f"--out={tmp_path}/DATA"]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        done = subprocess.run(command, cwd=toy.ROOT, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
     assert read_meta(tmp_path / "DATA")
 
 
-def test_no_file_of_the_package_imports_tensorflow():
-    for path in (ROOT / "tcnlm" / "preprocessing").glob("*.py"):
-        assert "import tensorflow" not in path.read_text()
-
-
-def test_the_table_has_the_figures_of_meta(stories, tmp_path, capsys):
-    assert (
-        call("--format", "text", "--input", stories, *SMALL, "--out", tmp_path / "D")
-        == 0
-    )
+def test_the_table_has_the_figures_of_meta(tmp_path, capsys):
+    _, data = toy.preprocessed(tmp_path, "\n".join(STORIES))
     table = capsys.readouterr().out.splitlines()
-    meta = read_meta(tmp_path / "D")
+    meta = read_meta(data)
     assert table[0] == (
         f"vocabulary: LM {meta['vocabulary_size']}, TM {meta['topic_vocabulary_size']}"
     )
     columns = table[1].split()
-    for row, split in zip(table[2:5], ("train", "valid", "test")):
+    for row, split in zip(table[2:5], SPLITS):
         name, *figures = row.split()
         counts = meta["splits"][split]
         assert name == split
@@ -133,15 +118,11 @@ def test_the_number_of_processes_does_not_change_the_result(tmp_path):
             for story in STORIES:
                 file.write(json.dumps({"text": f"{story} Again {number}."}) + "\n")
     options = ["--format", "jsonl", "--input", corpus, *SMALL[:-2], "--seed", 5]
-    for processes in (1, 2):
-        out = tmp_path / f"DATA{processes}"
-        assert run(*options, "--processes", processes, "--out", out).returncode == 0
     one, two = tmp_path / "DATA1", tmp_path / "DATA2"
+    for processes, out in ((1, one), (2, two)):
+        assert call(*options, "--processes", processes, "--out", out) == 0
     assert filecmp.cmpfiles(one, two, FILES, shallow=False) == (FILES, [], [])
-    metas = [read_meta(one), read_meta(two)]
-    for meta in metas:
-        del meta["command"]
-    assert metas[0] == metas[1]
+    assert {**read_meta(one), "command": ""} == {**read_meta(two), "command": ""}
 
 
 def test_the_same_text_gives_the_same_data_in_every_format(stories, tmp_path):
@@ -203,20 +184,7 @@ def test_where_all_are_left_out_the_field_is_in_question(capsys, stories, tmp_pa
 def test_lee_needs_no_file(tmp_path):
     options = "--format lee --min-count 3 --topic-min-count 5 --limit 20 5 6"
     assert call(*options.split(), "--processes", 1, "--out", tmp_path / "DATA") == 0
-    splits = read_meta(tmp_path / "DATA")["splits"]
-    assert [splits[s]["documents"] for s in ("train", "valid", "test")] == [20, 5, 6]
-
-
-def test_aclimdb_halves_its_test_reviews(tmp_path):
-    for place, number in {"train/pos": 4, "train/unsup": 3, "test/neg": 6}.items():
-        folder = tmp_path / "aclImdb" / place
-        folder.mkdir(parents=True)
-        for index in range(number):
-            (folder / f"{index}_1.txt").write_text(STORIES[index])
-    options = ["--format", "aclimdb", "--input", tmp_path / "aclImdb", *SMALL]
-    assert call(*options, "--out", tmp_path / "DATA") == 0
-    splits = read_meta(tmp_path / "DATA")["splits"]
-    assert [splits[s]["documents"] for s in ("train", "valid", "test")] == [7, 3, 3]
+    assert documents_of(tmp_path / "DATA") == [20, 5, 6]
 
 
 def test_a_document_without_words_is_kept(stories, tmp_path):
@@ -229,14 +197,78 @@ def test_a_document_without_words_is_kept(stories, tmp_path):
     assert counts["sentences"] == 1
 
 
-def test_an_empty_tdlm_line_has_one_target(tmp_path):
-    path = tmp_path / "corpus.txt"
-    path.write_text("the cat\tit slept\n\n")
-    options = ["--format", "tdlm", "--train", path, "--valid", path, "--test", path]
-    rules = "--min-count 1 --topic-min-count 1 --processes 1".split()
-    assert call(*options, *rules, "--out", tmp_path / "DATA") == 0
-    counts = read_meta(tmp_path / "DATA")["splits"]["test"]
-    assert (counts["sentences"], counts["targets"], counts["sequences"]) == (3, 7, 3)
+# --group: documents of consecutive lines of a text that has none, such as PTB. White
+# space at both ends, <unk> and N are as the Penn Treebank has them.
+LINES = [f" word{i} <unk> rose N in word{i % 4} \n" for i in range(23)]
+
+
+def test_consecutive_lines_of_a_file_are_a_document_and_each_a_sentence(tmp_path):
+    files = {"train": LINES, "valid": LINES[:11], "test": LINES[:10]}
+    for name, lines in files.items():
+        (tmp_path / name).write_text("".join(lines))
+    options = [word for name in files for word in (f"--{name}", tmp_path / name)]
+    options[2:2] = [tmp_path / "test"]  # a second file to train on
+    for form in ("text", "tdlm"):
+        grouped = ["--format", form, "--group", 10, "--force", "--out", tmp_path / "D"]
+        assert call(*options, *SMALL, *grouped) == 0
+        assert documents_of(tmp_path / "D") == [4, 2, 1]
+    data = Dataset(tmp_path / "D")
+    split, counts = data.split("train"), data.meta["splits"]["train"]
+    assert np.diff(split.documents).tolist() == [10, 10, 3, 10]
+    words = data.vocabulary.words
+    back = [
+        " ".join(words[i] for i in sentence)
+        for document in range(4)
+        for sentence in split.document(document)
+    ]
+    assert back == [line.strip() for line in [*LINES, *LINES[:10]]]
+    assert counts["unknown"] == 33  # <unk> is the unknown word itself
+    assert data.meta["source"].endswith(", 10 lines a document")
+
+
+# --vocabulary: news messages with a list of topic words
+BODIES = ("ships sail the sea", "the court", "sail sail ships", "nothing here")
+
+
+def with_words(folder, words, *options):
+    (folder / "words.txt").write_text(words)
+    messages = (json.dumps({"text": f"Subject: court\n\n{body}"}) for body in BODIES)
+    (folder / "test.jsonl").write_text("\n".join(messages))
+    files = ["--train", folder / "test.jsonl", "--test", folder / "test.jsonl"]
+    line = ["--format", "jsonl", *files, "--valid-from-train", 1, "--min-count", 9]
+    line += ["--vocabulary", folder / "words.txt", *options, "--force"]
+    return call(*line, "--out", folder / "DATA")
+
+
+def test_the_listed_words_are_the_topic_words_and_all_that_is_rare_else_is_unknown(
+    tmp_path, capsys
+):
+    assert with_words(tmp_path, "zebra\nsail\nships\n", "--headers", "drop") == 0
+    dataset = Dataset(tmp_path / "DATA")
+    vocabulary = dataset.vocabulary
+    assert set(vocabulary.words[4:]) == {"sail", "ships", "zebra"}
+    assert (vocabulary.topic_words[-1], vocabulary.topic_counts[-1]) == ("zebra", 0)
+    assert dataset.meta["settings"]["topic_words"] == 3
+    assert dataset.split("test").content(2).shape == (3,)
+    assert dataset.meta["splits"]["test"]["without_topic_words"] == 2
+    last = capsys.readouterr().out.splitlines()[-2]
+    assert re.fullmatch("documents without a topic word: train .*, test 2", last)
+    assert with_words(tmp_path, "court\n") == 0  # of the headers
+    assert Dataset(tmp_path / "DATA").vocabulary.topic_counts[0] >= 3
+
+
+def test_listed_words_that_never_occur_are_counted_and_the_first_named(
+    tmp_path, capsys
+):
+    words = [f"{letter}xx" for letter in "abcdef"]
+    assert with_words(tmp_path, "\n".join(["gonna", "sail", *words])) == 0
+    said = "7 of the 8 words of --vocabulary never occur in the training documents"
+    said += ": gonna, axx, bxx, cxx, dxx ...; of 'gonna' a text has ['gon', 'na']"
+    assert f"warning: {said}" in capsys.readouterr().err.splitlines()
+    assert with_words(tmp_path, "sail\nships\n") == 0
+    assert "never occur" not in capsys.readouterr().err
+    assert with_words(tmp_path, "Sail\nzebra\n") == 2
+    assert "none of the 2 words of --vocabulary occurs" in capsys.readouterr().err
 
 
 # Bad input: what is wrong, named on one line; exit status 2; nothing left behind.
@@ -254,39 +286,26 @@ def refused(capsys, tmp_path, *arguments):
     return output.err
 
 
-BAD_FILES = {
-    "broken UTF-8": ("a.txt", b"good\nbad \xff\n", "a.txt:2: not valid UTF-8"),
-    "malformed JSON": (
-        "a.jsonl",
-        b'{"text": "x"}\n{"text"\n',
-        "a.jsonl:2: not valid JSON",
-    ),
-    "missing field": ("a.jsonl", b'{"body": "x"}\n', "a.jsonl:1: no field 'text'"),
-    "no text": (
-        "a.jsonl",
-        b'{"text": 1}\n',
-        "a.jsonl:1: field 'text' is int, not a text",
-    ),
-    "truncated xz": ("a.txt.xz", lzma.compress(b"x\n" * 99)[:-9], "a.txt.xz:1"),
-    "empty corpus": ("a.txt", b"", "the train split has no document"),
-    "one document": ("a.txt", b"one\n", "the valid split has no document"),
-    "no word": ("a.txt", b"\n" * 99, "no topic word is left"),
+BAD_FILES = {  # of the readers' errors, see test_sources.py
+    "a.jsonl": (b'{"text": "x"}\n{"text"\n', "a.jsonl:2: not valid JSON"),
+    "a.txt.xz": (lzma.compress(b"x\n" * 99)[:-9], "a.txt.xz:1"),
+    "empty.txt": (b"", "the train split has no document"),
+    "one.txt": (b"one\n", "the valid split has no document"),
+    "no_word.txt": (b"\n" * 99, "no topic word is left"),
+    "nowhere.txt": (None, "nowhere.txt: no such file"),
+    "digits.txt": (b"12 34 56\n" * 20, "none of the 3 words has a letter"),
 }
 
 
-@pytest.mark.parametrize("case", BAD_FILES)
-def test_a_bad_file_is_refused(capsys, tmp_path, case):
-    name, content, message = BAD_FILES[case]
-    (tmp_path / name).write_bytes(content)
-    kind = "jsonl" if "jsonl" in name else "text"
-    options = ["--format", kind, "--input", tmp_path / name, *SMALL]
-    assert message in refused(capsys, tmp_path, *options, "--out", tmp_path / "DATA")
-
-
-def test_a_missing_file_is_refused(capsys, tmp_path):
-    options = ["--format", "text", "--input", tmp_path / "nowhere.txt"]
-    error = refused(capsys, tmp_path, *options, "--out", tmp_path / "DATA")
-    assert f"{tmp_path}/nowhere.txt: no such file" in error
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_a_bad_file_is_refused(capsys, tmp_path, name):
+    content, message = BAD_FILES[name]
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    form = "jsonl" if "jsonl" in name else "text"
+    options = ["--format", form, "--input", tmp_path / name, *SMALL]
+    options += ["--topic-letters", "unicode", "--out", tmp_path / "DATA"]
+    assert message in refused(capsys, tmp_path, *options)
 
 
 REASONS = {
@@ -310,69 +329,35 @@ def test_no_topic_word_left_says_which_setting_to_lower(
 RUSSIAN = "\u043a\u043e\u0442 \u0441\u043f\u0438\u0442. 12 34\n" * 20
 
 
-def test_another_script_needs_the_option_that_the_message_names(
-    capsys, stories, tmp_path
-):
-    stories.write_text(RUSSIAN, encoding="utf-8")
-    options = ["--format", "text", "--input", stories, *SMALL, "--out"]
-    error = refused(capsys, tmp_path, *options, tmp_path / "DATA")
+def test_another_script_needs_the_option_that_the_message_names(capsys, tmp_path):
+    status, data = toy.preprocessed(tmp_path, RUSSIAN)
+    assert status == 2
+    error = capsys.readouterr().err
     assert "has one of the letters a to z; --topic-letters unicode takes" in error
-    assert call(*options, tmp_path / "DATA", "--topic-letters", "unicode") == 0
-    words = (tmp_path / "DATA/topic_vocabulary.txt").read_text(encoding="utf-8")
+    assert toy.preprocessed(tmp_path, RUSSIAN, "--topic-letters", "unicode")[0] == 0
+    words = (data / "topic_vocabulary.txt").read_text(encoding="utf-8")
     assert words == "\u043a\u043e\u0442\t16\n\u0441\u043f\u0438\u0442\t16\n"
 
 
-def test_digits_alone_are_refused_whatever_the_letters(capsys, stories, tmp_path):
-    stories.write_text("12 34 56\n" * 20)
-    options = ["--format", "text", "--input", stories, *SMALL]
-    options += ["--topic-letters", "unicode", "--out", tmp_path / "DATA"]
-    assert "none of the 3 words has a letter" in refused(capsys, tmp_path, *options)
-
-
-def test_an_existing_data_is_refused_unless_forced(capsys, stories, tmp_path):
-    options = [
-        "--format",
-        "text",
-        "--input",
-        stories,
-        *SMALL,
-        "--out",
-        tmp_path / "DATA",
-    ]
-    assert call(*options) == 0
-    capsys.readouterr()
-    assert "DATA: exists already" in refused(capsys, tmp_path, *options)
-    assert call(*options, "--seed", 9, "--force") == 0
-    assert read_meta(tmp_path / "DATA")["seed"] == 9
-
-
-@pytest.mark.parametrize("name", ["in.txt", "vocabulary.txt"])
-def test_force_never_replaces_its_own_input(capsys, stories, tmp_path, name):
+def test_an_existing_data_is_replaced_if_forced_and_never_its_own_input(
+    capsys, stories, tmp_path
+):
     out = tmp_path / "DATA"
     options = ["--format", "text", *SMALL, "--out", out]
-    assert call(*options, "--input", stories) == 0
+    out.mkdir()
+    (out / "meta.json").write_text('{"format_version": 0}')
+    assert call(*options, "--input", stories, "--force") == 0
     capsys.readouterr()
-    stories.replace(out / name)
-    error = refused(capsys, tmp_path, *options, "--input", out / name, "--force")
-    assert f"DATA/{name}: lies in --out" in error
-    assert (out / name).read_text().startswith("Story 0")
-
-
-def test_a_data_of_another_version_can_be_replaced(stories, tmp_path):
-    (tmp_path / "DATA").mkdir()
-    (tmp_path / "DATA/meta.json").write_text('{"format_version": 0}')
-    options = [
-        "--format",
-        "text",
-        "--input",
-        stories,
-        *SMALL,
-        "--out",
-        tmp_path / "DATA",
-    ]
-    assert call(*options) == 2
-    assert call(*options, "--force") == 0
-    assert read_meta(tmp_path / "DATA")["format_version"] == 1
+    assert "DATA: exists already" in refused(
+        capsys, tmp_path, *options, "--input", stories
+    )
+    assert call(*options, "--input", stories, "--seed", 9, "--force") == 0
+    assert read_meta(out)["seed"] == 9
+    capsys.readouterr()
+    stories.replace(out / "vocabulary.txt")
+    given = [*options, "--input", out / "vocabulary.txt", "--force"]
+    assert "DATA/vocabulary.txt: lies in --out" in refused(capsys, tmp_path, *given)
+    assert (out / "vocabulary.txt").read_text().startswith("Story 0")
 
 
 BAD_OPTIONS = {
@@ -396,6 +381,7 @@ BAD_OPTIONS = {
     "--format text --input news.csv": "give --format table --field COLUMN",
     "--format text --input FILE --skip-empty": "--skip-empty are for fields of",
     "--format lee --skip-empty": "--skip-empty are for fields of",
+    "--format jsonl --group 10 --input FILE": "makes documents of lines, of --format t",
 }
 
 

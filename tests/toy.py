@@ -13,6 +13,9 @@ THEMES = (
     "oven bread flour cook butter kitchen salt dough".split(),
     "court judge law lawyer trial jury verdict appeal".split(),
 )
+EVERY_WORD = (
+    "--min-count 1 --topic-min-count 1 --topic-top-fraction 0 --processes 1".split()
+)
 SMALL = (
     "units=8 embedding_size=6 cutoffs=15 epochs=2 batch_size=16 checkpoint_minutes=99"
 ).split()
@@ -41,6 +44,14 @@ def make_data(folder, documents=60):
     arguments += f" --topic-min-count 1 --topic-top-fraction 0 --seed 1 --out {data}"
     assert preprocess(arguments.split()) in (0, None)
     return data
+
+
+def preprocessed(folder, text, *options, form="text"):
+    """Preprocess a text of any format; return the exit status and the DATA folder."""
+    corpus, data = folder / "corpus.txt", folder / "DATA"
+    corpus.write_text(text, encoding="utf-8")
+    line = ["--format", form, "--input", corpus, *EVERY_WORD, *options]
+    return preprocess([*map(str, line), "--force", "--out", str(data)]), data
 
 
 def train_arguments(data, run, *options, model="tcnlm", settings=()):

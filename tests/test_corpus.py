@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
+import toy
 
 from tcnlm.common.errors import InputError
 from tcnlm.preprocessing import archives, files, known_corpora
@@ -24,7 +25,6 @@ from tcnlm.preprocessing.known_corpora import (
 )
 from tcnlm.programs.preprocess import main
 
-SMALL = "--min-count 1 --topic-min-count 1 --topic-top-fraction 0 --processes 1".split()
 CONTENT = bytes(range(256)) * 1000
 
 
@@ -82,13 +82,16 @@ def left(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["md5", "sha256"])
-def test_a_file_is_fetched_from_the_mirror_and_only_once(server, tmp_path, kind):
+def test_a_file_is_fetched_once_and_again_where_it_is_damaged(server, tmp_path, kind):
     server.files["file.bin"] = CONTENT
     for _ in range(2):
         path = fetched(known(CONTENT, kind=kind))
         assert path.read_bytes() == CONTENT
     assert server.asked == [("/some/file.bin", None)]
     assert left(tmp_path) == {"file.bin": CONTENT}
+    path.write_bytes(b"damaged")
+    assert fetched(known(CONTENT, kind=kind)).read_bytes() == CONTENT
+    assert len(server.asked) == 2
 
 
 @pytest.mark.parametrize("ranges", [True, False])
@@ -105,10 +108,17 @@ def test_what_was_cut_short_is_gone_on_with_where_the_server_can(
     assert left(tmp_path) == {"file.bin": CONTENT}
 
 
-def test_a_part_that_is_whole_is_taken(server, tmp_path):
-    server.files["file.bin"] = CONTENT
-    (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / "file.bin.part").write_bytes(CONTENT)
+def test_a_part_that_is_whole_is_taken_and_no_link_written_through(server, tmp_path):
+    server.files["file.bin"], victim = CONTENT, tmp_path / "victim"
+    part = tmp_path / "cache" / "file.bin.part"
+    part.parent.mkdir()
+    victim.write_bytes(b"mine")
+    part.symlink_to(victim)
+    with pytest.raises(InputError, match="cannot be written"):
+        fetched(known(CONTENT))
+    assert victim.read_bytes() == b"mine"
+    part.unlink()
+    part.write_bytes(CONTENT)
     assert fetched(known(CONTENT)).read_bytes() == CONTENT
 
 
@@ -121,13 +131,6 @@ def test_a_file_of_another_sum_is_refused_and_nothing_is_left(server, tmp_path):
     for said in ("/some/file.bin", good, bad):
         assert said in str(refused.value)
     assert left(tmp_path) == {}
-
-
-def test_a_damaged_file_in_the_cache_is_fetched_again(server, tmp_path):
-    server.files["file.bin"] = CONTENT
-    fetched(known(CONTENT)).write_bytes(b"damaged")
-    assert fetched(known(CONTENT)).read_bytes() == CONTENT
-    assert len(server.asked) == 2
 
 
 def test_without_a_network_it_ends_in_one_line(tmp_path, monkeypatch, capsys):
@@ -241,7 +244,7 @@ OPTIONS = {
 @pytest.mark.parametrize("name", OPTIONS)
 def test_every_corpus_becomes_data(registry, tmp_path, name):
     data = tmp_path / "DATA"
-    command = ["--corpus", name, *OPTIONS[name], *SMALL, "--out", str(data)]
+    command = ["--corpus", name, *OPTIONS[name], *toy.EVERY_WORD, "--out", str(data)]
     assert main(command) == 0
     meta = json.loads((data / "meta.json").read_text())
     expected = {"imdb": (12, 6), "20news": (4, 6), "ptb": (2, 2), "oanc": (6, 2)}
@@ -256,7 +259,7 @@ def test_imdb_is_what_its_archive_gives(registry, server, tmp_path):
     path.write_bytes(server.files[path.name])
     sources = (["--corpus", "imdb"], ["--format", "aclimdb", "--input", str(path)])
     for n, source in enumerate(sources):
-        assert main([*source, *SMALL, "--out", str(tmp_path / str(n))]) == 0
+        assert main([*source, *toy.EVERY_WORD, "--out", str(tmp_path / str(n))]) == 0
     for part in PARTS:
         for array in (tmp_path / "0" / part).glob("*.npy"):
             other = tmp_path / "1" / part / array.name
@@ -283,10 +286,12 @@ def test_an_article_is_a_document_without_headings_and_marks(tmp_path):
         "The Ship",
     )
     assert second.id == "The Judge = Jury"
-
-
-def test_only_one_sign_at_each_end_makes_a_title(tmp_path):
-    path, lines = tmp_path / "wiki.zip", (" = X = ", " 1 = 1 ", " = = Y = = ", " = 2 ")
+    lines = (
+        " = X = ",
+        " 1 = 1 ",
+        " = = Y = = ",
+        " = 2 ",
+    )  # one sign at each end: a title
     path.write_bytes(zip_of({"a": "\n".join(lines)}))
     assert [d.id for d in read_wikitext(path, "a")] == ["X"]
 
@@ -301,15 +306,26 @@ def test_a_text_of_oanc_is_named_by_its_place_and_its_genre_is_its_label(tmp_pat
     assert others[0].id == "written_1/journal/slate/0/Article0"
 
 
-@pytest.mark.parametrize(
-    ("read", "options"),
-    [(read_20news, ("train", False)), (read_wikitext, ("train",)), (read_oanc, ())],
-)
-def test_an_archive_that_is_none_is_named(tmp_path, read, options):
-    path = tmp_path / "archive"
-    path.write_bytes(b"no archive")
+ARCHIVES = {  # what is not as distributed, by its reader
+    "20news": (b"no archive", read_20news, ("train", False)),
+    "wikitext": (b"no archive", read_wikitext, ("wiki.test.tokens",)),
+    "oanc": (b"no archive", read_oanc, ()),
+    "encrypted": ((6, 1), read_wikitext, ("wiki.test.tokens",)),
+    "packed in a new way": ((8, 99), read_wikitext, ("wiki.test.tokens",)),
+}
+
+
+@pytest.mark.parametrize("kind", ARCHIVES)
+def test_an_archive_that_is_none_or_cannot_be_unpacked_is_named(tmp_path, kind):
+    content, read, options = ARCHIVES[kind]
+    if isinstance(content, tuple):
+        place, value = content
+        content = bytearray(zip_of({"wiki.test.tokens": ARTICLES}))
+        content[place] = value  # of the file's own header, and of the list of all
+        content[content.index(b"PK\x01\x02") + place + 2] = value
+    (tmp_path / "archive").write_bytes(content)
     with pytest.raises(InputError, match="archive: is not as distributed"):
-        list(read(path, *options))
+        list(read(tmp_path / "archive", *options))
 
 
 @pytest.mark.parametrize(
@@ -329,35 +345,19 @@ def test_options_that_do_not_fit_a_corpus_are_refused(tmp_path, capsys, options,
     assert said in capsys.readouterr().err
 
 
-def test_a_link_planted_in_the_cache_is_not_written_through(server, tmp_path):
-    server.files["file.bin"], victim = CONTENT, tmp_path / "victim"
-    victim.write_bytes(b"mine")
-    (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / "file.bin.part").symlink_to(victim)
-    with pytest.raises(InputError, match="cannot be written"):
-        fetched(known(CONTENT))
-    assert victim.read_bytes() == b"mine"
-
-
 @pytest.mark.parametrize("name", sorted(set(OPTIONS) - {"ptb"}))
 def test_an_archive_that_unpacks_to_too_much_is_refused_before_it_is_read(
     name, registry, tmp_path, monkeypatch, capsys
 ):
     for module in (files, archives):
         monkeypatch.setattr(module, "MOST_BYTES", 10)
-    command = ["--corpus", name, *OPTIONS[name], *SMALL, "--out", str(tmp_path / "D")]
+    command = [
+        "--corpus",
+        name,
+        *OPTIONS[name],
+        *toy.EVERY_WORD,
+        "--out",
+        str(tmp_path / "D"),
+    ]
     assert main(command) == 2
     assert "more than 10 bytes" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("place", "value"), [(6, 1), (8, 99)])
-def test_a_zip_that_is_encrypted_or_packed_in_a_new_way_is_named(
-    place, value, tmp_path
-):
-    content = zip_of({"wiki.test.tokens": ARTICLES})
-    path, content = tmp_path / "wiki.zip", bytearray(content)
-    content[place] = value  # of the file's own header
-    content[content.index(b"PK\x01\x02") + place + 2] = value  # and of the list of all
-    path.write_bytes(content)
-    with pytest.raises(InputError, match="wiki.zip: is not as distributed"):
-        list(read_wikitext(path, "wiki.test.tokens"))

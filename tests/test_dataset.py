@@ -1,15 +1,11 @@
 """The sequences, contexts and batches that a DATA folder makes."""
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from splits import DOCUMENTS, VOCABULARY, documents_of_words, make_split
 
-from tcnlm.common.errors import InputError
-from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import Sequences
 from tcnlm.preprocessing.vocabulary import EOS, GO, PAD
 
@@ -44,46 +40,24 @@ def test_every_word_and_eos_is_a_target_exactly_once(documents, length, size):
     assert len(split) == len(batch_rows)
 
 
-def test_context_is_the_other_sentences_in_order():
-    split = make_split(DOCUMENTS)
-    # document 0, sentences of 3, 2 and 2 words: 2, 1 and 1 sequences
-    assert contexts(split)[:4] == [[2, 0, 0], [2, 0, 0], [0, 1, 0, 0], [0, 1, 2]]
+# DOCUMENTS' sequences of 3 targets: sentences of 3, 2 and 2 words make 2, 1 and 1; the single sentence of document 2 one, the long one of document 3 three.
+CONTEXTS = {
+    "others": [[2, 0, 0], [2, 0, 0], [0, 1, 0, 0], [0, 1, 2], [], *[[2]] * 3],
+    "preceding": [[], [], [0, 1], [0, 1, 2], [], [], [], []],
+    "read": [[], [0, 1], [0, 1], [0, 1, 2], [], [], [0, 1, 2], [0, 1, 2] * 2],
+    "leak": [
+        *[[2, 0, 0], [0, 1, 2, 0, 0], [0, 1, 0, 0], [0, 1, 2], []],
+        *[[0, 1, 2, 0, 2], [0, 1, 2, 0, 2], [0, 1, 2, 0, 1, 2, 2]],
+    ],
+    "all": [*[[0, 1, 2, 0, 0]] * 4, [], *[[0, 1, 2, 0, 1, 2, 0, 2]] * 3],
+}
 
 
-def test_context_of_a_single_sentence_is_empty():
-    assert contexts(make_split(DOCUMENTS))[4] == []
-
-
-def test_preceding_context_has_no_later_word():
-    split = make_split(DOCUMENTS, context="preceding")
-    assert contexts(split)[:4] == [[], [], [0, 1], [0, 1, 2]]
-
-
-def test_a_context_of_what_was_read_has_the_sentences_own_earlier_words():
-    split = make_split(DOCUMENTS, context="read")
-    # a the b | <eos>; then "c of"
-    assert contexts(split)[:4] == [[], [0, 1], [0, 1], [0, 1, 2]]
-
-
-def test_leaking_context_keeps_the_rest_of_a_long_sentence():
-    split = make_split(DOCUMENTS, context="leak")
-    # a b c | a b c | a <eos> and c
-    assert contexts(split)[5:8] == [
-        [0, 1, 2, 0, 2],
-        [0, 1, 2, 0, 2],
-        [0, 1, 2] * 2 + [2],
-    ]
-
-
-def test_a_context_of_all_leaves_nothing_out():
-    split = make_split(DOCUMENTS, context="all")
-    first = split.content(0).tolist()
-    assert contexts(split)[:4] == [first] * 4
-
-
-def test_context_is_cut_after_its_first_words():
-    split = make_split(DOCUMENTS, words=2)
-    assert contexts(split)[2] == [0, 1]
+@pytest.mark.parametrize("rule", CONTEXTS)
+def test_a_context_leaves_out_what_its_rule_says_and_is_cut_after_its_size(rule):
+    assert contexts(make_split(DOCUMENTS, context=rule))[:8] == CONTEXTS[rule]
+    cut = contexts(make_split(DOCUMENTS, context=rule, words=2))[:8]
+    assert cut == [words[:2] for words in CONTEXTS[rule]]
 
 
 def test_no_word_of_the_current_sentence_is_in_its_context():
@@ -158,6 +132,7 @@ def test_batches_of_an_epoch_repeat_and_epochs_differ():
 
 def test_whole_documents_are_contexts_in_order_empty_ones_too():
     split = make_split(DOCUMENTS)
+    assert [split.document(i) for i in range(split.num_documents)] == DOCUMENTS
     rows = [row for batch in split.document_contexts(3) for row in batch]
     assert [row[row >= 0].tolist() for row in rows] == [
         [0, 1, 2, 0, 0],
@@ -165,19 +140,3 @@ def test_whole_documents_are_contexts_in_order_empty_ones_too():
         [],
         [0, 1, 2, 0, 1, 2, 0, 2],
     ]
-
-
-def test_sentences_come_back_as_they_were():
-    split = make_split(DOCUMENTS)
-    assert [split.document(i) for i in range(split.num_documents)] == DOCUMENTS
-
-
-def test_data_of_another_version_is_refused(tmp_path):
-    (tmp_path / "meta.json").write_text(json.dumps({"format_version": 99}))
-    with pytest.raises(InputError, match="version 99"):
-        Dataset(tmp_path)
-
-
-def test_a_folder_that_is_no_data_is_refused(tmp_path):
-    with pytest.raises(InputError, match="not a DATA"):
-        Dataset(tmp_path / "nothing")

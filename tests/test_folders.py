@@ -32,24 +32,17 @@ def test_a_new_folder_appears_only_when_it_is_complete(tmp_path):
 
 
 @pytest.mark.parametrize("error", [InputError, KeyboardInterrupt, SystemExit])
-def test_nothing_is_left_of_a_folder_that_fails(tmp_path, error):
+def test_nothing_is_left_of_a_folder_that_fails_and_the_old_one_stays(tmp_path, error):
     def fail(folder):
         (folder / "file").write_text("x")
         raise error
 
-    with pytest.raises(error), new_folder(tmp_path / "DATA") as folder:
-        fail(folder)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_failure_keeps_the_folder_that_was_to_be_replaced(tmp_path):
-    data = tmp_path / "DATA"
-    data.mkdir()
-    (data / "meta.json").write_text("old")
-    with pytest.raises(InputError), new_folder(data, force=True):
-        raise InputError
-    assert (data / "meta.json").read_text() == "old"
-    assert list(tmp_path.iterdir()) == [data]
+    make(tmp_path / "DATA", "old")
+    for name in ("new", "DATA"):
+        with pytest.raises(error), new_folder(tmp_path / name, True) as folder:
+            fail(folder)
+    assert names(tmp_path) == ["DATA"]
+    assert (tmp_path / "DATA/meta.json").read_text() == "old"
 
 
 @pytest.mark.parametrize("force", [False, True])
@@ -68,13 +61,12 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
         pass
 
 
-def test_a_data_holds_only_what_force_may_remove(toy_data):
-    files = {str(file.relative_to(toy_data)) for file in toy_data.rglob("*")}
-    assert files < CONTENTS
-
-
 @pytest.mark.parametrize("foreign", ["in.txt", "train/notes.txt", "run/model.h5"])
-def test_a_data_with_something_of_the_users_in_it_is_not_replaced(tmp_path, foreign):
+def test_a_data_with_something_of_the_users_in_it_is_not_replaced(
+    tmp_path, foreign, toy_data
+):
+    files = {str(file.relative_to(toy_data)) for file in toy_data.rglob("*")}
+    assert files < CONTENTS  # all that may be removed
     make(tmp_path / "DATA", "old")
     (tmp_path / "DATA" / foreign).parent.mkdir(exist_ok=True)
     (tmp_path / "DATA" / foreign).write_text("years of work")
@@ -117,14 +109,12 @@ def test_a_second_writer_is_refused_with_the_pid_of_the_first(tmp_path):
         with pytest.raises(InputError, match=f"DATA: process {os.getpid()} is writing"):
             make(tmp_path / "DATA")
         assert names(tmp_path) == [".DATA.lock"]
+        (tmp_path / "link").symlink_to(tmp_path / "DATA")
+        with pytest.raises(InputError, match="is writing it"):
+            make(tmp_path / "link")
+        (tmp_path / "link").unlink()
     make(tmp_path / "DATA")
     assert names(tmp_path) == ["DATA"]
-
-
-def test_two_names_of_one_folder_have_one_lock(tmp_path):
-    (tmp_path / "link").symlink_to(tmp_path / "DATA")
-    with locked(tmp_path / "DATA"), pytest.raises(InputError, match="is writing it"):
-        make(tmp_path / "link")
 
 
 HOLD = """

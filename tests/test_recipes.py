@@ -182,7 +182,25 @@ def test_a_size_holds_up_to_its_tokens():
     given = [recipe.given("tcnlm", first["tokens"] + more) for more in (0, 1)]
     assert given[0].items() >= first["settings"].items()
     assert given[1].items() >= second["settings"].items()
-    assert recipe.given("tcnlm", 10**9) == recipe.settings
+    assert recipe.given("tcnlm", 10**9) == {**recipe.settings, "num_topics": 30}
+
+
+@pytest.mark.parametrize(
+    ("tokens", "documents", "topics"),
+    [
+        (52_000, 234, 9),  # short ones: as 173 of 300 words
+        (330_000, 822, 19),
+        (720_000, 2000, 30),
+        (10**9, 400, 13),  # long ones count once
+        (3000, 10, 5),
+        (10**6, 0, 30),  # lines of which nobody knows the number
+    ],
+)
+def test_topics_go_by_the_documents_and_short_ones_by_their_words(
+    tokens, documents, topics
+):
+    options = train.options_of(["D", "--out", "R"])
+    assert train.chosen(options, tokens, documents)[1].num_topics == topics
 
 
 def test_the_papers_settings_are_asked_for_by_name():

@@ -22,7 +22,7 @@ def choice(frequencies, rules=OPEN):
 
 
 def test_a_large_corpus_gets_the_counts_of_the_paper():
-    assert choice([500] * 1000 + [1] * 1000) == (11, 100)
+    assert choice([500] * 5000 + [1] * 1000) == (11, 100)
 
 
 @pytest.mark.parametrize(
@@ -38,16 +38,22 @@ def test_min_count_leaves_at_most_a_tenth_of_the_words_unknown(frequencies, leas
     assert choice(frequencies)[0] == least
 
 
-def test_topic_min_count_leaves_a_thousand_topic_words_but_no_fewer_than_min_count():
-    assert choice([60] * 999 + [40, 30, 20]) == (11, 40)
-    assert choice([60] * 999 + [9] * 5) == (11, 11)
+def test_topic_min_count_leaves_five_thousand_topic_words_but_min_count_is_enough():
+    assert choice([60] * 4999 + [40, 30, 20]) == (11, 40)
+    assert choice([60] * 4999 + [9] * 5) == (11, 11)
     assert choice([60] * 50) == (11, 11)
 
 
+def test_topic_words_are_seen_ten_times_where_that_leaves_a_thousand():
+    assert choice([30] * 1200 + [4] * 3000) == (4, 10)
+    assert choice([30] * 600 + [6] * 800) == (6, 6)
+    assert choice([30] * 990 + [7] * 20 + [2] * 9000) == (2, 7)
+
+
 def test_only_what_may_be_a_topic_word_counts_for_it():
-    words = [f"w{i}" for i in range(1500)]
+    words = [f"w{i}" for i in range(5500)]
     rules = Rules(None, None, 0.0, stop_words=frozenset(words[:500]))
-    counts = np.array([90] * 500 + [50] * 999 + [30])
+    counts = np.array([90] * 500 + [50] * 4999 + [30])
     assert choose(words, counts, rules).topic_min_count == 30
 
 
@@ -62,10 +68,10 @@ def test_a_count_that_is_given_stays():
 
 
 def test_chosen_counts_make_the_vocabulary_that_they_promise():
-    counts = np.array([60] * 999 + [40, 30, 20])
+    counts = np.array([60] * 4999 + [40, 30, 20])
     words = [f"w{i}" for i in range(len(counts))]
     vocabulary = build_vocabulary(words, counts, 9, choose(words, counts, OPEN))
-    assert len(vocabulary.topic_words) == 1000
+    assert len(vocabulary.topic_words) == 5000
 
 
 # Contexts: topic words (1) and others (0) in three documents of 2, 1 and 3 sentences.

@@ -32,7 +32,8 @@ LETTERS = {
     "unicode": re.compile(r"[^\W\d_]"),
 }
 MOST_UNKNOWN = 0.1  # of the training words
-ENOUGH_TOPIC_WORDS = 1000
+ENOUGH_TOPIC_WORDS, FEWEST_TOPIC_WORDS = 5000, 1000
+OFTEN = 10  # times that a topic word is seen, unless too few words are
 # What is seen once is not learned, and <unk> needs words to be learned from.
 LEAST = 2
 # A count of 18 digits is one of int64.
@@ -289,9 +290,9 @@ def choose(types: Sequence[str], counts: np.ndarray, rules: Rules) -> Rules:
     The paper's, 11 and 100, are for corpora of 15 million words and more; on a small
     one they leave no vocabulary to speak of. min_count: the largest up to the paper's
     that leaves at most a tenth of the training words unknown, but at least 2.
-    topic_min_count: the largest up to the paper's that leaves 1,000 topic words, but at
-    least min_count. types, counts: the distinct words of the training text and how
-    often each occurs.
+    topic_min_count: the largest up to the paper's that leaves 5,000 topic words, or 10,
+    or the largest that leaves 1,000, but at least min_count. types, counts: the distinct
+    words of the training text and how often each occurs.
     """
     if rules.min_count is None:
         words = counts[[word not in SPECIALS for word in types]]
@@ -302,8 +303,10 @@ def choose(types: Sequence[str], counts: np.ndarray, rules: Rules) -> Rules:
         rules = replace(rules, min_count=next(unknown, LEAST))
     if rules.topic_min_count is None:
         found = np.sort(counts[topic_candidates(types, counts, rules)])[::-1]
-        is_enough = len(found) >= ENOUGH_TOPIC_WORDS
-        enough = int(found[ENOUGH_TOPIC_WORDS - 1]) if is_enough else 0
-        least = max(rules.min_count, min(Rules.topic_min_count, enough))
-        rules = replace(rules, topic_min_count=least)
+        least = 0
+        if len(found) >= FEWEST_TOPIC_WORDS:
+            enough = max(int(found[:ENOUGH_TOPIC_WORDS][-1]), OFTEN)
+            fewest = int(found[FEWEST_TOPIC_WORDS - 1])
+            least = min(enough, fewest, Rules.topic_min_count)
+        rules = replace(rules, topic_min_count=max(rules.min_count, least))
     return rules

@@ -33,9 +33,11 @@ from tcnlm.preprocessing.sources import FORMATS, WITH_FIELDS
 from tcnlm.preprocessing.splits import DEFAULT_FRACTIONS, SPLITS
 from tcnlm.preprocessing.vocabulary import (
     ENOUGH_TOPIC_WORDS,
+    FEWEST_TOPIC_WORDS,
     LEAST,
     LETTERS,
     MOST_UNKNOWN,
+    OFTEN,
     Rules,
     read_topic_words,
 )
@@ -318,8 +320,9 @@ _HELP = {
     "<unk> and other symbols come beside them (default: all)",
     "topic-min-count": "times that a topic word occurs in all of them together, at "
     f"least; auto: the paper's {Rules.topic_min_count}, for small corpora the largest "
-    f"number that leaves {ENOUGH_TOPIC_WORDS:,} topic words, but at least --min-count "
-    "(default: %(default)s)",
+    f"number that leaves {ENOUGH_TOPIC_WORDS:,} topic words, or {OFTEN}, or the "
+    f"largest that leaves {FEWEST_TOPIC_WORDS:,}, but at least --min-count (default: "
+    "%(default)s)",
     "topic-top-fraction": "the most frequent types, this fraction of all, are no topic "
     "words (default: %(default)s)",
     "stop-words": "no topic words: a word a line, # for comments (default: those of "

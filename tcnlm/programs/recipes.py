@@ -35,6 +35,9 @@ FOLDER = Path(__file__).parents[1] / "recipes"
 BY_SIZE = "auto"  # of train.py, where none is named
 OWN = "ours"  # what a recipe answers that no paper has a figure of
 FIGURE = {"document", "table", "cell"}  # what it answers otherwise
+BY_DOCUMENTS = "auto"  # num_topics by `topics_for`
+DOCUMENT_WORDS = 300  # that make a document; of shorter ones several count as one
+TOPICS_PER_ROOT, FEWEST_TOPICS, MOST_TOPICS = 2 / 3, 5, 30
 DATA = (
     "corpus format ids-from language field label id headers group split "
     "valid-from-train limit seed min-count max-words topic-min-count "
@@ -69,30 +72,32 @@ class Recipe:
         return Path(self.source).stem if _is_path(self.source) else self.source
 
     def chosen(
-        self, model: str, more: Iterable[str], tokens: int = 0
+        self, model: str, more: Iterable[str], tokens: int = 0, documents: int = 0
     ) -> tuple[Settings, Training]:
         """Return settings of a model and of the loop: defaults, these, then more.
 
-        more: as --set takes them. tokens: those of the training split, by which a
-        recipe may have sizes.
+        more: as --set takes them. tokens, documents: those of the training split, by
+        which a recipe may have sizes.
         """
         # Here, as below: to list recipes in a program's help takes no TensorFlow.
         from tcnlm.layers.optimization import Training
 
         kinds = {name: model_class(name).Config for name in MODELS}
         configs = kinds[model](), Training(**model_class(model).training_defaults)
-        given = self.given(model, tokens).items()
+        given = self.given(model, tokens, documents).items()
         texts = [f"{name}={as_text(value)}" for name, value in given]
         return override(configs, [*texts, *more], kinds)
 
-    def given(self, model: str, tokens: int = 0) -> dict[str, Any]:
-        """Return the settings that it has for a model and so many training tokens.
+    def given(self, model: str, tokens: int = 0, documents: int = 0) -> dict[str, Any]:
+        """Return the settings that it has for a model and a training split.
 
         Another model than its own takes those that it has, and its own in `models`.
         """
         from tcnlm.layers.optimization import Training
 
         found = {**self.settings, **self._of_size(tokens)}
+        if found.get("num_topics") == BY_DOCUMENTS:
+            found["num_topics"] = topics_for(tokens, documents)
         if model == self.model:
             return found
         configs = model_class(model).Config, Training
@@ -103,6 +108,18 @@ class Recipe:
     def _of_size(self, tokens: int) -> dict[str, Any]:
         fitting = (size for size in self.sizes if tokens <= size["tokens"])
         return next(fitting, {}).get("settings", {})
+
+
+def topics_for(tokens: int, documents: int = 0) -> int:
+    """Return how many topics so many documents support: two thirds of their root.
+
+    Between 5 and 30. Documents of fewer than 300 words count by their words; without a
+    number of them all do.
+    """
+    long = tokens / DOCUMENT_WORDS
+    counted = min(documents, long) if documents else long
+    wanted = round(TOPICS_PER_ROOT * counted**0.5)
+    return max(FEWEST_TOPICS, min(wanted, MOST_TOPICS))
 
 
 def recipe_files() -> dict[str, Path]:

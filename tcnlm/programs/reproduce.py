@@ -176,8 +176,9 @@ def finished(recipe: Recipe, run: Path) -> bool:
 
     kept = RunFolder(run)
     model, settings = kept.model_name, (kept.settings, kept.training)
-    tokens = kept.config["data"]["splits"]["train"]["tokens"]
-    if model != recipe.model or settings != recipe.chosen(model, [], tokens):
+    train = kept.config["data"]["splits"]["train"]
+    sizes = train["tokens"], train["documents"]
+    if model != recipe.model or settings != recipe.chosen(model, [], *sizes):
         raise InputError(f"{run}: is not of these settings; give another --out")
     return True
 

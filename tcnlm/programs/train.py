@@ -152,7 +152,8 @@ def begun(options: argparse.Namespace, command: str) -> tuple[dict, Dataset]:
     from tcnlm.runs.new_run import new_config
 
     dataset = Dataset(options.data)
-    model, settings, loop = chosen(options, dataset.meta["splits"]["train"]["tokens"])
+    train = dataset.meta["splits"]["train"]
+    model, settings, loop = chosen(options, train["tokens"], train["documents"])
     dataset.context = loop.context
     seed = SEED if options.seed is None else options.seed
     settled = seed, command, options.threads or 0
@@ -195,20 +196,22 @@ def farewell(run: Path, command: str) -> str:
     return f"interrupted: `{resume_command(run)}` goes on from step {step}"
 
 
-def chosen(options: argparse.Namespace, tokens: int) -> tuple[str, Settings, Training]:
+def chosen(
+    options: argparse.Namespace, tokens: int, documents: int = 0
+) -> tuple[str, Settings, Training]:
     """Return the model and all settings: defaults, the recipe's, then --set.
 
-    tokens: how many the training split has.
+    tokens, documents: how many the training split has.
     """
     recipe = read_recipe(options.recipe or BY_SIZE)
     model = options.model or recipe.model
     if recipe.sizes:
         own = {text.partition("=")[0] for text in options.set}
-        given = recipe.given(model, tokens).items()
+        given = recipe.given(model, tokens, documents).items()
         taken = [f"{name}={as_text(v)}" for name, v in given if name not in own]
         said = " ".join([*taken, *options.set])
         print(f"{recipe.name}, for {tokens:,} training tokens: {said}")
-    return (model, *recipe.chosen(model, options.set, tokens))
+    return (model, *recipe.chosen(model, options.set, tokens, documents))
 
 
 def parser() -> argparse.ArgumentParser:

@@ -22,8 +22,8 @@ import numpy as np
 import tensorflow as tf
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.parallel import chunks
-from tcnlm.common.process import refuse_forks
+from tcnlm.common.files import owned_file
+from tcnlm.common.process import chunks, refuse_forks
 from tcnlm.common.rows import Row
 from tcnlm.common.settings import is_whole
 from tcnlm.generation import requests
@@ -40,7 +40,6 @@ from tcnlm.metrics.over_time import (
 from tcnlm.metrics.reading import Reader, Reading
 from tcnlm.models.names import FILE, automatic_labels, shown_words
 from tcnlm.preprocessing.dates import iso_date
-from tcnlm.runs.ownership import owned_file
 from tcnlm.runs.run_folder import RunFolder
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tcnlm.common.errors import InputError
+from tcnlm.common.files import replacing
 from tcnlm.common.process import refuse_forks
-from tcnlm.common.replacing import replacing
 from tcnlm.common.settings import as_text, is_whole, names
 from tcnlm.layers.optimization import Training
 from tcnlm.models import MODELS, model_class

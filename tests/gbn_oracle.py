@@ -6,23 +6,11 @@ A document is a list of its sentences' contexts, lists of topic-word ids.
 import math
 
 import numpy as np
-
-
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
+from oracle import bag_of_words, sigmoid
 
 
 def softplus(x):
     return math.log1p(math.exp(x))
-
-
-def counts(words, size):
-    """Return the bag of word ids, of which negative ones are padding."""
-    bag = np.zeros(size)
-    for word in words:
-        if word >= 0:
-            bag[word] += 1
-    return bag
 
 
 def coupled(inputs, theta, layer):
@@ -52,7 +40,7 @@ def encoded(document, encoder):
     found = [[] for _ in encoder.sizes]
     before = [np.zeros(size) for size in encoder.sizes]
     for words in document:
-        below = counts(words, encoder.num_words)
+        below = bag_of_words(words, encoder.num_words)
         for n, size in enumerate(encoder.sizes):
             W, b = encoder.W[n].numpy(), encoder.b[n].numpy()
             U = encoder.U[n].numpy() if encoder.recurrent else np.zeros((size, size))
@@ -112,7 +100,7 @@ def kl(k, scale, shape):
 
 def log_poisson(words, theta, Phi):
     """Return log p(d | Phi theta) without ln d!, nats."""
-    rates, bag = Phi @ theta, counts(words, len(Phi))
+    rates, bag = Phi @ theta, bag_of_words(words, len(Phi))
     return sum(bag[v] * math.log(rates[v]) - rates[v] for v in range(len(Phi)))
 
 

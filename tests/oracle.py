@@ -182,15 +182,6 @@ def objective(log_p_d, kl, log_p_y, R, lambda_=0.1):
 # --- The output layer: Grave et al. 2016, and perplexity ---------------------------
 
 
-def cluster_bounds(V, cutoffs):
-    """First id of every tail cluster, then V: the clusters are words [a, b)."""
-    return [c for c in cutoffs if c < V] + [V]
-
-
-def tail_dimensions(H, n_tails, div=4):
-    return [max(1, H // div**i) for i in range(1, n_tails + 1)]
-
-
 def adaptive_log_probs(h, head, projections, tails):
     """log p(word) for all V words given one h [H], no biases.
 

@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 from scipy.special import log_softmax
 
-from tcnlm.layers.next_word import NextWord
+from tcnlm.layers.softmax import NextWord
 from tcnlm.preprocessing.vocabulary import EOS, GO, Vocabulary
 
 WORDS = ["<pad>", "<go>", "<eos>", "<unk>", "a", "b", "c"]

@@ -6,8 +6,6 @@ import pytest
 import tensorflow as tf
 from helpers import (
     assert_close,
-    assert_input_gradients,
-    assert_weight_gradients,
     both_precisions,
     eager_and_graph,
     every_way,
@@ -15,8 +13,7 @@ from helpers import (
 )
 from scipy.stats import chisquare
 
-from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, cross_entropy
-from tcnlm.layers.next_word import categorical
+from tcnlm.layers.softmax import AdaptiveSoftmax, cross_entropy, draw_by_blocks
 
 V, H = 23, 9
 CUTOFFS = [(), (5,), (5, 11), (1, 2, 22)]
@@ -60,25 +57,6 @@ def test_log_prob_of_every_word_is_the_oracle_s(rng, wrap, dtype, cutoffs):
     assert_close(actual, np.array([row[w] for row, w in zip(rows, targets)]))
 
 
-@eager_and_graph
-def test_targets_may_be_of_either_integer_type(rng, wrap):
-    softmax, (hidden, targets) = make(rng, (5, 11)), every_word(rng)
-    short, long = (
-        wrap(softmax)(tf.constant(hidden), tf.constant(targets, dtype))
-        for dtype in (tf.int32, tf.int64)
-    )
-    assert_close(short, long)
-
-
-@both_precisions
-@every_cutoffs
-@pytest.mark.parametrize("size", [1, 100])
-def test_probabilities_sum_to_one(rng, dtype, cutoffs, size):
-    softmax = make(rng, cutoffs, dtype)
-    hidden = tf.constant(size * rng.normal(size=[8, H]), dtype)
-    assert_close(tf.reduce_sum(tf.exp(softmax.log_probs(hidden)), axis=1), np.ones(8))
-
-
 @every_cutoffs
 def test_log_prob_and_log_probs_agree_in_values_and_gradients(rng, cutoffs):
     softmax, (hidden, targets) = make(rng, cutoffs), every_word(rng)
@@ -118,31 +96,6 @@ def test_uniform_logits_have_the_perplexity_of_the_vocabulary(rng, vocabulary):
     softmax.head.assign(np.zeros([H, vocabulary]))
     log_p = softmax(tf.constant(hidden), targets).numpy()
     assert_close(oracle.perplexity([log_p]), np.float64(vocabulary))
-
-
-def test_uniform_clusters_share_out_the_head_s_entries(rng):
-    """With zero weights a tail's words divide one entry of the head equally."""
-    softmax = make(rng, (5, 11))
-    for weight in softmax.weights:
-        weight.assign(tf.zeros_like(weight))
-    entry = 1 / (5 + 2)
-    expected = [entry] * 5 + [entry / 6] * 6 + [entry / 12] * 12
-    assert_close(np.exp(softmax.log_probs(tf.zeros([1, H], tf.float64))[0]), expected)
-
-
-@every_cutoffs
-@pytest.mark.parametrize("div", [1, 2, 4])
-def test_weights_have_the_shapes_of_grave_et_al(rng, cutoffs, div):
-    softmax = make(rng, cutoffs, div_value=div)
-    bounds = oracle.cluster_bounds(V, cutoffs)
-    dimensions = oracle.tail_dimensions(H, len(bounds) - 1, div)
-    assert softmax.head.shape == [H, bounds[0] + len(bounds) - 1]
-    assert [p.shape.as_list() for p in softmax.projections] == [
-        [H, d] for d in dimensions
-    ]
-    assert [t.shape.as_list() for t in softmax.tails] == [
-        [d, high - low] for d, low, high in zip(dimensions, bounds, bounds[1:])
-    ]
 
 
 def test_published_sizes_of_a_600_unit_model_on_imdb():
@@ -198,16 +151,10 @@ def test_drawn_words_have_the_law_of_the_allowed_ones(
     assert chisquare(counts[allowed], p / p.sum() * number).pvalue > 0.001
 
 
-def test_a_row_s_word_is_the_same_whatever_rows_follow(rng):
-    softmax, hidden = make(rng, (5, 11)), tf.constant(rng.normal(size=[300, H]))
-    few, all_ = (softmax.draw(hidden[:n], [0], [1, 2])[0].numpy() for n in (100, 300))
-    np.testing.assert_array_equal(few, all_[:100])
-
-
 def test_draws_of_many_words_do_not_go_by_how_threads_share_the_rows(rng):
     """300 rows of 5,000 are shared out among threads, a row is one thread's."""
     scores = tf.constant(rng.normal(size=[300, 5000]), tf.float32)
-    few, all_ = (categorical(scores[:n], [1, 2]).numpy() for n in (100, 300))
+    few, all_ = (draw_by_blocks(scores[:n], [1, 2]).numpy() for n in (100, 300))
     np.testing.assert_array_equal(few, all_[:100])
     assert 0.4 < np.mean(all_ < 2500) < 0.6
 
@@ -216,16 +163,11 @@ def test_a_tail_is_computed_only_for_the_rows_that_drew_it(rng, monkeypatch):
     softmax, hidden = make(rng, (5, 11)), tf.constant(rng.normal(size=[90, H]))
     rows = []
     monkeypatch.setattr(
-        "tcnlm.layers.adaptive_softmax.categorical",
-        lambda scores, seed: rows.append(len(scores)) or categorical(scores, seed),
+        "tcnlm.layers.softmax.draw_by_blocks",
+        lambda scores, seed: rows.append(len(scores)) or draw_by_blocks(scores, seed),
     )
     words = softmax.draw(hidden, [], [1, 2])[0].numpy()
     assert rows == [90, ((words >= 5) & (words < 11)).sum(), (words >= 11).sum()]
-
-
-def test_no_targets_give_no_log_probabilities(rng):
-    softmax = make(rng, (5, 11))
-    assert softmax(tf.zeros([0, H], tf.float64), tf.zeros([0], tf.int32)).shape == [0]
 
 
 @both_precisions
@@ -234,18 +176,6 @@ def test_huge_logits_stay_finite(rng, dtype):
     hidden = tf.constant(1e4 * hidden, dtype)
     assert np.isfinite(softmax(hidden, targets)).all()
     assert np.isfinite(softmax.log_probs(hidden)).all()
-
-
-def test_gradients_are_finite_differences(rng):
-    softmax, (hidden, targets) = make(rng, (5, 11)), every_word(rng)
-    probe = rng.normal(size=V)
-
-    def loss(hidden):
-        return tf.reduce_sum(probe * softmax(hidden, targets))
-
-    assert_input_gradients(tf.function(loss), [hidden])
-    run = tf.function(lambda: loss(tf.constant(hidden)))
-    assert_weight_gradients(run, softmax.trainable_weights, rng)
 
 
 def test_cross_entropy_and_its_gradient_are_the_public_function_s_and_repeat(rng):

@@ -17,8 +17,7 @@ import tcnlm
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import NO_WORD
 from tcnlm.data.documents import Documents
-from tcnlm.layers.adaptive_softmax import language_loss
-from tcnlm.layers.next_word import NextWord
+from tcnlm.layers.softmax import NextWord, language_loss
 from tcnlm.metrics.registry import asked
 from tcnlm.models import MODELS
 from tcnlm.models.base import Model

@@ -190,7 +190,7 @@ def test_a_kill_between_weights_and_hash_leaves_no_false_hash(
     toy_data, run, again, monkeypatch
 ):
     again.checkpoints.restore()
-    monkeypatch.setattr("tcnlm.runs.weights._write_digest", lambda run: 1 / 0)
+    monkeypatch.setattr("tcnlm.runs.weights.seal", lambda *files: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         again._turn({"valid_perplexity": 1.0, "epoch": 1, "step": 1, "seconds": 0.0})
     assert not (run / DIGEST).exists()

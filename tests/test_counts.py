@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 from helpers import eager_and_graph
 
-from tcnlm.layers.counts import categorical, crt, split
+from tcnlm.layers.distributions import categorical, crt, split
 
 SEED = tf.constant([20, 20])
 DRAWS = 40_000

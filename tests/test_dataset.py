@@ -40,8 +40,8 @@ def test_every_word_and_eos_is_a_target_exactly_once(documents, length, size):
     assert len(split) == len(batch_rows)
 
 
-# Of DOCUMENTS' sequences of 3 targets; sentences of 3, 2 and 2 words make 2, 1 and 1, the
-# single sentence of document 2 makes one, and the long one of document 3 three.
+# Of DOCUMENTS' sequences of 3 targets; sentences of 3, 2 and 2 words make 2, 1 and 1,
+# the single sentence of document 2 makes one, and the long one of document 3 three.
 CONTEXTS = {
     "others": [[2, 0, 0], [2, 0, 0], [0, 1, 0, 0], [0, 1, 2], [], *[[2]] * 3],
     "preceding": [[], [], [0, 1], [0, 1, 2], [], [], [], []],

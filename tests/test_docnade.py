@@ -12,13 +12,11 @@ from helpers import (
     eager_and_graph,
     randomise,
 )
-from loops import vocabulary_of
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.settings import SettingError, override
 from tcnlm.generation.saved_model import export
-from tcnlm.layers import full_softmax
-from tcnlm.layers.bags import in_order, log_counts
+from tcnlm.layers import softmax
+from tcnlm.layers.words import log_counts
 from tcnlm.metrics.units import nearest_words, unit_words
 from tcnlm.models.docnade import Config, DocNADE, DocumentNade
 from tcnlm.preprocessing.vocabulary import SPECIALS, Vocabulary
@@ -82,18 +80,6 @@ def test_the_probabilities_of_all_documents_of_three_words_sum_to_one(rng):
     assert_close(total, 1.0)
 
 
-def test_later_words_change_nothing_before_them(rng):
-    layer = make_layer(rng)
-    document = np.array([[0, 3, 2, 1]], np.int32)
-    before = layer.log_probs(document).numpy()[0]
-    for i, other in itertools.product(range(4), range(D)):
-        changed = document.copy()
-        changed[0, i] = other
-        after = layer.log_probs(changed).numpy()[0]
-        assert_close(after[:i], before[:i])
-        assert other == document[0, i] or (after[i:] != before[i:]).all()
-
-
 def test_a_word_s_gradient_reaches_the_rows_of_earlier_words_alone(rng):
     layer = make_layer(rng)
     document = [0, 3, 2, 1]
@@ -105,28 +91,13 @@ def test_a_word_s_gradient_reaches_the_rows_of_earlier_words_alone(rng):
         assert sorted(moved) == sorted(document[:i])
 
 
-def test_padding_changes_nothing(rng):
-    layer = make_layer(rng)
-    wider = np.pad(DOCUMENTS, [(0, 0), (0, 3)], constant_values=-1)
-    assert_close(layer.log_probs(wider)[:, :4], layer.log_probs(DOCUMENTS))
-    assert not layer.log_probs(wider)[:, 4:].numpy().any()
-    assert_close(layer.vector(wider), layer.vector(DOCUMENTS))
-
-
 @pytest.mark.parametrize("rows", [1, 3, 512])
 @pytest.mark.parametrize("function", ["nats", "log_probs"])
 def test_weight_gradients_are_the_finite_differences(rng, function, rows, monkeypatch):
-    monkeypatch.setattr(full_softmax, "ROWS", rows)
+    monkeypatch.setattr(softmax, "ROWS", rows)
     layer = make_layer(rng)
     total = lambda: tf.reduce_sum(getattr(layer, function)(DOCUMENTS))  # noqa: E731
     assert_weight_gradients(total, layer.trainable_variables, rng)
-
-
-def test_chunks_change_no_probability(rng, monkeypatch):
-    layer = make_layer(rng)
-    whole = layer.log_probs(DOCUMENTS)
-    monkeypatch.setattr(full_softmax, "ROWS", 3)
-    assert_close(layer.log_probs(DOCUMENTS), whole)
 
 
 def test_a_document_s_vector_is_the_oracle_s_and_has_no_order(rng):
@@ -145,12 +116,6 @@ def test_the_split_objective_is_the_full_one_in_the_mean(rng):
     full = -tf.reduce_mean(tf.reduce_sum(layer.log_probs(orders), axis=1))
     splits = [layer.split_nats(orders, tf.fill([len(orders)], i)) for i in range(4)]
     assert_close(tf.reduce_mean(splits), full)
-
-
-def test_a_split_s_gradient_is_the_finite_differences(rng):
-    layer, seen = make_layer(rng), tf.constant([2, 0, 1])
-    total = lambda: tf.reduce_sum(layer.split_nats(DOCUMENTS, seen))  # noqa: E731
-    assert_weight_gradients(total, layer.trainable_variables, rng)
 
 
 def test_every_split_leaves_a_word_to_predict_and_all_are_as_likely(rng):
@@ -184,12 +149,6 @@ def test_log_counts_are_those_of_every_word():
     kept = found[0] >= 0
     assert (found[0][kept] == row[kept]).all()  # at its first places, as they were
     assert (found[1] == -1).all()
-
-
-def test_an_order_is_a_permutation_with_padding_at_its_end():
-    words = tf.constant([[4, -1, 2, 2], [-1, -1, 0, -1]])
-    keys = tf.constant([[0.9, 0.1, 0.3, 0.2], [0.5, 0.1, 0.7, 0.2]])
-    assert in_order(words, keys).numpy().tolist() == [[2, 2, 4], [0, -1, -1]]
 
 
 def test_orders_are_drawn_anew_in_every_step_and_again_in_the_same(rng):
@@ -244,21 +203,6 @@ def test_every_document_is_scored_in_an_order_of_its_own_the_same_everywhere(rng
     np.testing.assert_array_equal(whole[0], whole[-1])
 
 
-@pytest.mark.slow
-def test_over_documents_every_order_is_as_likely(rng):
-    """Of three words in documents told apart by many others."""
-    model = DocNADE(
-        Config(units=H, log_counts=False), vocabulary_of(range(4, 404), 404)
-    )
-    drawn = np.random.default_rng(1)
-    words = np.stack([drawn.permutation(400)[:3] for _ in range(1800)])
-    ranks = model._one_order(tf.constant(words, tf.int32), (0, 0)).numpy()
-    orders = [tuple(list(w).index(x) for x in row) for w, row in zip(words, ranks)]
-    counts = np.array([orders.count(o) for o in itertools.permutations(range(3))])
-    assert counts.sum() == 1800
-    assert (abs(counts - 300) < 4 * np.sqrt(300 * 5 / 6)).all()
-
-
 @pytest.mark.parametrize("settings", [{"objective": "split"}, {"sampled": 3}])
 def test_the_cheaper_objectives_learn(rng, settings):
     model = make_model(rng, learning_rate=0.02, **settings)
@@ -305,14 +249,6 @@ def test_a_saved_model_gives_vectors_and_scores_documents(rng, tmp_path):
     np.testing.assert_allclose(scores["log_probability"], expected, rtol=1e-5)
     assert scores["words"].numpy().tolist() == [3, 0]
     assert np.isnan(scores["perplexity"].numpy()).tolist() == [False, True]
-
-
-@pytest.mark.parametrize(
-    "setting", ["activation=relu", "objective=half", "output_start=zero", "sampled=-1"]
-)
-def test_a_bad_setting_is_refused(setting):
-    with pytest.raises(SettingError, match=setting):
-        override((Config(),), [setting])
 
 
 def test_a_sampled_softmax_of_a_split_is_refused():

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.parallel import chunks, ordered_map
+from tcnlm.common.process import chunks, ordered_map
 from tcnlm.preprocessing import text
 from tcnlm.preprocessing.collect import Arrays, counts_of, select, tokenize_all
 from tcnlm.preprocessing.corpora import Corpus

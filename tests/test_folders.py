@@ -9,7 +9,7 @@ import pytest
 import toy
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.locks import locked
+from tcnlm.common.files import locked
 from tcnlm.preprocessing.data_folder import CONTENTS, new_folder
 
 
@@ -120,7 +120,7 @@ def test_a_second_writer_is_refused_with_the_pid_of_the_first(tmp_path):
 HOLD = """
 import sys, time
 from pathlib import Path
-from tcnlm.common.locks import locked
+from tcnlm.common.files import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(600)

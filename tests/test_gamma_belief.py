@@ -1,11 +1,17 @@
-"""Counts of gamma belief networks against the paper's appendix B, drawn by loops."""
+"""Gamma belief networks: counts against the paper's appendix B, drawn by loops."""
 
 import numpy as np
 import pytest
 import tensorflow as tf
 from helpers import assert_close, eager_and_graph
+from oracle import bag_of_words
 
-from tcnlm.layers.gamma_belief import GammaBeliefNetwork, augment
+from tcnlm.layers.gamma_belief import (
+    GammaBeliefNetwork,
+    GammaEncoder,
+    augment,
+)
+from tcnlm.layers.words import sum_rows
 
 SEED = tf.constant([11, 12])
 V, SIZES = 5, (3, 2)
@@ -111,51 +117,6 @@ def test_counts_have_the_means_of_the_loops_over_one_document(rng, recurrent):
         assert (difference <= 4.5 * error + 1e-3).all()
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_every_layer_hands_on_at_least_one_table_and_no_more_than_it_took(rng, seed):
-    sizes = (6, 5, 4)
-    words = rng.integers(-1, 30, size=[1, 1, 12]).astype("int32")
-    thetas, Phi, _ = network_values(rng, 1, sizes, 30)
-    A = augment(words, thetas, Phi, None, tf.constant([seed, 0])).A
-    assert np.sum(A[0]) == (words >= 0).sum()
-    used = np.bincount(words[words >= 0], minlength=30)
-    np.testing.assert_array_equal(np.sum(A[0], axis=1), used)
-    for below, above in zip(A, A[1:]):
-        took, handed = np.sum(below, axis=0), np.sum(above, axis=1)
-        assert (handed >= (took > 0)).all()
-        assert (handed <= took).all()
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_tables_go_to_the_layer_above_or_to_the_sentence_before(rng, seed):
-    """Words stand in the second sentence only, so the first holds what was passed."""
-    sizes = (6, 5, 4)
-    words = np.full([1, 2, 40], -1, "int32")
-    words[0, 1] = rng.integers(0, 30, size=40)
-    thetas, Phi, Pi = network_values(rng, 2, sizes, 30)
-    A, Z = augment(words, thetas, Phi, Pi, tf.constant([seed, 0]))
-    assert np.sum(A[0]) == 40
-    assert np.sum(Z[0]) > 0
-    taken, passed = np.sum(A[0], axis=0), np.sum(Z[0], axis=0)
-    tables = np.sum(A[1], axis=1) + np.sum(Z[0], axis=1)
-    assert (tables <= taken + passed).all()
-    assert (tables >= 1 * (taken > 0) + 1 * (passed > 0)).all()
-    taken, passed = np.sum(A[1], axis=0), np.sum(Z[1], axis=0)
-    tables = np.sum(A[2], axis=1) + np.sum(Z[1], axis=1)
-    assert (tables <= taken + passed).all()
-    assert (tables >= (taken + passed > 0)).all()
-    assert (np.sum(Z[2], axis=1) <= np.sum(A[2], axis=0)).all()
-
-
-def test_first_sentence_passes_nothing_on(rng):
-    thetas, Phi, Pi = network_values(rng, 3)
-    words = np.full([1, 3, 4], -1, "int32")
-    words[0, 0] = [0, 1, 2, 3]
-    A, Z = augment(words, thetas, Phi, Pi, SEED)
-    assert np.sum(A[0]) == 4
-    assert not np.any(np.concatenate([np.ravel(each) for each in Z]))
-
-
 def test_counts_follow_matrices_that_leave_no_choice():
     """Word v is of topic v % 3; topic k comes of k - 1 in the sentence before."""
     Phi = [np.tile(np.eye(3), [2, 1]) / 2, np.array([[0.5, 0], [0, 1], [0.5, 0]])]
@@ -185,19 +146,6 @@ def test_padding_changes_nothing(rng, wrap, recurrent):
     drawn = wrap(augment)(tf.constant(wide), long, Phi, Pi, SEED)
     for found, each in zip(flat(drawn), expected):
         np.testing.assert_array_equal(found, each)
-
-
-def test_sentences_of_padding_have_no_part(rng):
-    thetas, Phi, Pi = network_values(rng, 4)
-    for each in thetas:
-        each[:, 2:] = np.nan
-    words = np.full([1, 4, 5], -1, "int32")
-    words[0, :2] = rng.integers(0, V, size=[2, 5])
-    A, Z = augment(words, thetas, Phi, Pi, SEED)
-    assert np.sum(A[0]) == 10
-    assert np.isfinite(np.concatenate([np.ravel(each) for each in (*A, *Z)])).all()
-    nobody = augment(np.full([1, 4, 5], -1, "int32"), thetas, Phi, Pi, SEED)
-    assert not any(each.any() for each in flat(nobody))
 
 
 # --- The network ----------------------------------------------------------------------
@@ -262,18 +210,6 @@ def test_update_moves_every_matrix_by_its_counts(rng, wrap, recurrent):
         np.testing.assert_allclose(np.sum(new, axis=0), 1, rtol=1e-6)
 
 
-def test_checkpoint_brings_back_every_chain(rng, tmp_path):
-    network, other = (GammaBeliefNetwork((4, 3), V, True) for _ in range(2))
-    words, thetas = batch(rng, network)
-    network.update(words, thetas, 3.0, SEED)
-    path = tf.train.Checkpoint(network=network).save(tmp_path / "state")
-    tf.train.Checkpoint(network=other).restore(path).assert_consumed()
-    for each in (network, other):
-        each.update(words, thetas, 3.0, SEED + 1)
-    for left, right in zip(network.weights, other.weights):
-        np.testing.assert_array_equal(left, right)
-
-
 def test_topics_of_a_corpus_are_found_again(rng):
     """With theta known, the chain's columns come close to those that made the words."""
     network = GammaBeliefNetwork((3,), 30, False)
@@ -290,3 +226,33 @@ def test_topics_of_a_corpus_are_found_again(rng):
             tf.constant([n, 0]),
         )
     np.testing.assert_allclose(network.Phi[0], Phi, atol=0.03)
+
+
+WORDS = 5
+
+
+def test_parameters_are_those_of_table_3():
+    """The paper's "TM" column leaves V_c K_1 out: it and Pi are .03, .06, .07 M."""
+    sizes, total = (100, 80, 50), []
+    encoder = GammaEncoder(1000, sizes, recurrent=True)
+    encoder(tf.constant([[[0]]]))
+    for n, size in enumerate(sizes):
+        below = 0 if n == 0 else sizes[n - 1]
+        Pi, f_lambda, f_k = size * size, size * size, size
+        total.append(Pi + (below + size) * size + f_lambda + f_k)
+        assert encoder.W[n].shape == (below or 1000, size)
+        assert encoder.U[n].shape == (size, size)
+        assert encoder.scale[n].kernel.shape == (size, size)
+        assert encoder.k[n].kernel.shape == (size, 1)
+    assert [round(sum(total[: n + 1]) / 1e6, 2) for n in range(3)] == [0.03, 0.06, 0.07]
+
+
+def test_rows_are_summed_for_any_shape_of_words(rng):
+    table = rng.normal(size=(WORDS, 2)).astype("float32")
+    words = rng.integers(-1, WORDS, (2, 3, 4)).astype("int32")
+    found = sum_rows(table, words)
+    assert found.shape == (2, 3, 2)
+    for i in range(2):
+        for j in range(3):
+            assert_close(found[i, j], bag_of_words(words[i, j], WORDS) @ table)
+    assert not sum_rows(table, tf.fill([3, 4], -1)).numpy().any()

@@ -29,7 +29,7 @@ STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 KILLED = """
 import os, signal, sys
-from tcnlm.common import replacing
+from tcnlm.common import files
 from tcnlm.programs.train import run
 from tcnlm.training.validation import Validation
 
@@ -41,7 +41,7 @@ def kill_at(name, work):
     return killed
 
 name = sys.argv.pop(1)
-replacing._put = kill_at(name, replacing._put)
+files._put = kill_at(name, files._put)
 if name == "validation":
     Validation.scores = kill_at(name, Validation.scores)
 run()
@@ -240,13 +240,6 @@ def test_a_signal_waits_for_the_end_of_what_holds_it():
         work()
     assert raised.value.status == 143
     assert done == ["the inner"]
-
-
-def test_signals_do_afterwards_what_they_did_before():
-    before = [signal.getsignal(number) for number in STATUS]
-    with Interrupts().listen():
-        assert [signal.getsignal(number) for number in STATUS] != before
-    assert [signal.getsignal(number) for number in STATUS] == before
 
 
 def test_slow_steps_are_taken_one_at_a_time_and_fast_ones_many(toy_data, tmp_path):

@@ -1,6 +1,7 @@
 """Models as Keras has them: compile, fit, configs, weights."""
 
 import json
+import logging
 import re
 
 import numpy as np
@@ -10,6 +11,7 @@ import tiny
 import toy
 from trained import make_trainer
 
+from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.models import MODELS, model_class
 
@@ -49,14 +51,41 @@ def test_fit_has_the_losses_of_train_py(name, toy_data, tmp_path):
     np.testing.assert_allclose(fit, loop, rtol=1e-5)
 
 
-def test_any_optimizer_of_keras_trains(toy_data):
-    dataset = Dataset(toy_data)
-    model = tiny.untrained("tcnlm", dataset.vocabulary)
+@pytest.mark.parametrize("name", ["tcnlm", "lstm", "tdlm"])
+def test_any_optimizer_of_keras_trains_without_a_warning(name, toy_data, monkeypatch):
+    warnings, dataset = [], Dataset(toy_data)
+    monkeypatch.setattr(logging.getLogger("tensorflow"), "handle", warnings.append)
+    model = tiny.untrained(name, dataset.vocabulary)
     model.compile(tf.keras.optimizers.legacy.Adam(1e-2))
     batches = model.batching.tf_data(dataset.split("train"), 16, seed=1)
     history = model.fit(batches, epochs=3, verbose=0).history
     assert history["loss"][-1] < history["loss"][0]
     assert np.isfinite(model.evaluate(batches, verbose=0, return_dict=True)["nll"])
+    assert not [line.getMessage() for line in warnings]
+
+
+def test_two_models_stepped_apart_refuse_an_optimizer_that_cannot(toy_data):
+    dataset = Dataset(toy_data)
+    model = tiny.untrained("tdlm", dataset.vocabulary)
+    model.compile("adam")
+    batch = next(model.trained_on.rows(dataset.split("train")).batches(4))
+    with pytest.raises(InputError, match="by an Adam each: compile.. without an opt"):
+        model.train_step(batch)
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_every_layer_of_ours_is_registered_and_made_again_of_its_config(name):
+    ours = [
+        layer
+        for layer in tiny.made(name)._flatten_layers(include_self=False)
+        if type(layer).__module__.startswith("tcnlm")
+    ]
+    for layer in ours:
+        serialized = tf.keras.layers.serialize(layer)
+        assert serialized["registered_name"] == f"tcnlm>{type(layer).__name__}"
+        config = json.dumps(layer.get_config())
+        again = type(layer).from_config(json.loads(config))
+        assert json.dumps(again.get_config()) == config
 
 
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)

@@ -6,20 +6,17 @@ import oracle
 import pytest
 import tensorflow as tf
 import tiny
-from helpers import assert_close, assert_weight_gradients, randomise
-from loops import M, V, array, lstm, of_targets, vocabulary_of, word_log_probs
+from helpers import assert_close
+from loops import V, array, lstm, of_targets, vocabulary_of, word_log_probs
 from oracle import sigmoid
 
-from tcnlm.coherence.reference import Reference
 from tcnlm.common.errors import InputError
 from tcnlm.common.settings import names
 from tcnlm.data.dataset import Dataset
 from tcnlm.generation import requests as generation
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.generation.saved_model import export
-from tcnlm.metrics.evaluate import evaluate
-from tcnlm.metrics.scores import score
-from tcnlm.models.lclm import LCLM, LateFusionLSTM, LateFusionLSTMCell
+from tcnlm.models.lclm import LCLM
 from tcnlm.models.lstm import LSTM
 from tcnlm.preprocessing.text import sentences, tokenize
 
@@ -120,38 +117,6 @@ def test_the_loss_is_the_oracles(rng):
     np.testing.assert_allclose(terms["nll"], nll, rtol=2e-5)
 
 
-def test_a_step_gives_all_words(rng):
-    model, batch = make_model(rng), draw_batch(rng)
-    state, constants = model.initial_state(model.context(batch), B)
-    for m in range(M):
-        word, state = model.step(batch["inputs"][:, m], state, constants)
-    expected = log_word_probabilities(model, batch["inputs"][0], SENTENCES[0])[-1]
-    np.testing.assert_allclose(word.log_probs()[0], expected, rtol=1e-4)
-
-
-def test_gradients_are_those_of_finite_differences(rng):
-    layer = LateFusionLSTM(3, 4, 2, dtype="float64")
-    inputs, z = (rng.normal(size=[2, 4, size]) for size in (5, 4))
-    real = np.array([[True, True, False, True], [True, False, False, False]])
-    weigh = rng.normal(size=[2, 4, 3])
-    layer(inputs, (z, real))
-    randomise(layer, rng)
-    assert_weight_gradients(
-        lambda: tf.reduce_sum(weigh * layer(inputs, (z, real))),
-        layer.trainable_variables,
-        rng,
-    )
-
-
-def test_the_layer_and_its_cell_come_back_from_their_configuration():
-    layer = LateFusionLSTM(3, 4, 2, name="fused")
-    assert LateFusionLSTM.from_config(layer.get_config()).get_config() == (
-        layer.get_config()
-    )
-    config = layer.cell.get_config()
-    assert LateFusionLSTMCell.from_config(config).get_config() == config
-
-
 # --- Reductions -----------------------------------------------------------------------
 
 
@@ -190,17 +155,6 @@ def test_with_its_projection_at_zero_it_is_the_lstm(rng):
 # --- What reaches what ----------------------------------------------------------------
 
 
-def test_the_sentence_does_not_reach_its_context(rng):
-    model, batch = make_model(rng), draw_batch(rng)
-    with tf.GradientTape(persistent=True) as tape:
-        z, _ = model.context(batch)
-    assert tape.gradient(z, model.embedding.embeddings) is None
-    table = model.encoder.embedding.embeddings
-    gradient = tf.convert_to_tensor(tape.gradient(z, table)).numpy()
-    read = {w for sentences in SENTENCES for words in sentences for w in words}
-    assert set(np.flatnonzero(gradient.any(axis=1))) == read
-
-
 def test_in_batches_no_word_of_a_sentence_or_after_it_reaches_its_context(
     toy_data, rng
 ):
@@ -221,34 +175,11 @@ def test_in_batches_no_word_of_a_sentence_or_after_it_reaches_its_context(
         assert reached == {w for words in before for w in words}
 
 
-def test_a_sentence_reaches_every_word_but_no_other_sequence(rng):
-    model, batch = make_model(rng), draw_batch(rng)
-    z, real = model.context(batch)
-    with tf.GradientTape(persistent=True) as tape:
-        tape.watch(z)
-        values = model(batch, context=(z, real))[0]
-    slopes = tape.jacobian(values, z, experimental_use_pfor=False)
-    reached = np.abs(slopes).max(axis=-1)  # [M, B, N]
-    assert (reached[:, 0] > 0).all()
-    assert not reached[:, 1:].any()
-
-
 def test_an_absent_sentence_is_not_attended_to(rng):
     model, batch = make_model(rng), draw_batch(rng)
     z, real = model.context(batch)
     noise = tf.where(real[:, :, None], z, rng.normal(size=z.shape).astype("float32"))
     assert_close(model(batch, context=(noise, real)), model(batch).numpy())
-
-
-def test_the_order_of_sentences_counts_and_that_of_their_words_does_not(rng):
-    model, batch = make_model(rng), draw_batch(rng)
-    before = model(batch)
-    words = batch["preceding"].copy()
-    words[0, 0, :4] = words[0, 0, :4][::-1]
-    same = model({**batch, "preceding": words})
-    assert_close(same, before.numpy())
-    turned = model({**batch, "preceding": batch["preceding"][:, ::-1]})
-    assert np.abs(turned - before)[0].max() > 1e-3
 
 
 def test_both_tables_of_embeddings_start_alike(rng):
@@ -260,40 +191,6 @@ def test_both_tables_of_embeddings_start_alike(rng):
 
 
 # --- Through the programs -------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_a_document_of_the_dataset_scores_as_its_sentences_do(few_data, rng):
-    """score() over batches is the sum over sentences, each after those before it."""
-    dataset = Dataset(few_data)
-    model = make_model(rng, dataset.vocabulary, cutoffs=(9,))
-    split, total = dataset.split("test"), 0.0
-    for document in map(split.document, range(split.num_documents)):
-        for i, sentence in enumerate(document):
-            preceding = padded([document[max(0, i - N) : i]], width=30)
-            context = model.context({"preceding": preceding})
-            total -= tiny.log_prob(model, [*sentence, 2], context)
-    found = score(model, model.batching.rows(split), batch_size=7)
-    assert found.nll == pytest.approx(total / split.num_targets, rel=1e-5)
-    result = evaluate(model, dataset, Reference())
-    assert result["perplexity"] == pytest.approx(found.perplexity, rel=1e-5)
-
-
-def test_the_batches_of_every_model_have_its_signature(toy_data):
-    dataset, model = Dataset(toy_data), tiny.make_model("lclm")
-    for made in (model, tiny.make_model("lstm")):
-        rows, specs = (
-            made.batching.rows(dataset.split("train")),
-            made.batching.signature(),
-        )
-        batch = next(rows.batches(4))
-        assert batch.keys() == specs.keys()
-        for name, spec in specs.items():
-            assert spec.is_compatible_with(tf.constant(batch[name])), name
-    assert (
-        model.batching.signature()["preceding"].shape[1]
-        == model.config.context_sentences
-    )
 
 
 @pytest.mark.parametrize("method", ["greedy", "sample"])
@@ -375,19 +272,6 @@ def test_a_saved_model_takes_the_lines_of_a_context_for_sentences(tmp_path):
         expected.append(sum(float(tf.reduce_sum(value)) for value in values))
     assert len(set(expected)) == len(expected)
     np.testing.assert_allclose(found["log_probability"], expected, rtol=1e-5)
-
-
-@pytest.mark.slow
-def test_a_saved_model_writes_without_a_document(tmp_path):
-    model = tiny.make_model("lclm")
-    export(model, tmp_path / "saved_model")
-    write = tf.saved_model.load(str(tmp_path / "saved_model")).signatures["generate"]
-    options = {"seed": tf.constant(7, tf.int64), "temperature": tf.constant(1.0)}
-    found = write(number=tf.constant(5), **options)["sentences"].numpy()
-    [expected] = SentenceDecoder(model, Decoding(**tiny.AS_IT_IS))(
-        model.context(model.batching.empty(1)), 1, 5, seed=7
-    )
-    assert [text.decode() for text in found] == list(map(str, expected))
 
 
 # --- Sizes ----------------------------------------------------------------------------

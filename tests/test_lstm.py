@@ -21,9 +21,7 @@ from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTM
 from tcnlm.metrics.scores import score
 from tcnlm.models.lstm import multiply_out
 from tcnlm.preprocessing.vocabulary import EOS, GO
-from tcnlm.programs.preprocess import main as preprocess
 
-SIZES = {"units": 6, "embedding_size": 5, "cutoffs": (9,)}
 CARRYING = pytest.mark.parametrize("name", ["lstm", "transformer_xl"])
 STARTED = pytest.mark.parametrize("name", ["lstm", "lda_lstm", "bag_lstm"])
 
@@ -121,40 +119,6 @@ def test_windows_of_any_length_give_the_probabilities_of_one_long_pass(
     zero.set_weights(model.get_weights())
     by_sentence = score(zero, zero.batching.rows(split))
     assert by_sentence.nll != pytest.approx(found.nll, rel=1e-3)
-
-
-@CARRYING
-def test_on_documents_of_one_sentence_nothing_is_carried(name, tmp_path, rng):
-    corpus = tmp_path / "corpus.txt"
-    words = "ship sea bread oven".split()
-    lines = [" ".join(rng.choice(words, rng.integers(1, 9))) for _ in range(15)]
-    corpus.write_text("\n".join(lines) + "\n")
-    made = f"--format tdlm --input {corpus} --out {tmp_path}/DATA --min-count 1"
-    made += " --topic-min-count 1 --topic-top-fraction 0"
-    assert preprocess(made.split()) == 0
-    data = Dataset(tmp_path / "DATA")
-    model = carrying(data, name, rng, window=4)
-    plain = make_model(data, name, layers=2, dropout=0.0)
-    plain.set_weights(model.get_weights())
-    split = data.split("train")
-    ours, theirs = (score(m, m.batching.rows(split), 4) for m in (model, plain))
-    assert ours.nll == pytest.approx(theirs.nll, rel=1e-5)
-
-
-@CARRYING
-def test_a_later_window_changes_nothing_before_it(data, name, rng):
-    model = carrying(data, name, rng, window=3)
-    first, second = list(model.batching.rows(data.split("test")).batches(2))[:2]
-    before = model.compute_loss(first, training=False)["nll"]
-    after = model.compute_loss(second, training=False)["nll"]
-    other = {**second, "inputs": np.where(second["inputs"] > 3, 5, second["inputs"])}
-    model.compute_loss(first, training=False)
-    changed = model.compute_loss(other, training=False)["nll"]
-    assert (
-        model.compute_loss({**first, "fresh": 0 * first["fresh"] + 1}, False)["nll"]
-        == before
-    )
-    assert abs(float(changed) - float(after)) > 1e-4
 
 
 @CARRYING

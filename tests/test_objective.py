@@ -7,10 +7,8 @@ import pytest
 import tensorflow as tf
 from helpers import fix_draws
 from loops import (
-    LENGTHS,
     B,
     K,
-    M,
     array,
     assert_is_the_oracle_s,
     draw_batch,
@@ -79,17 +77,3 @@ def test_a_joint_step_moves_the_topic_model_only_at_a_rate_above_zero(rng, rate)
     after = [weight.numpy() for weight in (*topics, model.embedding.embeddings)]
     moved = [not np.array_equal(old, new) for old, new in zip(before, after)]
     assert moved == [rate > 0] * len(topics) + [True]
-
-
-def test_the_words_one_step_at_a_time_have_the_oracle_s_probabilities(rng):
-    model, batch = make_model(rng), draw_batch(rng)
-    state, constants = model.initial_state(model.context(batch), B)
-    epsilon = np.zeros([B, K])
-    _, _, expected, _ = oracle_terms(model, batch, epsilon, oracle_sentence)
-    for m in range(M):
-        word, state = model.step(batch["inputs"][:, m], state, constants)
-        log_probs = word.log_probs()
-        for b in range(B):
-            if m < LENGTHS[b]:
-                actual = log_probs[b, batch["targets"][b, m]]
-                np.testing.assert_allclose(actual, expected[b][m], rtol=1e-4)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import toy
 
-from tcnlm.common import parallel
+from tcnlm.common import process
 from tcnlm.data.dataset import Dataset
 from tcnlm.preprocessing.data_folder import read_meta
 from tcnlm.preprocessing.splits import SPLITS
@@ -104,8 +104,8 @@ def test_no_more_processes_than_cores_that_may_be_used(
     for name, text in {**files, "own": own}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(f"{text}\n")
-    monkeypatch.setattr(parallel, "GROUPS", tmp_path)
-    monkeypatch.setattr(parallel, "OWN_GROUPS", tmp_path / "own")
+    monkeypatch.setattr(process, "GROUPS", tmp_path)
+    monkeypatch.setattr(process, "OWN_GROUPS", tmp_path / "own")
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {3, 5, 7}, raising=False)
     assert parser().parse_args(["--out", "DATA"]).processes == expected
 

@@ -9,7 +9,7 @@ from tcnlm.common.errors import InputError
 from tcnlm.programs.train import options_of, resumed
 from tcnlm.report.records import record
 from tcnlm.runs import new_run as runs
-from tcnlm.runs.resume_checks import FREE, check_same
+from tcnlm.runs.folders import FREE, check_same
 from tcnlm.runs.run_folder import RunFolder, write_config
 
 pytestmark = pytest.mark.slow

@@ -11,15 +11,13 @@ import toy
 
 import tcnlm
 from tcnlm.common.errors import InputError
-from tcnlm.common.locks import locked
-from tcnlm.common.replacing import remove_leftovers, replacing
+from tcnlm.common.files import locked, owned, owned_file, remove_leftovers, replacing
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
 from tcnlm.models import model_class
 from tcnlm.preprocessing.vocabulary import Vocabulary
 from tcnlm.programs import export
 from tcnlm.runs import new_run, run_folder
-from tcnlm.runs.ownership import owned, owned_file
 from tcnlm.runs.run_folder import RunFolder, make_model
 
 
@@ -269,7 +267,7 @@ def test_another_number_of_threads_is_said(
 HOLD = """
 import sys, time
 from pathlib import Path
-from tcnlm.common.locks import locked
+from tcnlm.common.files import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(0.5)

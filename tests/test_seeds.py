@@ -10,10 +10,10 @@ import pytest
 import toy
 
 from tcnlm.common.errors import InputError
+from tcnlm.common.process import one_by_one
 from tcnlm.programs.evaluate import _first
 from tcnlm.programs.train import commands, options_of
-from tcnlm.runs.seeds import runs_of
-from tcnlm.training.sequential_runs import one_by_one
+from tcnlm.runs.folders import runs_of
 
 PROGRAM = """
 import sys, time
@@ -29,7 +29,7 @@ if sys.argv[1] == "wait":
 """
 RUNNER = """
 import sys
-from tcnlm.training.sequential_runs import one_by_one
+from tcnlm.common.process import one_by_one
 sys.argv = [sys.argv[1]]
 sys.exit(one_by_one([["wait"], ["second"]]))
 """

@@ -26,21 +26,6 @@ def test_values_take_their_settings_type():
     assert loop == dataclasses.replace(Training(), epochs=3)
 
 
-def test_no_clipping_and_no_checkpoints_by_time_are_huge_numbers():
-    (loop,) = override((Training(),), ["clip_norm=1e30", "checkpoint_minutes=1e9"])
-    assert (loop.clip_norm, loop.checkpoint_minutes) == (1e30, 1e9)
-
-
-def test_numbers_with_a_point_are_taken_in_a_list():
-    (config,) = override((CONFIG(),), ["topic_pretrain_rates=0.1,2"])
-    assert config.topic_pretrain_rates == (0.1, 2.0)
-
-
-def test_an_empty_list_makes_the_full_softmax():
-    (config,) = override((CONFIG(),), ["cutoffs="])
-    assert config.cutoffs == ()
-
-
 @pytest.mark.parametrize("assignment", ["unit=900", "units", "=3"])
 def test_an_unknown_name_is_refused_naming_the_known(assignment):
     with pytest.raises(SettingError, match="units") as error:

@@ -1,15 +1,12 @@
-"""Several workers: parts that sum to the whole; two processes train as one does."""
+"""Parts of a batch sum to the whole; two processes train as one does, killed or not."""
 
 import json
 import os
 import signal
 import socket
 import subprocess
-import sys
-import tempfile
 import threading
 import time
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -21,209 +18,216 @@ import tiny
 import toy
 from helpers import read_history
 from tensorflow.core.util import event_pb2
-from trained import ENVIRONMENT, last_checkpoint, weights_of
+from trained import ENVIRONMENT, last_checkpoint, make_trainer, weights_of
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.interrupts import Interrupted, interrupts
 from tcnlm.data.dataset import Dataset
+from tcnlm.layers.optimization import GroupedAdam
 from tcnlm.models import MODELS
-from tcnlm.training import rendezvous, scratch
-from tcnlm.training.cluster import CLUSTER, RIGHT, Cluster, parse_cluster
-from tcnlm.training.parts import PART, Part, why_not_shardable
-from tcnlm.training.workers import (
-    SeveralWorkers,
-    Workers,
-    named_workers,
+from tcnlm.training import rendezvous, workers
+from tcnlm.training.parts import (
+    PART,
+    check_accumulation,
+    divide,
+    learn,
+    why_not_shardable,
 )
+from tcnlm.training.rendezvous import CLUSTER, RIGHT, Cluster, parse_cluster
+from tcnlm.training.workers import SeveralWorkers, Workers, named_workers
 
 TAKE_PARTS = ("bag_lstm", "lclm", "lda_lstm", "lstm", "naive_moe", "neural_topics")
 TAKE_PARTS += ("tcnlm", "topic_lstm", "topic_rnn", "transformer_xl")
 TAKE_PARTS += ("topic_transformer_xl",)
 LOOP = ("epochs=5", "dropout=0.3", "lazy_adam=true", "checkpoint_steps=3")
+WINDOWS = {"carry": True, "window": 3}
 
 
 def worker(index, number=2):
     """Return a worker as TF_CONFIG would make it, but for its strategy."""
     made = object.__new__(SeveralWorkers)
-    made.index, made.number = index, number
+    made.index, made.number, made.ending = index, number, False
     return made
 
 
-def gradients(model, batch):
-    """Return the loss's gradients in training."""
-    _, found = model.compute_gradients(batch)
-    return [tf.convert_to_tensor(each).numpy().astype(float) for each in found]
+# --- Parts of a batch -----------------------------------------------------------------
+
+
+def learned(model, learn):
+    """Return the terms, gradients and carried states of one way to learn of a batch."""
+    terms, gradients = learn()
+    states = tf.nest.flatten(model.carried.nest) if model.carried else []
+    values = [*map(tf.convert_to_tensor, gradients), *states]
+    return [np.array([*terms.values()]), *(value.numpy() for value in values)]
+
+
+@pytest.mark.parametrize(
+    ("name", "chosen", "rows", "pieces"),
+    [
+        *((name, {}, 5, 1) for name in [*TAKE_PARTS, "tdlm"]),  # the latter's sentences
+        *((name, {}, 1, 1) for name in ("lstm", "tcnlm", "neural_topics")),
+        *((name, {}, 9, 2) for name in ("lstm", "tcnlm")),
+        *((name, WINDOWS, 7, 1) for name in ("lstm", "topic_transformer_xl")),
+        ("transformer_xl", WINDOWS, 2, 1),
+        ("topic_rnn", {**WINDOWS, "cell": "gru"}, 7, 1),
+    ],
+)
+def test_parts_of_a_batch_sum_to_the_whole_with_all_its_random_draws(
+    name, chosen, rows, pieces, toy_data
+):
+    """Its terms, gradients and carried states; a part may have no row."""
+    data, dropout = Dataset(toy_data), {"dropout": 0.4}
+    dropout = {} if name == "neural_topics" else dropout
+    model = tiny.untrained(name, data.vocabulary, **dropout, **chosen)
+    batches = model.batching.rows(data.split("train")).batches(rows, 1)
+    batch = next(batches)
+    if model.carried:
+        model.compute_gradients(batch)
+        batch = next(batches)
+        batch["fresh"][:] = np.arange(rows) == 1
+        before = tf.nest.map_structure(tf.identity, model.carried.nest)
+    whole, summed = learned(model, lambda: model.compute_gradients(batch)), None
+    for index in range(3):
+        if model.carried:
+            model.carried.keep(before)
+        own = divide(batch, model, index, 3, pieces)
+        own = {key: tf.constant(array) for key, array in own.items()}
+        part = learned(model, lambda own=own: learn(model, own, list))
+        summed = part if summed is None else [a + b for a, b in zip(summed, part)]
+    for ours, expected in zip(summed, whole):
+        np.testing.assert_allclose(ours, expected, rtol=2e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(("rows", "pieces"), [(13, 3), (7, 1), (1, 3)])
+def test_the_pieces_of_all_workers_are_the_rows_of_a_batch_once(rows, pieces, toy_data):
+    data = Dataset(toy_data)
+    model = tiny.untrained("lstm", data.vocabulary)
+    batch = next(iter(model.batching.rows(data.split("train")).batches(rows, 1)))
+    taken, words = [], 0
+    for index in range(2):
+        own = divide(batch, model, index, workers=2, pieces=pieces)
+        for first, number, sequences, _, own_words, _, begin, end in own[PART]:
+            assert number == rows
+            words += own_words
+            if sequences:
+                taken += list(own["targets"][begin:end])
+                assert taken[-sequences].tolist() == batch["targets"][first].tolist()
+    np.testing.assert_array_equal(taken, batch["targets"])
+    assert words == model.count_words(batch)
+
+
+def stepped(name, data, pieces, rows, lazy):
+    """Return terms and weights of a model after two steps of `rows` rows each."""
+    chosen = {} if name == "neural_topics" else {"dropout": 0.4}
+    tf.keras.utils.set_random_seed(1)
+    model, one = tiny.untrained(name, data.vocabulary, **chosen), Workers()
+    model.compile(GroupedAdam(model.param_groups(), clip_norm=0.1, lazy=lazy))
+    batches = model.batching.rows(data.split("train")).batches(rows, 1)
+    step = tf.function(
+        lambda batch: one.step(model, batch),
+        input_signature=[one.signature(model.batching.signature(), pieces)],
+        autograph=False,
+    )
+    for _ in range(2):
+        terms = step(one.own(next(batches), model, pieces))
+    return {k: float(v) for k, v in terms.items()}, model.get_weights()
+
+
+@pytest.mark.parametrize(
+    ("name", "pieces", "rows", "lazy"),
+    [
+        ("neural_topics", 3, 10, False),
+        ("lstm", 4, 3, True),
+        pytest.param("tcnlm", 3, 10, True, marks=pytest.mark.slow),
+    ],
+)
+def test_a_step_of_pieces_is_that_of_the_whole_with_its_draws_and_clipping(
+    name, pieces, rows, lazy, toy_data
+):
+    """Losses, norms and weights, where a piece has no row too."""
+    data = Dataset(toy_data)
+    found, expected = (stepped(name, data, n, rows, lazy) for n in (pieces, 1))
+    assert found[0] == pytest.approx(expected[0], rel=1e-4)
+    assert expected[0]["gradient_norm_0"] > 0.1
+    for ours, whole in zip(found[1], expected[1]):
+        np.testing.assert_allclose(ours, whole, rtol=1e-3, atol=2e-5)
+
+
+def trained(data, run, **settings):
+    """Return a model after training that begins, or goes on, as train.py does."""
+    tf.keras.utils.set_random_seed(1)
+    trainer = make_trainer(data, run, model="lstm", **settings)
+    trainer.train()
+    return trainer.model
+
+
+@pytest.mark.slow
+def test_a_training_is_that_of_the_larger_batch_and_goes_on_as_if_it_had_not_ended(
+    toy_data, tmp_path
+):
+    """A checkpoint is between steps, and never within one."""
+    many = {"batch_size": 8, "accumulate": 3, "evaluation_steps": 5}
+    one = trained(toy_data, tmp_path / "one", epochs=2, batch_size=24)
+    parts = trained(toy_data, tmp_path / "parts", epochs=2, **many)
+    assert int(parts.steps) == int(one.steps) == 16
+    for ours, whole in zip(parts.get_weights(), one.get_weights()):
+        np.testing.assert_allclose(ours, whole, rtol=1e-3, atol=1e-5)
+    trained(toy_data, tmp_path / "half", epochs=1, **many)
+    rest = trained(toy_data, tmp_path / "half", epochs=2, **many)
+    for ours, whole in zip(rest.get_weights(), parts.get_weights()):
+        np.testing.assert_array_equal(ours, whole)
 
 
 def test_it_is_known_of_every_model_whether_it_takes_parts():
-    takes = {name for name in MODELS if not why_not_shardable(tiny.make_model(name))}
+    models = {name: tiny.make_model(name) for name in MODELS}
+    takes = {name for name, model in models.items() if not why_not_shardable(model)}
     assert takes == set(TAKE_PARTS)
+    models["mu"] = tiny.untrained("tcnlm", mu_batchnorm_std=1.0)
+    for name in models.keys() - takes:
+        with pytest.raises(InputError, match="2 workers, but one alone can train this"):
+            worker(0).check(models[name], {})
+        check_accumulation(models[name], 1)
+        with pytest.raises(InputError, match="accumulate=2: not with this model: "):
+            check_accumulation(models[name], 2)
+    with pytest.raises(
+        InputError, match="accumulate=2: .* goes on from batch to batch"
+    ):
+        check_accumulation(tiny.untrained("lstm", carry=True), 2)
 
 
-@pytest.mark.parametrize("rows", [pytest.param(16, marks=pytest.mark.slow), 5, 1])
-@pytest.mark.parametrize("name", [*TAKE_PARTS, "tdlm"])  # the latter's sentences
-def test_parts_of_a_batch_sum_to_the_whole_with_all_its_random_draws(
-    name, rows, toy_data
-):
-    data = Dataset(toy_data)
-    dropout = {} if name == "neural_topics" else {"dropout": 0.4}
-    model = tiny.untrained(name, data.vocabulary, **dropout)
-    batch = next(iter(model.batching.rows(data.split("train")).batches(rows, 1)))
-    whole, summed = gradients(model, batch), 0
-    for index in range(3):
-        own = worker(index, number=3).own(batch, model)
-        part = Part(tf.constant(own.pop(PART)[0]))
-        scaled = [float(part.sequences) * each for each in gradients(model, own)]
-        summed = [a + b for a, b in zip(summed, scaled)] if summed else scaled
-    for ours, expected in zip(summed, whole):
-        np.testing.assert_allclose(ours, expected, rtol=2e-4, atol=1e-6)
-
-
-@pytest.mark.parametrize("name", ["lstm", "tcnlm", "neural_topics"])
-def test_the_terms_of_parts_by_their_shares_are_those_of_the_whole(name, toy_data):
-    data = Dataset(toy_data)
-    model = tiny.untrained(name, data.vocabulary)
-    batch = next(iter(model.batching.rows(data.split("train")).batches(7, 1)))
-    whole, summed = model.compute_loss(batch, training=False), Counter()
-    for index in range(3):
-        own = worker(index, number=3).own(batch, model)
-        part = Part(tf.constant(own.pop(PART)[0]))
-        for term, value in model.compute_loss(own, training=False).items():
-            summed[term] += float(part.share(term, model) * value)
-    for term, value in whole.items():
-        assert summed[term] == pytest.approx(float(value), rel=1e-4), term
-
-
-def carried_states(model):
-    return [state.numpy() for state in tf.nest.flatten(model.carried.nest)]
-
-
-@pytest.mark.parametrize("rows", [7, 2])
-@pytest.mark.parametrize(
-    ("name", "chosen"),
-    [
-        ("lstm", {}),
-        ("topic_rnn", {"cell": "gru"}),
-        ("transformer_xl", {}),
-        ("topic_transformer_xl", {}),
-    ],
-)
-def test_parts_of_windows_sum_to_the_whole_and_carry_its_state(
-    name, chosen, rows, toy_data
-):
-    data = Dataset(toy_data)
-    chosen = {"carry": True, "window": 3, "dropout": 0.4, **chosen}
-    model = tiny.untrained(name, data.vocabulary, **chosen)
-    batches = model.batching.rows(data.split("train")).batches(rows, 1)
-    first, batch = next(batches), next(batches)
-    batch["fresh"][:] = np.arange(rows) == 1
-    gradients(model, first)
-    before = carried_states(model)
-    whole = [*gradients(model, batch), *carried_states(model)]
-    summed = [0.0] * len(whole)
-    for index in range(3):
-        model.carried.keep(before)
-        own = worker(index, number=3).own(batch, model)
-        part = Part(tf.constant(own.pop(PART)[0]))
-        found = [float(part.sequences) * g for g in gradients(model, own)]
-        states = tf.nest.flatten(model.carried.nest)
-        found += [state.numpy() for state in part.together(states, list)]
-        summed = [a + b for a, b in zip(summed, found)]
-    for ours, expected in zip(summed, whole):
-        np.testing.assert_allclose(ours, expected, rtol=2e-4, atol=1e-6)
-
-
-def test_the_parts_of_a_batch_are_all_its_rows_once(toy_data):
-    data = Dataset(toy_data)
-    model = tiny.untrained("lstm", data.vocabulary)
-    batch = next(iter(model.batching.rows(data.split("train")).batches(7, 1)))
-    parts = [worker(index, 3).own(batch, model) for index in range(3)]
-    for name, array in batch.items():
-        taken = np.concatenate([part[name] for part in parts])
-        np.testing.assert_array_equal(taken, array)
-    rows = np.concatenate([part[PART] for part in parts])
-    words = model.count_words(batch)
-    assert rows[:, 0].tolist() == [0, 2, 4]
-    assert (rows[:, [1, 3]] == 7).all()
-    assert (rows[:, 5] == words).all()
-    assert (rows[:, 2].sum(), rows[:, 4].sum()) == (7, words)
-
-
-@pytest.mark.parametrize(
-    ("name", "chosen"),
-    [
-        ("rgbn_rnn", {}),
-        ("gbn_rnn", {}),
-        ("ntm", {}),
-        ("docnade", {}),
-        ("lda", {}),
-        ("nmf", {}),
-        ("tcnlm", {"mu_batchnorm_std": 1.0}),
-        ("naive_moe", {"mu_batchnorm_std": 1.0}),
-        ("neural_topics", {"mu_batchnorm_std": 1.0}),
-    ],
-)
-def test_what_several_workers_cannot_train_is_refused(name, chosen, toy_data):
-    model = tiny.untrained(name, Dataset(toy_data).vocabulary, **chosen)
-    with pytest.raises(InputError, match="2 workers, but one alone can train this"):
-        worker(0).check(model, {})
-
+# --- Who trains together --------------------------------------------------------------
 
 TWO = ["127.0.0.1:1", "127.0.0.1:2"]
 FIRST = {"type": "worker", "index": 0}
 
 
-def of_workers(*addresses):
-    return {"cluster": {"worker": list(addresses)}, "task": FIRST}
+def of_workers(*addresses, **task):
+    return {"cluster": {"worker": [*addresses]}, "task": {**FIRST, **task}}
 
 
 @pytest.mark.parametrize(
     ("config", "message"),
     [
         ("{", "no JSON"),
-        ([], "has no 'cluster'"),
-        ({"cluster": TWO, "task": FIRST}, "has no 'cluster'"),
-        ({"cluster": {"worker": TWO}}, "has no 'task'"),
+        ([], "no JSON object"),
+        ({"cluster": TWO, "task": FIRST}, "only chief and worker train here"),
+        ({"cluster": {"worker": TWO}}, "task's type must be worker, not None"),
         ({"cluster": {"worker": TWO, "ps": TWO}, "task": FIRST}, "only chief and work"),
-        ({"cluster": {"worker": TWO, "chief": TWO}, "task": FIRST}, "one chief only"),
+        ({"cluster": {"worker": TWO, "chief": ["a:1", "b:1"]}}, "one chief only"),
         ({"cluster": {"worker": "a:1"}, "task": FIRST}, "must be a list .* not 'a:1'"),
-        ({"cluster": {"worker": {"0": "a:1"}}, "task": FIRST}, "must be a list"),
         (of_workers(), "must be a list"),
-        (of_workers("a:1", 2), "2 is no address HOST:PORT"),
-        (of_workers("a:1", None), "None is no address"),
-        (of_workers("a:1", ["b:1"]), "is no address"),
-        (of_workers("a:1", "b"), "'b' is no address"),
-        (of_workers("a:1", "b:"), "'b:' is no address"),
-        (of_workers("a:1", ":1"), "':1' is no address"),
-        (of_workers("a:1", "b:x"), "'b:x' is no address"),
-        (of_workers("a:1", "b:0"), "'b:0' is no address"),
-        (of_workers("a:1", "b:65536"), "'b:65536' is no address"),
+        *((of_workers("a:1", b), "is no address HOST:PORT") for b in (2, None, "b")),
+        *((of_workers("a:1", b), "is no address") for b in (":1", "b:x", "b:1 ")),
+        *((of_workers("a:1", b), "is no address") for b in ("b:0", "b:65536")),
         (of_workers("a:1", "http://b:1"), "is no address"),
-        (of_workers("a:1", "b:1 "), "is no address"),
-        (of_workers("a:1", "b:2", "A:01"), "a:1 stands there 2 times"),
+        (of_workers("a:1", "b:2", "A:01"), "every address once"),
         *(
-            (
-                {
-                    "cluster": {"worker": TWO},
-                    "task": {"type": "worker", "index": index},
-                },
-                m,
-            )
-            for index, m in (
-                (2, "index must be from 0 to 1, not 2"),
-                (-1, "index must be from 0 to 1, not -1"),
-                (None, "not None"),
-                (True, "not True"),
-                (0.5, "not 0.5"),
-                ("first", "not 'first'"),
-            )
+            (of_workers(*TWO, index=i), f"index must be from 0 to 1, not {i}")
+            for i in (2, -1, None, True, 0.5, "first")
         ),
         *(
-            (
-                {**of_workers(*TWO), "task": {**FIRST, "type": kind}},
-                "task's type must be",
-            )
-            for kind in ("chief", "evaluator", None, ["worker"])
+            (of_workers(*TWO, type=kind), "task's type must be")
+            for kind in ("chief", "evaluator", ["worker"])
         ),
     ],
 )
@@ -252,7 +256,6 @@ def test_the_chief_is_the_first_of_a_cluster_and_addresses_may_be_of_ipv6():
         {"cluster": {"master": ["a:0"]}, "task": {"type": "master", "index": 0}},
         {"cluster": {}, "task": {}},
         {"environment": "cloud"},
-        {},
         None,
     ],
 )
@@ -277,77 +280,87 @@ def local_cluster(number):
     return [Cluster({"worker": number}, addresses, index) for index in range(number)]
 
 
-def test_all_meet_whenever_they_come_and_leave_their_ports_free(monkeypatch, capsys):
+@pytest.mark.parametrize("late", [0, 1])
+def test_all_meet_whenever_they_come_and_leave_their_ports_free(
+    late, monkeypatch, capsys
+):
+    """Though another program has the chief's port at first, or one calls and dies."""
     monkeypatch.setattr(rendezvous, "FIRST_LINE", 0)
     cluster = local_cluster(3)
     with ThreadPoolExecutor(3) as pool:
-        for late in (0, 1):  # whose port another program has at first
-            others = [each for each in cluster if each.index != late]
-            with socket.create_server(cluster[late].addresses[late]) as stranger:
-                stranger.settimeout(20)
+        others = [each for each in cluster if each.index != late]
+        if late:
+            meeting = [pool.submit(rendezvous.meet, each, 20) for each in others]
+            time.sleep(0.3)
+            for line in (b"HTTP/1.1 400 Bad Request\r\n", cluster[0].hello(late)):
+                with socket.create_connection(cluster[0].addresses[0]) as caller:
+                    caller.sendall(line)
+            time.sleep(0.3)
+        else:
+            with socket.create_server(cluster[0].addresses[0]) as stranger:
                 meeting = [pool.submit(rendezvous.meet, each, 20) for each in others]
-                with stranger.accept()[0] as caller:
-                    caller.sendall(b"HTTP/1.1 400 Bad Request\r\n")
-                assert not any(each.done() for each in meeting)
-            rendezvous.meet(cluster[late], 20)
-            for each in meeting:
-                each.result(timeout=20)
-            for address in cluster[late].addresses:
-                socket.create_server(address).close()
-    assert f"waiting for {cluster[0].name(0)} (" in capsys.readouterr().err
+                stranger.settimeout(20)
+                stranger.accept()[0].close()
+        assert not any(each.done() for each in meeting)
+        rendezvous.meet(cluster[late], 20)
+        for each in meeting:
+            each.result(timeout=20)
+        for address in cluster[late].addresses:
+            socket.create_server(address).close()
+    assert f"waiting for {cluster[late].name(late)} (" in capsys.readouterr().err
 
 
-def test_a_worker_that_does_not_come_is_named_when_time_is_up(monkeypatch, capsys):
-    monkeypatch.setattr(rendezvous, "FIRST_LINE", 0)
-    first, _ = local_cluster(2)
-    with pytest.raises(InputError, match="worker 1 at 127.* not there within 0.2 sec"):
-        rendezvous.meet(first, 0.2)
-    assert "waiting for worker 1 at 127.0.0.1:" in capsys.readouterr().err
+@pytest.mark.parametrize(("index", "missing"), [(0, 1), (1, 0)])
+def test_a_worker_that_does_not_come_is_named_when_time_is_up(index, missing):
+    message = f"worker {missing} at 127.* not there within 0.2 seconds"
+    with pytest.raises(InputError, match=message):
+        rendezvous.meet(local_cluster(2)[index], 0.2)
 
 
+@pytest.mark.parametrize("index", [0, 1])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_waiting_for_a_worker(number):
-    first, _ = local_cluster(2)
+def test_a_signal_ends_the_waiting_for_a_worker(number, index):
     timer = threading.Timer(0.3, os.kill, (os.getpid(), number))
     begin = time.monotonic()
     with interrupts.listen():
         timer.start()
         with pytest.raises(Interrupted):
-            rendezvous.meet(first, 60)
+            rendezvous.meet(local_cluster(2)[index], 60)
     assert time.monotonic() - begin < 5
 
 
 def test_workers_that_were_told_otherwise_are_refused():
     first, second = local_cluster(2)
-    other = replace(second, addresses=(("localhost", 1), second.addresses[1]))
-    with rendezvous._listening(other):
-        with pytest.raises(InputError, match="worker 1 at .* another cluster or index"):
-            rendezvous.meet(first, 20)
+    [(own, *_)] = [each.addresses for each in local_cluster(1)]
+    other = replace(second, addresses=(first.addresses[0], own))
+    with ThreadPoolExecutor(1) as pool:
+        chief = pool.submit(rendezvous.meet, first, 2)
+        time.sleep(0.3)
+        with pytest.raises(InputError, match="worker 0 at .* another cluster or index"):
+            rendezvous.meet(other, 20)
+        with pytest.raises(InputError, match="worker 1 at .* not there within"):
+            chief.result(timeout=20)
+
+
+def test_a_port_that_is_taken_is_said():
+    with socket.create_server(("", 0)) as taken:
+        address = ("127.0.0.1", taken.getsockname()[1])
+        cluster = Cluster({"worker": 2}, (address, address), 1)
         with pytest.raises(InputError, match="cannot listen as worker 1"):
-            rendezvous.meet(second, 20)
+            rendezvous.meet(cluster, 20)
 
 
-def test_a_killed_workers_folder_goes_and_a_living_ones_stays(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    dead, link = tmp_path / f"{scratch.PREFIX}dead", tmp_path / f"{scratch.PREFIX}link"
-    (dead / "RUN").mkdir(parents=True)
-    (tmp_path / "others").mkdir()
-    link.symlink_to(tmp_path / "others")
-    with scratch.own_folder() as first, scratch.own_folder() as second:
-        assert set(tmp_path.iterdir()) == {first, second, link, tmp_path / "others"}
-    assert set(tmp_path.iterdir()) == {link, tmp_path / "others"}
+def test_who_gets_no_answer_as_it_ends_does_so_alone(monkeypatch, capsys):
+    ended, alone = threading.Event(), worker(0)
+    monkeypatch.setattr(workers, "ANSWER", 0.1)
+    monkeypatch.setattr(os, "_exit", lambda status: ended.set())
+    alone._total = lambda values: ended.wait(20)
+    alone.leave()
+    assert ended.is_set()
+    assert "the other workers did not answer for 0.1 s" in capsys.readouterr().err
 
 
-def test_what_does_not_return_after_a_signal_is_ended_in_one_line():
-    program = "import signal, time\n"
-    program += "from tcnlm.common.interrupts import Watch\n"
-    program += "signal.signal(signal.SIGTERM, lambda *_: None)\n"
-    program += "Watch(9, 'early').close()\nWatch(0.1, 'no answer')\n"
-    program += "signal.raise_signal(signal.SIGTERM)\ntime.sleep(60)\n"
-    ended = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, cwd=toy.ROOT
-    )
-    assert (ended.returncode, ended.stderr) == (143, "no answer\n")
+# --- Two processes --------------------------------------------------------------------
 
 
 def start_two(command):
@@ -362,29 +375,33 @@ def start_two(command):
     return processes
 
 
-def kill_when_at(step, run, victim, survivor):
-    """Kill a worker once there is a checkpoint; return what the other says of it."""
-    while survivor.poll() is None and not list(run.glob(f"checkpoints/{step:08}*")):
+def wait_for(step, run, process):
+    """Wait for a checkpoint."""
+    while process.poll() is None and not list(run.glob(f"checkpoints/{step:08}*")):
         time.sleep(0.005)
+
+
+def kill_when_at(step, run, victim, survivor):
+    """Kill a worker once there is a checkpoint; the other ends in a line."""
+    wait_for(step, run, survivor)
     os.kill(victim.pid, signal.SIGKILL)
     _, error = survivor.communicate(timeout=200)
     victim.communicate()
     assert survivor.returncode == 2
+    assert "another worker has ended" in error
     assert "Traceback" not in error
-    return error
 
 
 def stop_all_when_at(step, run, asked, other):
     """Ask one worker to end once there is a checkpoint; both save and say the same."""
-    while other.poll() is None and not list(run.glob(f"checkpoints/{step:08}*")):
-        time.sleep(0.005)
+    wait_for(step, run, other)
     asked.send_signal(signal.SIGTERM)
     begin = time.monotonic()
-    said = [process.communicate(timeout=60)[1] for process in (asked, other)]
+    lines = [process.communicate(timeout=60)[1] for process in (asked, other)]
     assert time.monotonic() - begin < 15
     last = int(last_checkpoint(run).name)
     assert last >= step
-    for process, line in zip((asked, other), said):
+    for process, line in zip((asked, other), lines):
         assert process.returncode == 143
         assert line.endswith(f"goes on from step {last}\n"), line
 
@@ -412,16 +429,16 @@ def test_two_workers_take_the_steps_of_one_though_killed_and_stopped(
     apart = subprocess.Popen(one, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
     command = toy.train_command(toy_data, run, settings=LOOP)
     chief, other = start_two(command)
-    assert "another worker has ended" in kill_when_at(6, run, other, chief)
+    kill_when_at(6, run, other, chief)
     chief, other = start_two(command)
-    assert "another worker has ended" in kill_when_at(12, run, chief, other)
+    kill_when_at(12, run, chief, other)
     chief, other = start_two(command)
     stop_all_when_at(int(last_checkpoint(run).name) + 3, run, other, chief)
     step = int(last_checkpoint(run).name)
     chief, other = start_two(command)
-    said, error = chief.communicate(timeout=200)
+    output, error = chief.communicate(timeout=200)
     assert (chief.returncode, other.wait()) == (0, 0), error
-    assert f"going on from step {step}" in said
+    assert f"going on from step {step}" in output
     assert other.communicate()[0] == ""
     assert apart.wait() == 0
     expected, losses = dict(step_losses(alone)), step_losses(run)

@@ -1,7 +1,5 @@
 """TDLM against its equations in loops; its batches and steps; order, padding, sizes."""
 
-import re
-
 import loops
 import numpy as np
 import oracle
@@ -159,29 +157,12 @@ def test_the_loss_is_both_models(rng, width):
         np.testing.assert_allclose(terms[name], value, rtol=2e-5, err_msg=name)
 
 
-def test_a_step_gives_all_words(rng):
-    model, batch = make_model(rng), draw_batch(rng)
-    state, constants = model.initial_state(model.context(batch), B)
-    for m in range(LENGTHS[0]):
-        word, state = model.step(batch["inputs"][:, m], state, constants)
-    vector = topic_vector(model, attention(model, CONTEXTS[0]))
-    expected = log_word_probabilities(model, batch["inputs"][0], vector)[-1]
-    np.testing.assert_allclose(word.log_probs()[0], expected, rtol=1e-4)
-
-
 def test_topics_are_over_the_topic_words_alone(rng):
     model = make_model(rng)
     for k, found in enumerate(model.topics().numpy()):
         p = topic_word_probabilities(model, topic_vector(model, np.eye(K)[k]))
         p = p[list(TOPIC_IDS)]
         np.testing.assert_allclose(found, p / p.sum(), rtol=1e-5)
-
-
-def test_proportions_are_the_attention_over_the_words_in_order(rng):
-    model = make_model(rng)
-    found = model.infer(padded(CONTEXTS, 6))
-    expected = [attention(model, words) for words in CONTEXTS]
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 # --- Batches and steps ----------------------------------------------------------------
@@ -345,32 +326,6 @@ def test_batches_of_sentences_are_the_other_way():
 # --- Order, padding, dropout ----------------------------------------------------------
 
 
-def test_the_order_of_the_words_counts(rng):
-    model = make_model(rng)
-    p, q = model.infer(np.array([[0, 1, 2, 3], [2, 1, 3, 0]])).numpy()
-    assert np.abs(p - q).max() > 1e-3
-
-
-def test_the_sentence_does_not_reach_its_topic_vector(rng):
-    model, batch = make_model(rng), draw_batch(rng)
-    with tf.GradientTape() as tape:
-        vector = model.context(batch)
-    assert tape.gradient(vector, model.embedding.embeddings) is None
-    other = {**batch, "inputs": batch["targets"], "targets": batch["inputs"]}
-    assert_close(model.context(other), vector)
-
-
-def test_dropout_in_training_falls_on_the_topic_model(rng):
-    model, batch = make_model(rng, topic_dropout=0.6), draw_batch(rng)
-    values = {True: set(), False: set()}
-    for step in range(3):
-        model.steps.assign(step)
-        for training, found in values.items():
-            found.add(float(model.compute_loss(batch, training)["topic_model"]))
-    assert len(values[True]) == 3
-    assert len(values[False]) == 1
-
-
 # --- Centred documents ----------------------------------------------------------------
 
 
@@ -405,18 +360,6 @@ def test_the_mean_stays_outside_training_and_saved_weights_have_it(rng, tmp_path
     other = make_model(rng, center_documents=True)
     other.load_weights(tmp_path / "model.weights.h5")
     assert_close(other.compute_loss(batch, training=False)["loss"], expected)
-
-
-@pytest.mark.parametrize(
-    ("settings", "reason"),
-    [
-        ({}, "steps two models apart"),
-        ({"topic_batches": "sentences"}, "^$"),
-        ({"topic_batches": "sentences", "center_documents": True}, "whole batches"),
-    ],
-)
-def test_batches_are_shared_out_where_rows_learn_apart(rng, settings, reason):
-    assert re.search(reason, make_model(rng, **settings).why_not_shardable)
 
 
 # --- Sizes ----------------------------------------------------------------------------

@@ -40,12 +40,6 @@ def test_a_python_loop_over_a_tensor_raises():
         graph(lambda number: add_up(number))(tf.constant(4))
 
 
-@needs_autograph
-def test_a_function_of_its_own_may_loop():
-    own = tf.function(add_up)
-    assert graph(lambda number: own(number))(tf.constant(4)) == 6
-
-
 def test_a_signature_names_the_inputs_of_a_method():
     class Adder:
         def add(self, first, second):

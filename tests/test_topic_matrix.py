@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from helpers import both_precisions, eager_and_graph
+from helpers import eager_and_graph
 
-from tcnlm.layers.topic_matrix import TopicMatrix
+from tcnlm.layers.gamma_belief import TopicMatrix
 
 SEED = tf.constant([3, 4])
 
@@ -43,26 +43,6 @@ def test_fixed_counts_and_small_steps_give_the_dirichlet(rho):
     np.testing.assert_allclose(phi.var(axis=1), variance, rtol=0.06)
     covariance = np.cov(phi[:2])[0, 1]
     assert covariance == pytest.approx(-mean[0] * mean[1] / (total + 1), rel=0.06)
-
-
-def test_prior_may_differ_from_entry_to_entry():
-    prior = np.repeat([[9.0], [3.0], [6.0]], 5_000, axis=1)
-    matrix = TopicMatrix(3, 5_000, prior=prior, step=0.02, decay=0.0)
-    counts = np.repeat([[1.0], [7.0], [4.0]], 5_000, axis=1)
-    phi = run(matrix, counts, 300)
-    np.testing.assert_allclose(phi.mean(axis=1), np.full(3, 1 / 3), atol=0.007)
-
-
-@both_precisions
-def test_first_step_jumps_to_the_shares_of_the_counts(rng, dtype):
-    counts = rng.integers(1, 100, size=[12, 5]) * 1e5
-    matrix = TopicMatrix(12, 5, dtype=dtype)
-    before = matrix.value.numpy()
-    after = run(matrix, counts / 10, 1, scale=10.0)
-    assert after.dtype == dtype
-    np.testing.assert_allclose(after, counts / counts.sum(axis=0), atol=0.002)
-    np.testing.assert_allclose(matrix.mass, counts.sum(axis=0), rtol=1e-6)
-    assert abs(before - after).max() > 0.01
 
 
 def test_steps_and_masses_follow_the_released_schedules(rng):
@@ -133,15 +113,3 @@ def test_topic_that_loses_its_counts_does_not_fall_to_noise(rng):
     assert_on_the_simplex(after)
     assert abs(after - before).sum(axis=0).max() / 2 < 0.3
     assert (after == 0).mean() < 0.15
-
-
-def test_checkpoint_brings_back_every_bit(rng, tmp_path):
-    counts = rng.poisson(3, size=[8, 4])
-    matrix = TopicMatrix(8, 4)
-    run(matrix, counts, 3)
-    path = tf.train.Checkpoint(matrix=matrix).save(tmp_path / "state")
-    expected = run(matrix, counts, 2, first=3)
-    other = TopicMatrix(8, 4)
-    tf.train.Checkpoint(matrix=other).restore(path).assert_consumed()
-    np.testing.assert_array_equal(run(other, counts, 2, first=3), expected)
-    assert not other.trainable_variables

@@ -11,7 +11,6 @@ from splits import DOCUMENTS, VOCABULARY, make_split
 
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.neural_topics import bag_of_words
-from tcnlm.layers.noise import Noise
 from tcnlm.metrics.scores import score
 from tcnlm.models.lstm import CELLS
 from tcnlm.models.topic_rnn import Config, TopicRNN
@@ -137,18 +136,6 @@ def test_outside_training_theta_is_the_posterior_s_mean(rng):
     assert_terms(terms, oracle_terms(model, batch, np.zeros([B, K])))
 
 
-@pytest.mark.parametrize("cell", CELLS)
-def test_a_step_gives_all_words_with_the_switch_summed_out(rng, cell):
-    model, batch = make_model(rng, cell), draw_batch(rng)
-    state, constants = model.initial_state(model.context(batch), B)
-    for m in range(LENGTHS[0]):
-        word, state = model.step(batch["inputs"][:, m], state, constants)
-    h = states(model, batch["inputs"][0])[-1]
-    mu, _ = posterior(model, batch["context"][0])
-    expected = np.log(sum(joint(model, h, mu))).astype("float32")
-    np.testing.assert_allclose(word.log_probs()[0], expected, rtol=1e-4)
-
-
 @pytest.mark.parametrize("carried", [False, True])
 def test_the_rows_of_a_document_bear_its_kl_once(carried):
     """Windows of a batch that have run out of documents bear none."""
@@ -211,26 +198,6 @@ def test_every_word_as_the_target_has_probability_one_in_all(rng):
     np.testing.assert_allclose(np.exp([*log_probs, padding]).sum(), 1, rtol=1e-5)
 
 
-def test_what_is_no_topic_word_is_a_stop_word(rng):
-    labels = make_model(rng).is_stop_word
-    assert [w for w in range(V) if not labels[w]] == list(TOPIC_IDS)
-
-
-def test_theta_moves_content_words_only_and_only_where_the_switch_lets_it(rng):
-    softmax = make_model(rng).softmax
-    h = tf.constant(np.repeat(rng.normal(size=[1, 7]), V, axis=0), tf.float32)
-    rows, content = tf.zeros(V, tf.int64), tf.zeros(V, tf.int32)
-    first, second = (
-        np.stack(softmax((h, tf.fill([1, K], x), rows), tf.range(V), content))
-        for x in (0.0, 1.0)
-    )
-    assert_close(first[1], second[1])
-    moved = second[0] - first[0]
-    stop_words = [w for w in range(V) if w not in TOPIC_IDS]
-    assert np.ptp(moved[stop_words]) < 1e-5  # by the normaliser, all alike
-    assert np.ptp(moved) > 0.1
-
-
 # --- Topics -------------------------------------------------------------------------
 
 
@@ -260,17 +227,6 @@ def test_a_topic_alone_is_as_far_from_the_others_as_draws_from_the_prior_reach(r
     assert_close(
         theta[0] - theta[0, 0], np.float32([0, *[-2 * np.sqrt(2 * np.log(K))] * 3])
     )
-
-
-def test_a_draw_of_theta_varies_around_the_posterior_s_mean(rng):
-    model, batch = make_model(rng), draw_batch(rng)
-    noises = [Noise(1, step, "theta") for step in range(400)]
-    draws = np.stack([model.context(batch, noise) for noise in noises])
-    _, log_variance = model.posterior(batch["context"])
-    deviation = np.exp(0.5 * log_variance.numpy())
-    error = np.abs(draws.mean(axis=0) - model.context(batch)) / deviation
-    assert (error < 5 / np.sqrt(400)).all()
-    np.testing.assert_allclose(draws.std(axis=0), deviation, rtol=0.2)
 
 
 @pytest.mark.parametrize("cell", sorted(CELLS))

@@ -22,12 +22,12 @@ from trained import (
     weights_of,
 )
 
+from tcnlm.common.errors import NotFiniteError
 from tcnlm.data.dataset import Dataset
 from tcnlm.metrics.proportions import DocumentTopics
 from tcnlm.models import MODELS
 from tcnlm.preprocessing.vocabulary import Vocabulary
 from tcnlm.programs import train
-from tcnlm.training.divergence import NotFiniteError
 from tcnlm.training.validation import collapse
 
 
@@ -167,11 +167,6 @@ def test_a_validation_figure_that_no_number_can_be_is_divergence(
         trainer.validation.scores(scored)
 
 
-def test_a_hopeless_epoch_has_a_training_figure_that_can_be_written(toy_data, tmp_path):
-    trainer = make_trainer(toy_data, tmp_path, "lstm")
-    assert np.isfinite(np.float32(trainer.validation.measured(500.0)))
-
-
 def test_training_stops_when_validation_stops_improving(toy_data, tmp_path):
     trainer = make_trainer(toy_data, tmp_path / "RUN", model="lstm", patience=2)
     perplexities = iter([9.0, 7.0, 8.0, 7.5, 6.0])
@@ -236,23 +231,3 @@ def test_evaluations_share_one_graph(toy_data, tmp_path, monkeypatch):
     found = [trainer.validation.scores(trainer.validation.subject()) for _ in range(3)]
     assert found[0] == found[1] == found[2]
     assert traced == [False]
-
-
-@pytest.mark.parametrize(("decay", "orders"), [("constant", 0), ("linear", 3)])
-def test_epochs_are_put_in_order_beforehand_only_where_a_rate_falls(
-    decay, orders, toy_data, tmp_path, monkeypatch
-):
-    made = []
-    kind = type(make_trainer(toy_data, tmp_path / "A", "lstm"))
-    of_epoch = kind._epoch_steps
-    watched = lambda self, epoch: made.append(epoch) or of_epoch(self, epoch)  # noqa: E731
-    monkeypatch.setattr(kind, "_epoch_steps", watched)
-    make_trainer(toy_data, tmp_path / "B", "lstm", epochs=3, decay=decay)
-    assert len(made) == orders
-
-
-def test_batches_have_no_tuner_that_the_end_of_an_epoch_would_wait_for(
-    toy_data, tmp_path
-):
-    batches = make_trainer(toy_data, tmp_path / "RUN", "lstm").batches()
-    assert batches.options().autotune.enabled is False

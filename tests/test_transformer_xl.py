@@ -5,7 +5,7 @@ import numpy as np
 import oracle
 import pytest
 import tensorflow as tf
-from helpers import assert_close, assert_weight_gradients, fix_draws, randomise
+from helpers import fix_draws, randomise
 from loops import (
     VOCABULARY,
     B,
@@ -18,18 +18,13 @@ from loops import (
     word_log_probs,
 )
 
-from tcnlm.data.dataset import Dataset
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.relative_attention import (
     TransformerXLLayer,
-    remembered,
-    shifted,
     sinusoids,
-    visible,
 )
 from tcnlm.models import transformer_xl
-from tcnlm.models.topic_transformer_xl import TopicTransformerXL
-from tcnlm.models.transformer_xl import TransformerXL
+from tcnlm.models.transformer_xl import TopicTransformerXL, TransformerXL
 
 HEADS, REACH = 2, 3
 CHOSEN = {"heads": HEADS, "memory": REACH, "layers": 2}
@@ -133,74 +128,6 @@ def test_a_layer_is_the_loops_whatever_part_of_its_memory_is_filled(slots, lengt
         np.testing.assert_allclose(found[b], expected, rtol=2e-4, atol=2e-5)
 
 
-def test_the_gradients_of_its_weights_are_finite_differences(rng):
-    layer = make_layer(rng)
-    h, memory, weighing = (tf.constant(rng.normal(size=[2, 3, 4])) for _ in range(3))
-
-    def value():
-        return tf.reduce_sum(weighing * run(layer, h, memory, [1, 3]))
-
-    assert_weight_gradients(value, layer.trainable_variables, rng)
-
-
-def test_a_word_depends_on_itself_and_on_its_reach_before_it_alone(rng):
-    layer, memory = make_layer(rng), tf.zeros([1, 0, 4], tf.float64)
-    h = tf.constant(rng.normal(size=[1, 7, 4]))
-    with tf.GradientTape(persistent=True) as tape:
-        tape.watch(h)
-        words = tf.unstack(run(layer, h, memory, [0])[0])
-    for i, word in enumerate(words):
-        moved = tf.reduce_any(tape.gradient(word, h)[0] != 0, axis=1).numpy()
-        assert moved.tolist() == [max(0, i - REACH) <= j <= i for j in range(7)]
-
-
-def test_no_gradient_reaches_the_memory(rng):
-    layer, memory = make_layer(rng), tf.constant(rng.normal(size=[1, 3, 4]))
-    h = tf.constant(rng.normal(size=[1, 2, 4]))
-    with tf.GradientTape(persistent=True) as tape:
-        tape.watch([h, memory])
-        found = tf.reduce_sum(run(layer, h, memory, [3]) ** 3)
-    assert tape.gradient(found, h).numpy().any()
-    assert tape.gradient(found, memory) is None
-
-
-def test_the_shift_puts_the_score_of_each_distance_at_its_key(rng):
-    by_distance = rng.normal(size=[2, 3, 4, 6])  # 4 words, 6 keys: distances 5 .. 0
-    found = shifted(tf.constant(by_distance)).numpy()
-    for i in range(4):
-        for key in range(2 + i + 1):
-            distance = 2 + i - key
-            expected = by_distance[:, :, i, 5 - distance]
-            np.testing.assert_array_equal(found[:, :, i, key], expected)
-
-
-def test_a_word_sees_what_is_real_and_within_its_reach(rng):
-    found = visible(4, tf.constant([[0.0], [1.0], [2.0]]), 6, REACH).numpy()
-    for b in range(3):
-        for i in range(4):
-            for key in range(6):
-                distance = 2 + i - key
-                real = key >= 2 - b
-                assert found[b, 0, i, key] == (real and 0 <= distance <= REACH)
-
-
-def test_the_sinusoids_are_those_of_falling_distances():
-    for size in (4, 5):
-        expected = [position(n, size) for n in (6, 5, 4, 3, 2, 1, 0)]
-        np.testing.assert_allclose(sinusoids(7, size), expected, atol=1e-6)
-
-
-def test_the_last_words_are_remembered_and_padding_is_not(rng):
-    memory, h = rng.normal(size=[3, 3, 2]), rng.normal(size=[3, 5, 2])
-    filled, counts = [[3.0], [1.0], [0.0]], [5, 1, 0]
-    state = [tf.constant(memory), tf.constant(filled)]
-    after, number = remembered(state, tf.constant(h), tf.constant(counts))
-    for b in range(3):
-        words = [*memory[b], *h[b, : counts[b]]]
-        np.testing.assert_array_equal(after[b], words[-3:])
-    assert number.numpy().tolist() == [[3], [2], [0]]
-
-
 # --- The language model ---------------------------------------------------------------
 
 
@@ -277,30 +204,3 @@ def test_with_topics_the_loss_is_minus_J_for_the_sampled_ones(rng, monkeypatch):
     fix_draws(monkeypatch, epsilon)
     terms = model.compute_loss(batch, training=True)
     assert_is_the_oracle_s(terms, oracle_terms(model, batch, epsilon, beside))
-
-
-def test_topics_change_the_output_layer_alone(rng):
-    model, batch = make_model(rng, TopicTransformerXL), draw_batch(rng)
-    memories, log_probs = [], []
-    for topics in (tf.one_hot([2, 0, 3], K), tf.one_hot([1, 1, 0], K)):
-        log_probs.append(model(batch, context=topics).numpy())
-        state, constants = model.initial_state(topics, B)
-        _, state = model.step(batch["inputs"][:, 0], state, constants)
-        memories.append(tf.nest.flatten(state))
-    assert_close(*memories)
-    assert np.abs(log_probs[0] - log_probs[1]).max() > 1e-2
-
-
-def test_with_topics_the_memory_is_carried_in_training_too(rng, toy_data):
-    data = Dataset(toy_data)
-    chosen = {"carry": True, "window": 3, "topic_pretrain_steps": 2}
-    model = make_model(rng, TopicTransformerXL, data.vocabulary, **chosen)
-    model.prepare(data)
-    batches = model.batching.rows(data.split("train")).batches(4, 1)
-    model.compute_loss(next(batches), training=True)
-    memory, filled = (state.numpy() for state in model.carried.nest[0])
-    assert (filled == 3).all()
-    assert memory[:, -3:].any(axis=-1).all()
-    start = model.carried.start({"fresh": tf.constant([0, 1, 0, 1])})
-    assert start[0][1].numpy().ravel().tolist() == [3, 0, 3, 0]
-    assert start[0][0].numpy().any(axis=(1, 2)).tolist() == [True, False, True, False]

@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tcnlm.common.replacing import replacing  # noqa: E402
+from tcnlm.common.files import replacing  # noqa: E402
 from tcnlm.drawing.figures import save  # noqa: E402
 from tools import scoreboard  # noqa: E402
 from tools.pictures import PICTURES  # noqa: E402

@@ -12,7 +12,7 @@ import apache_beam as beam
 from tcnlm.coherence.counts_file import as_arrays, from_arrays
 from tcnlm.coherence.windows import WindowCounts, count_windows
 from tcnlm.common.beam import Arrays, Beam, Item
-from tcnlm.common.parallel import chunks
+from tcnlm.common.process import chunks
 from tcnlm.preprocessing.sources import tokens_of
 
 CHUNK = 500  # documents that a worker counts at a time

@@ -20,6 +20,10 @@ class InputError(ValueError):
     """Bad input: the message names the file, line or setting, and what is right."""
 
 
+class NotFiniteError(ArithmeticError):
+    """A term of the objective, or a gradient, that is not a finite number."""
+
+
 class UnreadableError(InputError):
     """A file that the system does not let be read, whatever is in it."""
 
@@ -56,7 +60,9 @@ def errors_reported(*others: type[Exception]) -> Iterator[None]:
     line shows. Where no one reads its output any more it ends without a word. What the
     encoding of its output cannot write is printed as escapes.
     """
-    _print_escapes()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # and not closed from the start
+            stream.reconfigure(errors="backslashreplace")
     try:
         _check_encoding(sys.argv)
         yield
@@ -72,13 +78,8 @@ def errors_reported(*others: type[Exception]) -> Iterator[None]:
             raise
         if isinstance(error, OSError) and (error.filename or error.errno == ENOSPC):
             _end(2, f"error: {error.filename or 'output'}: {error.strerror}")
-        _end(1, f"error: {_reason(error)} ({_traceback_in()}; or add {DEBUG})")
-
-
-def _print_escapes() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # and not closed from the start
-            stream.reconfigure(errors="backslashreplace")
+        reason = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+        _end(1, f"error: {reason} ({_traceback_in()}; or add {DEBUG})")
 
 
 def _check_encoding(arguments: Iterable[str]) -> None:
@@ -107,10 +108,6 @@ def _end(status: int, line: str = "") -> None:
     except OSError:  # what is left to be written would fail again as Python exits
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(status)
-
-
-def _reason(error: Exception) -> str:
-    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
 
 
 def _traceback_in() -> str:

@@ -1,20 +1,70 @@
-"""Files written whole or not at all, and refused before hours of work for them."""
+"""Files and folders, written whole or not at all, by one writer at a time."""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import io
 import json
+import os
+import re
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
 from tcnlm.common.errors import InputError, reading
-from tcnlm.common.replacing import replacing
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a path to write to, which takes the place of `path` only if all goes well.
+
+    A file or a folder. Its name ends like `path`'s, for writers that go by the ending.
+    """
+    aside = path.with_name(f".{os.getpid()}.{path.name}")
+    try:
+        yield aside
+        _put(aside, path)
+    finally:
+        remove(aside)
+
+
+def _put(aside: Path, path: Path) -> None:
+    """Rename; a folder takes the place of another when that has gone aside whole."""
+    old = path.with_name(f".{os.getpid()}.old.{path.name}")
+    if aside.is_dir() and path.exists():
+        os.replace(path, old)
+    os.replace(aside, path)
+    remove(old)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, a link or a folder, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def remove_leftovers(folder: Path, names: str = ".+") -> None:
+    """Remove what processes that were killed had written aside in a folder.
+
+    What one had moved aside is moved back, where nothing has taken its place. names: a
+    regular expression of the files meant, which no other process may be writing.
+    """
+    pattern = re.compile(rf"\.[0-9]+\.(old\.)?({names})")
+    for left in sorted(folder.glob(".*")):
+        found = pattern.fullmatch(left.name)
+        if found and found[1] and not (folder / found[2]).exists():
+            left.rename(folder / found[2])
+        elif found:
+            remove(left)
 
 
 @contextlib.contextmanager
@@ -116,6 +166,18 @@ def digest_line(file: Path, name: str = "") -> str:
     return f"{digest_of(file)}  {name or file.name}\n"
 
 
+def seal(file: Path, beside: Path) -> None:
+    """Write down a file's SHA-256 in another beside it."""
+    with replacing(beside) as aside:
+        aside.write_text(digest_line(file), encoding="ascii")
+
+
+def is_as_sealed(file: Path, beside: Path) -> bool:
+    """Whether a file is as it was sealed; one of before there were seals is."""
+    with reading(beside):
+        return not beside.exists() or beside.read_bytes() == digest_line(file).encode()
+
+
 def write_json(path: Path, content: Any) -> None:
     """Write JSON aside, then rename."""
     with replacing(path) as aside:
@@ -152,3 +214,82 @@ def _has_rows(content: Any) -> bool:
         return any(map(_has_rows, content.values()))
     rows = content if isinstance(content, list) else []
     return any(isinstance(row, (dict, list)) for row in rows)
+
+
+@contextmanager
+def locked(path: Path, wait: bool = False) -> Iterator[None]:
+    """Hold the lock of `path`, the file .NAME.lock beside it, which goes afterwards.
+
+    Raises InputError that names the process which holds it, or waits for that.
+    """
+    file = path.with_name(f".{path.name}.lock")
+    with _acquire(file, path, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB)) as handle:
+        handle.truncate(0)
+        print(os.getpid(), file=handle, flush=True)
+        try:
+            yield
+        finally:
+            file.unlink(missing_ok=True)
+
+
+def _acquire(file: Path, path: Path, kind: int) -> TextIO:
+    while True:
+        handle = file.open("a+", encoding="ascii")
+        try:
+            fcntl.flock(handle, kind)
+        except BlockingIOError:
+            raise InputError(
+                f"{path}: process {_holder(handle)} is writing it; let that end first"
+            ) from None
+        if _is_still(file, handle):
+            return handle
+        handle.close()
+
+
+def _holder(handle: TextIO) -> str:
+    with handle:
+        handle.seek(0)
+        return handle.read().strip() or "of another run"
+
+
+def _is_still(file: Path, handle: TextIO) -> bool:
+    """Whether `handle` is the file of that name, and not one just removed."""
+    try:
+        return os.path.samestat(file.stat(), os.fstat(handle.fileno()))
+    except FileNotFoundError:
+        return False
+
+
+@contextmanager
+def owned(run: Path, written: tuple[str, ...]) -> Iterator[None]:
+    """Hold RUN for one training or export, which writes these files of it.
+
+    Raises InputError where another process holds it, or where it cannot be written.
+    """
+    place = Path(os.path.realpath(run))
+    with ExitStack() as stack:
+        with writing(run):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(locked(place))
+            remove_leftovers(place.parent, re.escape(place.name))
+            if place.exists():
+                remove_leftovers(place, "|".join(map(re.escape, written)))
+                tempfile.TemporaryFile(dir=place).close()
+        yield
+
+
+@contextmanager
+def owned_file(path: Path, *beside: Path) -> Iterator[None]:
+    """Hold a file, and the files and folders beside it, for one writer at a time.
+
+    Another waits: it has measured for hours. Training, which holds all of RUN as long
+    as it goes, is not in the way.
+    """
+    with ExitStack() as stack:
+        with writing(path):
+            stack.enter_context(locked(path, wait=True))
+            for left in (path, *beside):
+                remove_leftovers(left.parent, re.escape(left.name))
+                if left.is_dir():
+                    remove_leftovers(left)
+        yield

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -75,39 +72,6 @@ class Interrupts:
         """Raise `Interrupted` for a signal."""
         self.waiting = None
         raise Interrupted(number)
-
-
-class Watch:
-    """Ends the process some time after a signal, unless it is closed by then.
-
-    From a thread, since a call into TensorFlow may never return to Python's handlers.
-    """
-
-    def __init__(self, seconds: float, line: str):
-        self.seconds, self.line = seconds, line
-        self.reader, self.writer = os.pipe()
-        os.set_blocking(self.writer, False)
-        signal.set_wakeup_fd(self.writer)
-        threading.Thread(target=self._run, daemon=True).start()
-
-    def close(self) -> None:
-        """Watch no more."""
-        if self.writer is not None:
-            signal.set_wakeup_fd(-1)
-            os.close(self.writer)
-            self.writer = None
-
-    def _run(self) -> None:
-        first = os.read(self.reader, 1)
-        end = time.monotonic() + self.seconds
-        more = first
-        while more:
-            left = max(end - time.monotonic(), 0)
-            if not select.select([self.reader], [], [], left)[0]:
-                print(self.line, file=sys.stderr, flush=True)
-                os._exit(128 + first[0])
-            more = os.read(self.reader, 1)
-        os.close(self.reader)
 
 
 interrupts = Interrupts()

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 from tcnlm.common import files
 from tcnlm.common.errors import InputError
-from tcnlm.common.replacing import replacing
+from tcnlm.common.files import replacing
 
 Row = dict[str, Any]  # column to value; None where there is none
 

@@ -228,13 +228,9 @@ def _parts(kind: type[Settings]) -> list[type]:
 
 
 def _own(part: type) -> list[dataclasses.Field]:
-    inherited = {name for base in part.__bases__ for name in _inherited(base)}
-    fields = dataclasses.fields(part)
-    return [f for f in fields if f.name not in inherited]
-
-
-def _inherited(base: type) -> list[str]:
-    return names(base) if dataclasses.is_dataclass(base) else []
+    bases = filter(dataclasses.is_dataclass, part.__bases__)
+    inherited = {name for base in bases for name in names(base)}
+    return [f for f in dataclasses.fields(part) if f.name not in inherited]
 
 
 def _lines(part: type, users: Mapping[str, type[Settings]]) -> list[str]:

@@ -75,14 +75,9 @@ class _QuietImport:
         sys.meta_path.remove(self)
         spec = PathFinder.find_spec(name)
         if spec is not None:
-            execute = spec.loader.exec_module
-            spec.loader.exec_module = lambda module: _quietly(execute, module)
+            # A context manager decorates functions too.
+            spec.loader.exec_module = _without_notices()(spec.loader.exec_module)
         return spec
-
-
-def _quietly(execute: Any, module: Any) -> None:
-    with _without_notices():
-        execute(module)
 
 
 @contextlib.contextmanager

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.files import writing
+from tcnlm.common.files import replacing, writing
 from tcnlm.common.progress_bar import progress_bar
-from tcnlm.common.replacing import replacing
 from tcnlm.data.dataset import Dataset, Split
 from tcnlm.preprocessing.vocabulary import SPECIALS
 

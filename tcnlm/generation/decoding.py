@@ -21,7 +21,7 @@ import numpy as np
 import tensorflow as tf
 
 from tcnlm.generation.methods import MAX_LENGTH, NEVER, Decoding
-from tcnlm.layers.next_word import Drawn, NextWord, categorical, chosen
+from tcnlm.layers.softmax import Drawn, NextWord, chosen, draw_by_blocks
 from tcnlm.layers.tf_function import graph
 from tcnlm.preprocessing.vocabulary import EOS, GO, PAD
 
@@ -257,9 +257,9 @@ def draw(
     best = tf.reduce_max(log_probs, axis=-1, keepdims=True)
     scores = (log_probs - best) / temperature
     if top_k is None and top_p >= 1:
-        return categorical(scores, seed)
+        return draw_by_blocks(scores, seed)
     size = scores.shape[-1]
     scores, words = tf.math.top_k(scores, min(top_k or size, size))
     more_probable = tf.cumsum(tf.nn.softmax(scores), axis=-1, exclusive=True)
     scores = tf.where(more_probable < top_p, scores, -np.inf)
-    return tf.gather(words, categorical(scores, seed), batch_dims=1)
+    return tf.gather(words, draw_by_blocks(scores, seed), batch_dims=1)

@@ -42,8 +42,7 @@ import numpy as np
 import tensorflow as tf
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.files import check_folder, plain_path, writing
-from tcnlm.common.replacing import replacing
+from tcnlm.common.files import check_folder, plain_path, replacing, writing
 from tcnlm.data.dataset import NO_WORD
 from tcnlm.generation import decoding
 from tcnlm.generation.decoding import beams, decode, repeated, sampled

@@ -1,4 +1,4 @@
-"""Keras layers: the public ones by name, each in a file of its own."""
+"""Keras layers: the public ones by name, and the file of each."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from importlib import import_module
 from typing import Any
 
 PUBLIC = {
-    "AdaptiveSoftmax": "adaptive_softmax",
-    "CoupledLSTM": "coupled_lstm",
+    "AdaptiveSoftmax": "softmax",
+    "CoupledLSTM": "lstm",
     "TopicCompositionalLSTM": "topic_compositional_lstm",
     "TopicCompositionalLSTMCell": "topic_compositional_lstm",
     "TopicDecoder": "neural_topics",

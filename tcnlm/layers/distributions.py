@@ -1,7 +1,8 @@
 """Distributions of the models' latent variables: draws, means, divergences in nats.
 
 Divergences of Gaussians and Dirichlets are one figure a row, to be averaged by the
-caller; the Weibull's functions are elementwise.
+caller; the Weibull's functions are elementwise. Counts are small integers: each is
+drawn customer by customer, all of them at once, so memory goes with their sum.
 """
 
 from __future__ import annotations
@@ -15,17 +16,14 @@ SMALLEST_TAIL = 1e-6  # of a uniform draw: at 0 the gradient by k would be 0 log
 
 
 def gaussian_kl(
-    mean: tf.Tensor,
-    log_variance: tf.Tensor,
-    prior_mean: float = 0.0,
-    prior_variance: float = 1.0,
+    mean: tf.Tensor, log_variance: tf.Tensor, prior_variance: float = 1.0
 ) -> tf.Tensor:
-    """Return KL(N(mean, variance) || N(prior_mean, prior_variance)), [B].
+    """Return KL(N(mean, variance) || N(0, prior_variance)), [B].
 
     mean and log_variance [B, K], diagonal. t is a function of theta, so the divergence
     of the bound (eq. 17) is taken between the Gaussians on theta, in closed form.
     """
-    ratio = (tf.exp(log_variance) + tf.square(mean - prior_mean)) / prior_variance
+    ratio = (tf.exp(log_variance) + tf.square(mean)) / prior_variance
     terms = ratio - 1.0 - log_variance + math.log(prior_variance)
     return 0.5 * tf.reduce_sum(terms, axis=-1)
 
@@ -57,17 +55,66 @@ def weibull_mean(k: tf.Tensor, scale: tf.Tensor) -> tf.Tensor:
     return scale * tf.exp(tf.math.lgamma(1.0 + 1.0 / k))
 
 
-def weibull_gamma_kl(
-    k: tf.Tensor, scale: tf.Tensor, shape: tf.Tensor, rate: float = 1.0
-) -> tf.Tensor:
-    """Return KL(Weibull(k, scale) || Gamma(shape, rate)) of every element.
+def weibull_gamma_kl(k: tf.Tensor, scale: tf.Tensor, shape: tf.Tensor) -> tf.Tensor:
+    """Return KL(Weibull(k, scale) || Gamma(shape, 1)) of every element.
 
     E ln x = ln scale - EULER / k and the entropy of a Weibull give it in closed form
-    (Zhang et al. 2018, WHAI). k as for `weibull`; scale, shape and rate positive.
+    (Zhang et al. 2018, WHAI). k as for `weibull`; scale and shape positive.
     """
     log_scale = tf.math.log(scale)
     entropy = EULER * (1.0 - 1.0 / k) + log_scale - tf.math.log(k) + 1.0
     log_mean = log_scale - EULER / k
-    normaliser = tf.math.lgamma(shape) - shape * math.log(rate)
-    expected = (shape - 1.0) * log_mean - rate * weibull_mean(k, scale) - normaliser
-    return -entropy - expected
+    log_density = (shape - 1.0) * log_mean - weibull_mean(k, scale)
+    return -entropy - (log_density - tf.math.lgamma(shape))
+
+
+SMALLEST = 1e-20  # concentration: the first customer opens a table even at 0
+
+
+def owners_of(counts: tf.Tensor) -> tf.Tensor:
+    """Return 0 counts[0] times, 1 counts[1] times and so on: whose each customer is."""
+    customers = tf.range(tf.reduce_sum(counts))
+    # tf.repeat would need memory for N times the largest count.
+    return tf.searchsorted(tf.cumsum(counts), customers, side="right")
+
+
+def crt(counts: tf.Tensor, concentration: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    """Return the tables that `counts` customers open, of any shape, int32.
+
+    Customer i = 0, 1, ... opens one with probability r / (r + i), r the concentration.
+    """
+    flat = tf.reshape(counts, [-1])
+    owners = owners_of(flat)
+    places = tf.range(tf.size(owners)) - tf.gather(
+        tf.cumsum(flat, exclusive=True), owners
+    )
+    r = tf.maximum(tf.gather(tf.reshape(concentration, [-1]), owners), SMALLEST)
+    draws = tf.random.stateless_uniform(tf.shape(owners), seed, dtype=r.dtype)
+    opens = tf.cast(draws < r / (r + tf.cast(places, r.dtype)), tf.int32)
+    tables = tf.math.unsorted_segment_sum(opens, owners, tf.size(flat))
+    return tf.reshape(tables, tf.shape(counts))
+
+
+def categorical(weights: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    """Return one of K for each row of weights [N, K], as they say: int32 [N].
+
+    Weights need no sum of 1. Where none is positive, all of K are equally likely.
+    """
+    some = tf.reduce_max(weights, axis=-1, keepdims=True) > 0
+    ends = tf.cumsum(tf.where(some, weights, tf.ones_like(weights)), axis=-1)
+    total = ends[:, -1:]
+    draws = tf.random.stateless_uniform(tf.shape(total), seed, dtype=weights.dtype)
+    # A product rounded up to the total would fall behind the last of K.
+    points = tf.minimum(draws * total, tf.math.nextafter(total, tf.zeros_like(total)))
+    return tf.math.count_nonzero(ends <= points, axis=-1, dtype=tf.int32)
+
+
+def split(counts: tf.Tensor, weights: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    """Split counts [N] among K by multinomials of weights [N, K]: int32 [N, K].
+
+    Weights are those of `categorical`: counts without any are split evenly.
+    """
+    owners = owners_of(counts)
+    chosen = categorical(tf.gather(weights, owners), seed)
+    entries = tf.stack([owners, chosen], axis=1)
+    return tf.scatter_nd(entries, tf.ones_like(owners), tf.shape(weights))

@@ -1,23 +1,122 @@
-"""Gamma belief networks, recurrent over sentences or not, and their Gibbs counts.
+"""Gamma belief networks, recurrent over sentences or not: matrices, counts, encoder.
 
 Guo et al. (ICML 2020): section 2.1, appendix B. The rates tau_0 and c are 1. For the
 layers l = 1, ..., L Phi^l is [K_(l-1), K_l], K_0 being the number of topic words, and
-Pi^l is [K_l, K_l]; lists of them start with l = 1.
+Pi^l is [K_l, K_l]; lists of them start with l = 1. q(theta | d), by the encoder, is eq.
+8 and 9; without recurrence their appendix A.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
-from tcnlm.layers.bags import real_words
-from tcnlm.layers.counts import categorical, crt, owners_of, split
-from tcnlm.layers.topic_matrix import TopicMatrix
+from tcnlm.layers.distributions import categorical, crt, owners_of, split
+from tcnlm.layers.mixed_precision import Dense, matmul, tensordot
+from tcnlm.layers.words import real_words, sum_rows
+
+
+@tf.keras.utils.register_keras_serializable("tcnlm")
+class RandomColumns(tf.keras.initializers.Initializer):
+    """Uniform draws, each column divided by its sum."""
+
+    def __call__(self, shape: Any, dtype: Any = None, **_: Any) -> tf.Tensor:
+        """Return them."""
+        drawn = tf.random.uniform(shape, dtype=dtype or tf.float32)
+        return drawn / _column_sums(drawn)
+
+
+@tf.keras.utils.register_keras_serializable("tcnlm")
+class TopicMatrix(tf.keras.layers.Layer):
+    """A chain of matrices [D, K] with columns phi ~ Dirichlet(prior) on the simplex.
+
+    With E = rho A, the counts of a batch in proportion to all data, and M the moving
+    mean of E's column sums, step i = 1, 2, ... is, for each column (eq. 17 and 18),
+
+        phi + r [(E + prior) - sum(E + prior) phi] + sqrt(2 r phi) N(0, 1), r = eps_i/M
+
+    moved back to sum 1 along phi, which gives the noise the covariance
+    diag(phi) - phi phi^T, then clipped at 0. eps_i = step ((delay + i) / (delay + 1))
+    ^-decay, and the newest E has weight i^-.9 in M: released code, as is the
+    prior. Of fixed counts and a small constant step, Dirichlet(E + prior) is the law.
+
+    start: a Keras initializer of the columns; by default `RandomColumns`.
+    """
+
+    def __init__(
+        self,
+        rows: int,
+        columns: int,
+        prior: float = 0.1,
+        start: Any = None,
+        step: float = 1.0,
+        delay: float = 20.0,
+        decay: float = 0.7,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.rows, self.columns = rows, columns
+        self.start = tf.keras.initializers.get(start or RandomColumns())
+        self.step, self.delay, self.decay = step, delay, decay
+        self.value = self._state("value", [rows, columns], initializer=self.start)
+        self.prior = prior
+        self.least_mass = rows * float(np.asarray(prior, self.dtype))
+        self.mass = self._state("mass", [columns])
+        self.steps = self._state("steps", [], dtype=tf.int64)
+        self.built = True
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        names = "rows columns prior step delay decay".split()
+        start = tf.keras.initializers.serialize(self.start)
+        own = {name: getattr(self, name) for name in names}
+        return {**super().get_config(), **own, "start": start}
+
+    def _state(self, name: str, shape: list[int], **how: Any) -> tf.Variable:
+        how = {"initializer": "zeros", **how}
+        return self.add_weight(f"{self.name}/{name}", shape, trainable=False, **how)
+
+    def update(self, counts: tf.Tensor, scale: tf.Tensor, seed: tf.Tensor) -> None:
+        """Take a step for the counts A [D, K] of a batch; scale: rho, all data's share.
+
+        A column that has never had a count stays as it is: its noise alone would clip
+        nearly half of its entries to 0.
+        """
+        self.steps.assign_add(1)
+        expected, i = scale * counts, tf.cast(self.steps, self.dtype)
+        newest, sums = i**-MASS_DECAY, _column_sums(expected)
+        self.mass.assign((1.0 - newest) * self.mass + newest * sums)
+        eps = self.step * ((self.delay + i) / (self.delay + 1.0)) ** -self.decay
+        moved = self._moved(expected + self.prior, eps, seed)
+        self.value.assign(tf.where(self.mass > 0, moved, self.value))
+
+    def _moved(self, weights: tf.Tensor, eps: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+        """Return the columns after a step eps towards Dirichlet(weights)."""
+        phi = self.value
+        # With next to no counts 1 / M would make noise of 1e10: the prior's mass is the
+        # least that the law of a column has.
+        rate = eps / tf.maximum(self.mass, self.least_mass)
+        drift = weights - _column_sums(weights) * phi
+        noise = tf.random.stateless_normal(phi.shape, seed, dtype=phi.dtype)
+        moved = phi + rate * drift + tf.sqrt(2.0 * rate * phi) * noise
+        moved -= (_column_sums(moved) - 1.0) * phi
+        moved = tf.maximum(moved, 0.0)
+        return moved / _column_sums(moved)
+
+
+def _column_sums(values: tf.Tensor) -> tf.Tensor:
+    """Return the sums [K] of values [D, K], to the last digit of their type."""
+    # In float32 columns of 32,000 words would sum to 1 within 1e-4 only.
+    sums = tf.reduce_sum(tf.cast(values, tf.float64), axis=0)
+    return tf.cast(sums, values.dtype)
+
 
 SMALLEST_SHAPE = 1e-6  # of a gamma distribution: its log density ends at 0
+MASS_DECAY = 0.9  # of the moving mean of what topics have; released code
 TRANSITION_PRIOR = 1.0  # of every entry of Pi; released code
 
 
@@ -221,3 +320,120 @@ def _apply(matrix: tf.Tensor, theta: tf.Tensor) -> tf.Tensor:
 
 def _seeds(seed: tf.Tensor, number: int) -> list[tf.Tensor]:
     return tf.unstack(tf.random.experimental.stateless_split(seed, number))
+
+
+K_BOUNDS = 0.1, 10.0  # of the heads' k: below .03 a float32 overflows
+SMALLEST = 1e-10  # lambda, and a word's rate: keeps logarithms finite
+WORD_STDDEV = 0.01  # of W^1, which multiplies counts; released code
+
+
+class Weibull(NamedTuple):
+    """q of a layer's topic weights, each a Weibull, and a draw from it or its mean."""
+
+    k: tf.Tensor  # [..., 1]; [..., K] where Phi theta is added
+    scale: tf.Tensor  # lambda [..., K]
+    theta: tf.Tensor  # [..., K]
+
+
+@tf.keras.utils.register_keras_serializable("tcnlm")
+class GammaEncoder(tf.keras.layers.Layer):
+    """Contexts d_j of J sentences in order -> k_j^l and lambda_j^l of every layer l.
+
+        h_j^l = tanh(W^l h_j^(l-1) + U^l h_(j-1)^l + b^l)     h_j^0 = d_j; h_0^l = 0
+        k_j^l = softplus(w^l . h_j^l + b), one number         (eq. 9)
+        lambda_j^l = softplus(V^l h_j^l + c^l) [K_l]
+
+    words [B, J, C], topic-word ids with -1 as padding, of which d_j are the counts
+    -> (k [B, J, 1], lambda [B, J, K_l]) from the lowest layer up. Sentences by
+    themselves, [B, C], are first ones.
+
+    h^l has K_l units. Without recurrence there is no U, and every sentence is read by
+    itself. k is held within `K_BOUNDS`. As in Table 3 the weights are, without biases,
+    (K_(l-1) + K_l) K_l, K_l and K_l^2 a layer, K_0 being the number of topic words. U
+    starts as the identity, as the released code's (which does not use it).
+    """
+
+    def __init__(
+        self, num_words: int, sizes: Sequence[int], recurrent: bool, **kwargs: Any
+    ):
+        super().__init__(**kwargs)
+        self.num_words, self.sizes, self.recurrent = num_words, sizes, recurrent
+        self.k = [Dense(1, "softplus", name=f"k_{n}") for n, _ in enumerate(sizes, 1)]
+        self.scale = [
+            Dense(size, "softplus", name=f"lambda_{n}")
+            for n, size in enumerate(sizes, 1)
+        ]
+
+    def build(self, input_shape: Any) -> None:
+        """Make W, U and b of every layer."""
+        words = tf.keras.initializers.TruncatedNormal(stddev=WORD_STDDEV)
+        starts = [words, *["glorot_uniform"] * (len(self.sizes) - 1)]
+        self.W, self.U, self.b, below = [], [], [], self.num_words
+        for n, (size, start) in enumerate(zip(self.sizes, starts), 1):
+            self.W.append(self.add_weight(f"W_{n}", [below, size], initializer=start))
+            self.b.append(self.add_weight(f"b_{n}", [size], initializer="zeros"))
+            if self.recurrent:
+                shape = [size, size]
+                self.U.append(self.add_weight(f"U_{n}", shape, initializer="identity"))
+            below = size
+        self.built = True
+
+    def call(self, words: tf.Tensor) -> list[tuple[tf.Tensor, tf.Tensor]]:
+        """Return k and lambda of every layer; see the class."""
+        inputs, found = sum_rows(self.W[0], words), []
+        for n, above in enumerate([*self.W[1:], None]):
+            hidden = self._over_sentences(inputs + self.b[n], n)
+            scale = tf.maximum(self.scale[n](hidden), SMALLEST)
+            found.append((tf.clip_by_value(self.k[n](hidden), *K_BOUNDS), scale))
+            if above is not None:
+                inputs = tensordot(hidden, above)
+        return found
+
+    def _over_sentences(self, inputs: tf.Tensor, n: int) -> tf.Tensor:
+        """Return h [B, J, K] of layer n; inputs: W h + b."""
+        if not self.recurrent or inputs.shape.rank == 2:
+            return tf.tanh(inputs)
+        first, *others = tf.unstack(inputs, axis=1)
+        states = [tf.tanh(first)]
+        for each in others:
+            states.append(tf.tanh(each + matmul(states[-1], self.U[n])))
+        return tf.stack(states, axis=1)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        names = "num_words sizes recurrent".split()
+        return {**super().get_config(), **{n: getattr(self, n) for n in names}}
+
+
+def from_the_top(
+    encoded: Sequence[tuple[tf.Tensor, tf.Tensor]],
+    draw: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
+    Phis: Sequence[tf.Tensor] = (),
+) -> list[Weibull]:
+    """Return q of every layer, from the lowest up, with what `draw(k, lambda)` makes.
+
+    Phis: the topics of every layer, [K_(l-1), K_l], where q(theta^l) is
+    Weibull(k^l + Phi^(l+1) theta^(l+1), lambda^l) (appendix A).
+    """
+    found: list[Weibull] = []
+    for n in reversed(range(len(encoded))):
+        k, scale = encoded[n]
+        if found and Phis:
+            k += tf.tensordot(found[-1].theta, tf.transpose(Phis[n + 1]), 1)
+        found.append(Weibull(k, scale, draw(k, scale)))
+    return found[::-1]
+
+
+def poisson_log_likelihood(
+    words: tf.Tensor, theta: tf.Tensor, Phi: tf.Tensor
+) -> tf.Tensor:
+    """Return log p(d | Phi theta) of counts d, nats, without ln d!: [B].
+
+    d ~ Poisson(Phi theta), columns of Phi on the simplex; words [B, C] are topic-word
+    ids with -1 as padding, theta [B, K], Phi [D, K].
+    """
+    ids, bag = real_words(words)
+    rates = tf.reduce_sum(tf.gather(Phi, ids) * tf.gather(theta, bag), axis=1)
+    logs = tf.math.log(rates + SMALLEST)
+    total = tf.math.unsorted_segment_sum(logs, bag, tf.shape(words)[0])
+    return total - tf.reduce_sum(theta, axis=1)

@@ -56,6 +56,7 @@ def einsum(equation: str, a: Any, b: Any) -> tf.Tensor:
     return product(partial(tf.einsum, equation), a, b)
 
 
+@tf.keras.utils.register_keras_serializable("tcnlm")
 class Dense(tf.keras.layers.Dense):
     """Keras's layer by the same name, whose product is one of these."""
 
@@ -68,6 +69,7 @@ class Dense(tf.keras.layers.Dense):
         return self.activation(outputs)
 
 
+@tf.keras.utils.register_keras_serializable("tcnlm")
 class Conv1D(tf.keras.layers.Conv1D):
     """Keras's layer by the same name, whose product is one of these."""
 

@@ -1,13 +1,21 @@
-"""Functions that run as graphs, without AutoGraph.
+"""Functions that run as graphs: without AutoGraph, and compiled by XLA on a GPU.
 
 AutoGraph reads and rewrites the source of all that a `tf.function` calls, which takes
 seconds of every start. It has nothing to rewrite where loops and choices are
 TensorFlow's own: `tf.while_loop`, `tf.map_fn`, `tf.where`.
+
+A step of a recurrence is two products and dozens of small operations, and a GPU takes
+longer to begin one of these than to do it; XLA makes a few of them all. It compiles a
+loop anew for every shape, some thirty lengths of a batch, so only training asks for it;
+what is exported stays free of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
 from typing import Any
 
 import tensorflow as tf
@@ -29,3 +37,32 @@ def graph(
     # A signature is traced once; the warning counts the same method of other models.
     made._omit_frequent_tracing_warning = input_signature is not None
     return made
+
+
+_wanted = ContextVar("_wanted", default=False)
+
+
+def on_gpu() -> bool:
+    """Whether there is a GPU."""
+    return bool(tf.config.list_physical_devices("GPU"))
+
+
+@contextmanager
+def compiled_loops() -> Iterator[None]:
+    """Compile the loops of what is traced within, where there is a GPU."""
+    before = _wanted.set(on_gpu())
+    try:
+        yield
+    finally:
+        _wanted.reset(before)
+
+
+def compilable(loop: Callable[..., Any]) -> Callable[..., Any]:
+    """Let `compiled_loops` decide how a function of tensors runs."""
+    compiled = graph(loop, jit_compile=True)
+
+    @wraps(loop)
+    def chosen(*arguments: Any) -> Any:
+        return (compiled if _wanted.get() else loop)(*arguments)
+
+    return chosen

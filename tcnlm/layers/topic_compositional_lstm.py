@@ -14,16 +14,18 @@ from typing import Any
 
 import tensorflow as tf
 
-from tcnlm.layers.lstm import ForgetBias, OverSequence, ZeroState
-from tcnlm.layers.mixed_precision import matmul
-from tcnlm.layers.recurrence import (
+from tcnlm.layers.lstm import (
     ACTIVATIONS,
     GATES,
+    ForgetBias,
+    OverSequence,
+    ZeroState,
     activate,
     by_gate,
     recurrence,
     update,
 )
+from tcnlm.layers.mixed_precision import matmul
 
 
 @tf.keras.utils.register_keras_serializable("tcnlm")

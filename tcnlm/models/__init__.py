@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # the registry alone needs no TensorFlow
     from tcnlm.models.base import Model
 
 MODELS = {
-    "bag_lstm": "tcnlm.models.bag_lstm:BagLSTM",  # a control of no paper
+    "bag_lstm": "tcnlm.models.lstm:BagLSTM",  # a control of no paper
     "docnade": "tcnlm.models.docnade:DocNADE",  # Larochelle and Lauly 2012
     "gbn_rnn": "tcnlm.models.gbn_rnn:GBNRNN",  # Guo et al. 2020
     "lclm": "tcnlm.models.lclm:LCLM",  # Wang and Cho 2016
@@ -22,11 +22,11 @@ MODELS = {
     "neural_topics": "tcnlm.models.neural_topics:NeuralTopicModel",  # the same, 3.1
     "nmf": "tcnlm.models.nmf:NMF",  # Xu et al. 2003
     "ntm": "tcnlm.models.ntm:NTM",  # Cao et al. 2015
-    "rgbn_rnn": "tcnlm.models.rgbn_rnn:RGBNRNN",  # the same
+    "rgbn_rnn": "tcnlm.models.gbn_rnn:RGBNRNN",  # the same
     "tdlm": "tcnlm.models.tdlm:TDLM",  # Lau et al. 2017
-    "topic_lstm": "tcnlm.models.topic_lstm:TopicLSTM",  # a control of no paper
+    "topic_lstm": "tcnlm.models.lstm:TopicLSTM",  # a control of no paper
     "topic_rnn": "tcnlm.models.topic_rnn:TopicRNN",  # Dieng et al. 2017
-    "topic_transformer_xl": "tcnlm.models.topic_transformer_xl:TopicTransformerXL",
+    "topic_transformer_xl": "tcnlm.models.transformer_xl:TopicTransformerXL",
     "transformer_xl": "tcnlm.models.transformer_xl:TransformerXL",  # Dai et al. 2019
     "tcnlm": "tcnlm.models.tcnlm:TCNLM",  # Wang et al. 2018
 }

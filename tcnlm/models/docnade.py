@@ -12,9 +12,9 @@ from tcnlm.common.errors import InputError
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import NO_WORD
 from tcnlm.data.documents import Documents
-from tcnlm.layers import full_softmax
-from tcnlm.layers.bags import in_order, lengths, log_counts
 from tcnlm.layers.noise import Noise
+from tcnlm.layers.softmax import full_log_probs, full_logits, full_nats
+from tcnlm.layers.words import in_order, lengths, log_counts
 from tcnlm.models.base import Model, Terms
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
@@ -239,13 +239,13 @@ class DocumentNade(tf.keras.layers.Layer):
         """Return log p(x_i | x_<i), nats, [B, N]; zero where there is padding."""
         real = tf.where(words != NO_WORD)
         hidden, targets = self._predictions(words)
-        found = full_softmax.log_probs(hidden, targets, *self._softmax())
+        found = full_log_probs(hidden, targets, *self._softmax())
         return tf.scatter_nd(real, found, tf.shape(words, tf.int64))
 
     def nats(self, words: tf.Tensor, weights: Any = 1.0) -> tf.Tensor:
         """Return - log p of all documents together."""
         found = self._predictions(words, weights)
-        return full_softmax.total_nats(*found, *self._softmax())
+        return full_nats(*found, *self._softmax())
 
     def sampled_nats(
         self,
@@ -264,9 +264,7 @@ class DocumentNade(tf.keras.layers.Layer):
         V, b = self._softmax()
         own = tf.reduce_sum(hidden * tf.gather(V, targets), axis=1, keepdims=True)
         own += tf.gather(b, targets)[:, None]
-        others = full_softmax.logits(
-            hidden, tf.gather(V, samples), tf.gather(b, samples)
-        )
+        others = full_logits(hidden, tf.gather(V, samples), tf.gather(b, samples))
         number = tf.cast(tf.size(samples), b.dtype)
         others -= tf.math.log(number * tf.gather(frequencies, samples))
         others = tf.where(samples == targets[:, None], others.dtype.min, others)
@@ -285,7 +283,7 @@ class DocumentNade(tf.keras.layers.Layer):
         before = places < seen[:, None]
         after = ~before & (words != NO_WORD)
         hidden = self.vector(tf.where(before, words, NO_WORD), weights)
-        log_p = tf.nn.log_softmax(full_softmax.logits(hidden, *self._softmax()))
+        log_p = tf.nn.log_softmax(full_logits(hidden, *self._softmax()))
         found = tf.gather(log_p, tf.maximum(words, 0), batch_dims=1)
         total = -tf.reduce_sum(tf.where(after, found, tf.zeros_like(found)), axis=1)
         length = tf.cast(lengths(words), total.dtype)

@@ -1,8 +1,11 @@
-"""GBN-RNN (Guo, Chen, Lu and Zhou, ICML 2020): a hierarchy of topics guides an LSTM."""
+"""GBN-RNN and rGBN-RNN (Guo, Chen, Lu and Zhou, ICML 2020).
+
+A hierarchy of topics guides an LSTM; the latter's moves with the document.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,24 +15,27 @@ import tensorflow as tf
 from tcnlm.common.errors import InputError
 from tcnlm.common.settings import setting
 from tcnlm.data.dataset import Dataset, Tokens, split_of
-from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, language_loss, of_targets
-from tcnlm.layers.coupled_lstm import CoupledLSTM
+from tcnlm.data.sequences import Groups
 from tcnlm.layers.distributions import weibull, weibull_gamma_kl, weibull_mean
-from tcnlm.layers.embedding import word_embedding
-from tcnlm.layers.gamma_belief import GammaBeliefNetwork
-from tcnlm.layers.gamma_encoder import (
+from tcnlm.layers.gamma_belief import (
+    SMALLEST_SHAPE,
+    GammaBeliefNetwork,
     GammaEncoder,
     Weibull,
     from_the_top,
     poisson_log_likelihood,
 )
+from tcnlm.layers.lstm import CoupledLSTM
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.optimization import Group, exclude
+from tcnlm.layers.softmax import AdaptiveSoftmax, language_loss, of_targets
+from tcnlm.layers.words import word_embedding
 from tcnlm.models.base import Model, Terms
 from tcnlm.models.starts import start_embeddings
 from tcnlm.models.tcnlm import EmbeddingSettings, SoftmaxSettings
 from tcnlm.preprocessing.vocabulary import PAD, Vocabulary
 
+fold_in = tf.random.experimental.stateless_fold_in
 MOMENTUM = 0.99  # of the moving means of topic weights
 NO_TOPIC = 1e-30  # beside any entry of Phi that is not 0
 
@@ -109,6 +115,7 @@ class GBNRNN(Model):
     paper = "rgbn_rnn"
     draws_topics = layered = True
     why_not_shardable = "its chains draw from the counts of whole batches"
+    recurrent_topics = False  # over a document's sentences
     Config = Config
     test_config = {
         "embedding_size": 5,
@@ -119,7 +126,34 @@ class GBNRNN(Model):
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
-        make_layers(self, recurrent=False)
+        c, words, over = config, len(vocabulary.topic_words), self.recurrent_topics
+        units, layers = ",".join(map(str, c.units)), len(c.units)
+        if not layers:
+            raise InputError("units=: needs a number for every layer")
+        for name, lengths in (("num_topics", {layers}), ("kl_weights", {1, layers})):
+            if len(getattr(c, name)) not in lengths:
+                shown = ",".join(map(str, getattr(c, name)))
+                raise InputError(
+                    f"{name}={shown}: must have a number for every layer of "
+                    f"units={units}"
+                )
+        self.sizes = c.num_topics
+        self.encoder = GammaEncoder(words, self.sizes, over)
+        self.network = GammaBeliefNetwork(
+            self.sizes, words, over, c.chain_step, c.chain_delay
+        )
+        self.fitted = tuple(self.network.matrices)
+        self.embedding = word_embedding(len(vocabulary), c)
+        self.recurrent = [
+            CoupledLSTM(units, name=f"coupled_lstm_{layer}")
+            for layer, units in enumerate(c.units)
+        ]
+        self.softmax = AdaptiveSoftmax(
+            len(vocabulary), c.cutoffs, c.div_value, name="softmax"
+        )
+        self.rows = tf.Variable(1.0, trainable=False, name="training_rows")
+        ones = tf.ones([layers])
+        self.sums = tf.Variable(ones, trainable=False, name="sums_of_theta")
 
     def topics(self, layer: int = 1) -> tf.Tensor:
         """Return columns of Phi^1 ... Phi^l, a topic of the layer a row: [K_l, D]."""
@@ -129,16 +163,42 @@ class GBNRNN(Model):
         """Return the mean theta^1 by its sum, [B, K], of topic-word ids [B, C]."""
         return proportions(infer_theta(self, context)[0])
 
+    def posterior(
+        self, context: tf.Tensor, noise: Noise | None = None
+    ) -> list[Weibull]:
+        """Return q(theta | d) of every layer, the lowest first, of contexts [..., C].
+
+        With a draw from each by the noise, in training, else its mean (eq. 8, 9).
+        """
+
+        def draw(k: tf.Tensor, scale: tf.Tensor) -> tf.Tensor:
+            if noise is None or not noise.training:
+                return weibull_mean(k, scale)
+            return weibull(k, scale, noise.uniform(tf.shape(scale)))
+
+        Phis = () if self.recurrent_topics else self.network.Phi  # appendix A
+        return from_the_top(self.encoder(context), draw, Phis)
+
     def context(self, batch: dict[str, tf.Tensor], noise: Noise | None = None) -> Any:
-        """Return theta for every LSTM, [B, K_l]; "topics": of layer 1, or of each."""
+        """Return theta for every LSTM, [..., K_l]; "topics": of layer 1, or of each."""
         if "topics" in batch:
             return as_seen(self, usual_theta(self, batch["topics"]))
         return as_seen(self, infer_theta(self, batch["context"], noise))
 
     def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:
-        """Return log p(y_t | y_<t, theta), nats, [B, T] (eq. 5)."""
-        theta = self.context(batch) if context is None else context
-        return predict_words(self, batch, theta, training)
+        """Return log p(y_t | y_<t, theta), nats, [..., T] (eq. 5).
+
+        Only real sentences are read.
+        """
+        theta, real = self.context(batch) if context is None else context, places(batch)
+        inputs, targets, theta = at(real, (batch["inputs"], batch["targets"], theta))
+        noise, rate = self.noise("words", batch, training), self.config.dropout
+        x, a = self.embedding(inputs), []
+        for layer, each in zip(self.recurrent, theta):
+            x = layer((noise.dropout(x, rate), each))
+            a.append(x)
+        log_probs = of_targets(self.softmax, targets, tf.concat(a, axis=-1))
+        return tf.scatter_nd(real, log_probs, tf.shape(batch["targets"], tf.int64))
 
     def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
         """Return minus the bound and its terms, nats a sequence; "nll", nats a target.
@@ -146,12 +206,46 @@ class GBNRNN(Model):
         "reconstruction" is -E log p(d | theta^1), "kl_1" the lowest layer's divergence
         and so on, "kl" their sum.
         """
-        return bound(self, batch, training)
+        c = self.config
+        q = self.posterior(batch["context"], self.noise("theta", batch, training))
+        theta = [each.theta for each in q]
+        log_p_y = self(batch, training=training, context=as_seen(self, theta))
+        shapes = self.network.prior_shapes(theta)
+        values = log_p_y, batch["targets"], batch["context"], q, shapes
+        log_p_y, targets, words, q, shapes = at(places(batch), values)
+        language, nll = language_loss(log_p_y, targets)
+        log_p_d = poisson_log_likelihood(words, q[0].theta, self.network.Phi[0])
+        kls = [
+            tf.reduce_mean(tf.reduce_sum(weibull_gamma_kl(k, scale, shape), axis=-1))
+            for (k, scale, _), shape in zip(q, shapes)
+        ]
+        weights = c.kl_weights * (len(kls) // len(c.kl_weights))
+        kl = sum(weight * kl for weight, kl in zip(weights, kls))
+        reconstruction = -tf.reduce_mean(log_p_d)
+        topic = reconstruction + self.kl_anneal(c.kl_warmup_steps, training) * kl
+        return {
+            "loss": language + c.topic_weight * topic,
+            **nll,
+            "reconstruction": reconstruction,
+            "kl": sum(kls),
+            **{f"kl_{n}": kl for n, kl in enumerate(kls, 1)},
+        }
 
     def train_step(self, batch: dict[str, tf.Tensor]) -> Terms:
-        """Take a step up the bound, then one of every Phi's chain (algorithm 1)."""
-        terms = super().train_step(batch)
-        draw_matrices(self, batch)
+        """Take a step up the bound, then one of every matrix's chain (algorithm 1).
+
+        By the counts of a theta drawn anew, whose sums are followed.
+        """
+        terms, words = super().train_step(batch), batch["context"]
+        noise = self.noise("counts", batch, training=True)
+        theta = infer_theta(self, words, noise)
+        share = self.rows / tf.cast(tf.shape(words)[0], tf.float32)
+        batches = tf.maximum(share, 1.0)  # in an epoch
+        seed = fold_in(noise.seed, 0)
+        self.network.update(words, theta, batches, seed)
+        real = at(places(batch), theta)
+        means = [tf.reduce_mean(tf.reduce_sum(each, axis=1)) for each in real]
+        self.sums.assign_add((1.0 - MOMENTUM) * (tf.stack(means) - self.sums))
         return terms
 
     def prepare(self, dataset: Dataset) -> None:
@@ -164,71 +258,97 @@ class GBNRNN(Model):
         encoder, rate = self.encoder.trainable_variables, self.config.learning_rate
         return [(exclude(self.trainable_variables, encoder), rate), (encoder, rate)]
 
-    def initial_state(self, context: Any, rows: Any) -> tuple[Any, Any]:
+    def initial_state(self, context: list[tf.Tensor], rows: Any) -> tuple[Any, Any]:
         """Return every LSTM's zero state, and what it makes of its theta."""
-        return before_words(self, context, rows)
+        start = {"batch_size": rows, "dtype": tf.float32}
+        states = [layer.cell.get_initial_state(**start) for layer in self.recurrent]
+        pairs = zip(self.recurrent, context)
+        return states, [layer.from_topics(each) for layer, each in pairs]
 
     def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
         """Return the next word's distribution after `token` [B], and the state."""
-        return step_layers(self, token, state, constants)
+        x, a, after = self.embedding(token), [], []
+        for layer, before, each in zip(self.recurrent, state, constants):
+            x, now = layer.step(x, before, each)
+            a.append(x)
+            after.append(now)
+        return self.softmax.next_word(tf.concat(a, axis=-1)), after
 
 
-# --- What `rgbn_rnn` shares; theta [..., K_l], of sentences [B] or groups [B, J] ------
+@dataclass(frozen=True)
+class RecurrentConfig(Config):
+    """Settings of rGBN-RNN; units=600 num_topics=100 is its smallest, of one layer."""
+
+    sentences: int = setting(
+        8, "of a document in a row of a batch, theta starting anew; released code",
+        least=2,
+    )  # fmt: skip
 
 
-def make_layers(model: Model, recurrent: bool) -> None:
-    """Make encoder, network and LSTMs; recurrent: over a document's sentences."""
-    c, words = model.config, len(model.vocabulary.topic_words)
-    units, layers = ",".join(map(str, c.units)), len(c.units)
-    if not layers:
-        raise InputError("units=: needs a number for every layer")
-    for name, lengths in (("num_topics", {layers}), ("kl_weights", {1, layers})):
-        if len(getattr(c, name)) not in lengths:
-            shown = ",".join(map(str, getattr(c, name)))
-            raise InputError(
-                f"{name}={shown}: must have a number for every layer of units={units}"
-            )
-    model.sizes = c.num_topics
-    model.encoder = GammaEncoder(words, model.sizes, recurrent)
-    model.network = GammaBeliefNetwork(
-        model.sizes, words, recurrent, c.chain_step, c.chain_delay
-    )
-    model.fitted = tuple(model.network.matrices)
-    model.embedding = word_embedding(len(model.vocabulary), c)
-    model.recurrent = [
-        CoupledLSTM(units, name=f"coupled_lstm_{layer}")
-        for layer, units in enumerate(c.units)
-    ]
-    model.softmax = AdaptiveSoftmax(
-        len(model.vocabulary), c.cutoffs, c.div_value, name="softmax"
-    )
-    model.rows = tf.Variable(1.0, trainable=False, name="training_rows")
-    ones = tf.ones([layers])
-    model.sums = tf.Variable(ones, trainable=False, name="sums_of_theta")
+class RGBNRNN(GBNRNN):
+    """GBN-RNN whose topic weights go on from sentence to sentence (eq. 2).
 
+        theta_j^L ~ Gamma(Pi^L theta_(j-1)^L, 1)
+        theta_j^l ~ Gamma(Phi^(l+1) theta_j^(l+1) + Pi^l theta_(j-1)^l, 1)
 
-def posterior(
-    model: Model, context: tf.Tensor, noise: Noise | None = None
-) -> list[Weibull]:
-    """Return q(theta | d) of every layer, the lowest first, of contexts [..., C].
+    for the sentences j of a document; before the first one theta_0 is zero, and
+    theta_1^L ~ Gamma(1, 1). The encoder is recurrent over j too, and q(theta_j^l) is
+    Weibull(k_j^l, lambda_j^l). Pi^l is drawn as Phi is.
 
-    With a draw from each by the noise, in training, else its mean (eq. 8, 9).
+    A row of a batch is a group of `sentences` sequences; the paper's batch is 8 of
+    them, batch_size=8. Padding has no part in any loss, nor in the counts.
+
+    The context rule decides what theta_j knows of its own sentence. With "others", the
+    paper's in training, d_(j-1) holds sentence j, and the recurrence hands it on: only
+    with "preceding", the paper's for testing, is the perplexity one of words unseen. It
+    is this model's default for both.
+
+    What is written goes on from a theta by `moved`: a draw of eq. 2, each layer given
+    the moving mean of its sums in training. By eq. 2 alone the sums of all layers but
+    the highest grow with every sentence, beyond what the LSTM has seen.
     """
 
-    def draw(k: tf.Tensor, scale: tf.Tensor) -> tf.Tensor:
-        if noise is None or not noise.training:
-            return weibull_mean(k, scale)
-        return weibull(k, scale, noise.uniform(tf.shape(scale)))
+    recurrent_topics = True
+    Config = RecurrentConfig
+    test_config = {**GBNRNN.test_config, "sentences": 2}
+    training_defaults = {"context": "preceding"}
 
-    Phis = () if model.network.Pi else model.network.Phi  # in its shapes: appendix A
-    return from_the_top(model.encoder(context), draw, Phis)
+    def __init__(self, config: RecurrentConfig, vocabulary: Vocabulary, seed: int = 0):
+        super().__init__(config, vocabulary, seed)
+        self.batching = Groups(config.sentences)
+
+    def moved(
+        self, theta: Sequence[tf.Tensor], seed: tf.Tensor | None = None
+    ) -> list[tf.Tensor]:
+        """Return theta of the next sentence, [B, K_l] of every layer; see the class.
+
+        It is drawn by the seed [2]; without one it is the mean of eq. 2.
+        """
+        after: list[tf.Tensor] = []
+        for n in reversed(range(len(theta))):
+            shape = tf.tensordot(theta[n], tf.transpose(self.network.Pi[n]), 1)
+            if after:
+                above = tf.transpose(self.network.Phi[n + 1])
+                shape += tf.tensordot(after[0], above, 1)
+            drawn = shape if seed is None else _gamma(shape, fold_in(seed, n))
+            after.insert(0, self.sums[n] * proportions(drawn))
+        return after
+
+
+def _gamma(shape: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    """Draw from Gamma(shape, 1); what a float32 cannot hold is next to nothing."""
+    drawn = tf.random.stateless_gamma(tf.shape(shape), seed, shape + SMALLEST_SHAPE)
+    return drawn + np.finfo("float32").tiny
+
+
+# --- theta [..., K_l], of sentences [B] or groups [B, J] ------------------------------
 
 
 def infer_theta(
     model: Model, context: tf.Tensor, noise: Noise | None = None
 ) -> list[tf.Tensor]:
     """Return the mean theta of every layer, or a draw, of contexts [..., C]."""
-    return [q.theta for q in posterior(model, context, noise)]
+    return [q.theta for q in model.posterior(context, noise)]
 
 
 def theta_of_sentences(
@@ -283,85 +403,11 @@ def as_seen(model: Model, theta: list[tf.Tensor]) -> list[tf.Tensor]:
     return theta[::-1] if model.config.flipped else theta
 
 
-def predict_words(
-    model: Model, batch: dict, theta: list[tf.Tensor], training: bool
-) -> tf.Tensor:
-    """Return log p of the targets [..., T], of which only real sentences are read."""
-    real = sentences(batch)
-    inputs, targets, theta = at(real, (batch["inputs"], batch["targets"], theta))
-    noise, rate = model.noise("words", batch, training), model.config.dropout
-    x, a = model.embedding(inputs), []
-    for layer, each in zip(model.recurrent, theta):
-        x = layer((noise.dropout(x, rate), each))
-        a.append(x)
-    log_probs = of_targets(model.softmax, targets, tf.concat(a, axis=-1))
-    return tf.scatter_nd(real, log_probs, tf.shape(batch["targets"], tf.int64))
-
-
-def sentences(batch: dict[str, tf.Tensor]) -> tf.Tensor:
+def places(batch: dict[str, tf.Tensor]) -> tf.Tensor:
     """Return the places of the sentences of a batch that are no padding."""
     return tf.where(batch["targets"][..., 0] != PAD)
 
 
-def at(places: tf.Tensor, values: Any) -> Any:
+def at(chosen: tf.Tensor, values: Any) -> Any:
     """Return a nest of values [..., X] at places of sentences, [N, X]."""
-    return tf.nest.map_structure(lambda each: tf.gather_nd(each, places), values)
-
-
-def bound(model: Model, batch: dict[str, tf.Tensor], training: bool) -> Terms:
-    """Return minus the bound (eq. 12) as "loss", and its terms; see `GBNRNN`."""
-    c = model.config
-    q = posterior(model, batch["context"], model.noise("theta", batch, training))
-    theta = [each.theta for each in q]
-    log_p_y = model(batch, training=training, context=as_seen(model, theta))
-    shapes = model.network.prior_shapes(theta)
-    values = log_p_y, batch["targets"], batch["context"], q, shapes
-    log_p_y, targets, words, q, shapes = at(sentences(batch), values)
-    language, nll = language_loss(log_p_y, targets)
-    log_p_d = poisson_log_likelihood(words, q[0].theta, model.network.Phi[0])
-    kls = [
-        tf.reduce_mean(tf.reduce_sum(weibull_gamma_kl(k, scale, shape), axis=-1))
-        for (k, scale, _), shape in zip(q, shapes)
-    ]
-    weights = c.kl_weights * (len(kls) // len(c.kl_weights))
-    kl = sum(weight * kl for weight, kl in zip(weights, kls))
-    reconstruction = -tf.reduce_mean(log_p_d)
-    topic = reconstruction + model.kl_anneal(c.kl_warmup_steps, training) * kl
-    return {
-        "loss": language + c.topic_weight * topic,
-        **nll,
-        "reconstruction": reconstruction,
-        "kl": sum(kls),
-        **{f"kl_{n}": kl for n, kl in enumerate(kls, 1)},
-    }
-
-
-def draw_matrices(model: Model, batch: dict[str, tf.Tensor]) -> None:
-    """Draw theta anew, and by its counts every matrix; follow the sums of theta."""
-    noise, words = model.noise("counts", batch, training=True), batch["context"]
-    theta = infer_theta(model, words, noise)
-    share = model.rows / tf.cast(tf.shape(words)[0], tf.float32)
-    batches = tf.maximum(share, 1.0)  # in an epoch
-    seed = tf.random.experimental.stateless_fold_in(noise.seed, 0)
-    model.network.update(words, theta, batches, seed)
-    real = at(sentences(batch), theta)
-    means = [tf.reduce_mean(tf.reduce_sum(each, axis=1)) for each in real]
-    model.sums.assign_add((1.0 - MOMENTUM) * (tf.stack(means) - model.sums))
-
-
-def before_words(model: Model, theta: list[tf.Tensor], rows: Any) -> tuple[Any, Any]:
-    """Return every LSTM's zero state, and what it makes of its theta."""
-    start = {"batch_size": rows, "dtype": tf.float32}
-    states = [layer.cell.get_initial_state(**start) for layer in model.recurrent]
-    pairs = zip(model.recurrent, theta)
-    return states, [layer.from_topics(each) for layer, each in pairs]
-
-
-def step_layers(model: Model, token: tf.Tensor, state: Any, topics: Any) -> tuple:
-    """Return the next word's distribution after `token` [B], and the states."""
-    x, a, after = model.embedding(token), [], []
-    for layer, before, each in zip(model.recurrent, state, topics):
-        x, now = layer.step(x, before, each)
-        a.append(x)
-        after.append(now)
-    return model.softmax.next_word(tf.concat(a, axis=-1)), after
+    return tf.nest.map_structure(lambda each: tf.gather_nd(each, chosen), values)

@@ -10,12 +10,18 @@ import tensorflow as tf
 from tcnlm.common.settings import setting
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import Sequences
-from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, language_loss, of_targets
-from tcnlm.layers.embedding import word_embedding
-from tcnlm.layers.lstm import ForgetBias, OverSequence, ZeroState
+from tcnlm.layers.lstm import (
+    GATES,
+    ForgetBias,
+    OverSequence,
+    ZeroState,
+    activate,
+    remember,
+)
 from tcnlm.layers.mixed_precision import matmul
 from tcnlm.layers.noise import Noise
-from tcnlm.layers.recurrence import GATES, activate, remember
+from tcnlm.layers.softmax import AdaptiveSoftmax, language_loss, of_targets
+from tcnlm.layers.words import word_embedding
 from tcnlm.models import lstm, tcnlm
 from tcnlm.models.base import Model, Terms
 from tcnlm.models.starts import start_embeddings

@@ -8,10 +8,10 @@ from typing import Any
 import tensorflow as tf
 
 from tcnlm.data.dataset import Dataset
-from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, language_loss, of_targets
-from tcnlm.layers.embedding import word_embedding
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.optimization import Group
+from tcnlm.layers.softmax import AdaptiveSoftmax, language_loss, of_targets
+from tcnlm.layers.words import word_embedding
 from tcnlm.models import lda, lstm, tcnlm
 from tcnlm.models.base import Model, Terms
 from tcnlm.models.starts import start_embeddings

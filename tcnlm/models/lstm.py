@@ -1,4 +1,8 @@
-"""A plain LSTM language model, the papers' "basic-LSTM" (Lau et al. 2017)."""
+"""The papers' "basic-LSTM" (Lau et al. 2017), and the same with something beside it.
+
+`bag_lstm` and `topic_lstm` are controls of no paper: what a document's words, or topics
+of them, are worth outside the LSTM's weights.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +16,17 @@ from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.windows import Windows
 from tcnlm.layers import lstm
-from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, language_loss, of_targets
-from tcnlm.layers.embedding import word_embedding
+from tcnlm.layers.lstm import GATES, CarriedState, keras_order
+from tcnlm.layers.mixed_precision import Dense
+from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.optimization import Group, split_param_group
-from tcnlm.layers.recurrence import GATES, keras_order
-from tcnlm.layers.stateful import CarriedState
+from tcnlm.layers.softmax import AdaptiveSoftmax, language_loss, of_targets
 from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTMCell
+from tcnlm.layers.words import word_embedding
+from tcnlm.models import tcnlm
 from tcnlm.models.base import Model, Terms
-from tcnlm.models.starts import start_embeddings
+from tcnlm.models.starts import pretrain_topics, start_embeddings, start_topics
 from tcnlm.models.tcnlm import SoftmaxSettings, WordSettings
 from tcnlm.preprocessing.vocabulary import PAD, Vocabulary
 
@@ -91,6 +97,7 @@ class LSTM(Model):
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
+        self.make_context()
         self.embedding = word_embedding(len(vocabulary), config)
         self.recurrent = recurrent_layers(config)
         self.softmax = AdaptiveSoftmax(
@@ -98,16 +105,23 @@ class LSTM(Model):
         )
         carry_state(self)
 
+    def make_context(self) -> None:
+        """Make what reads the context q [B, C] beside h; there is none."""
+
     def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:
-        """Return log p(y_m | y_<m), nats, [B, T]."""
+        """Return log p(y_m | y_<m), nats, [B, T], by softmax(V [h_m; q])."""
+        q = tf.nest.flatten(self.context(batch) if context is None else context)
         h = read(self, batch, self.noise("words", batch, training))
-        return of_targets(self.softmax, batch["targets"], h)
+
+        def beside(h: tf.Tensor, words: tf.Tensor, *q: tf.Tensor) -> tf.Tensor:
+            return self.softmax(tf.concat([h, *q], axis=1), words)
+
+        return of_targets(beside, batch["targets"], h, *q)
 
     def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
         """Return {"loss": nats a row of the batch, "nll": nats a target}."""
-        log_probs = self(batch, training=training)
-        loss, terms = language_loss(log_probs, batch["targets"])
-        return {"loss": loss, **terms}
+        loss, nll = language_loss(self(batch, training=training), batch["targets"])
+        return {"loss": loss, **nll}
 
     def features(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
         """Return the state [B, H] after the last word of each document [B, T]."""
@@ -124,13 +138,112 @@ class LSTM(Model):
         return lstm_param_groups(self, group)
 
     def initial_state(self, context: Any, rows: Any) -> tuple[Any, Any]:
-        """Return the zero state; there is no context."""
-        return zero_states(self, rows), ()
+        """Return the zero state, and q."""
+        return zero_states(self, rows), context
 
     def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
         """Return the next word's distribution after `token` [B], and the state."""
-        x, state = step_layers(self, token, state)
-        return self.softmax.next_word(x), state
+        h, state = step_layers(self, token, state)
+        seen = tf.concat([h, *tf.nest.flatten(constants)], axis=1)
+        return self.softmax.next_word(seen), state
+
+
+@dataclass(frozen=True)
+class BagConfig(StartSettings, SoftmaxSettings, WordSettings):
+    """Settings of the LSTM and of what reads the bag."""
+
+    encoder_units: tuple[int, ...] = setting(
+        (256, 256), "ReLU units of the encoder's layers; TCNLM's", least=1
+    )
+    context_units: int = setting(
+        30, "numbers of q; as many as TCNLM's topics in Table 6", least=1
+    )
+
+
+class BagLSTM(LSTM):
+    """p(y_m | y_<m, d) = softmax(V [h_m; q]), h_m an LSTM's output, q = f(d).
+
+    f is the encoder of TCNLM's topic model (Wang et al. 2018, section 3.1) up to mu:
+    log(1 + count) of the context's topic words, ReLU layers, a linear layer. The loss
+    of the language model alone trains it: no simplex, no draw, no prior, nothing
+    rebuilt: what a document's bag of words is worth where nothing makes it topics.
+
+    It is `lda_lstm` with q in the place of LDA's proportions. Where there is no
+    document to write from, the bag is empty: q = f(0).
+    """
+
+    paper = "tcnlm"
+    Config = BagConfig
+    test_config = {**LSTM.test_config, "encoder_units": (7, 7), "context_units": 3}
+    reads_document = True
+
+    def make_context(self) -> None:
+        """Make f."""
+        hidden = [Dense(n, "relu") for n in self.config.encoder_units]
+        layers = [*hidden, Dense(self.config.context_units)]
+        self.encoder = tf.keras.Sequential(layers, name="encoder")
+
+    def context(self, batch: dict[str, tf.Tensor], noise: Noise | None = None) -> Any:
+        """Return q [B, C]."""
+        bow = bag_of_words(batch["context"], len(self.vocabulary.topic_words))
+        return self.encoder(tf.math.log1p(bow))
+
+
+@dataclass(frozen=True)
+class TopicConfig(StartSettings, CellSettings, tcnlm.JointSettings):
+    """Settings of the LSTM; the topic model's are TCNLM's."""
+
+
+class TopicLSTM(LSTM):
+    """p(y_m | y_<m, t) = softmax(V [h_m; t]), h_m an LSTM's output.
+
+    TCNLM's topic model and objective (Wang et al. 2018, eq. 17, 18) with t [B, K] in
+    the place that `lda_lstm` has for LDA's proportions. What the
+    same topics are worth outside the LSTM's weights. With `carry=true` t is of a
+    window's context, which is to hold what was read before only (`context=read`).
+    """
+
+    paper = "tcnlm"
+    draws_topics = True
+    Config = TopicConfig
+    test_config = {
+        **LSTM.test_config,
+        "num_topics": 3,
+        "encoder_units": (7, 7),
+        "topic_pretrain_steps": 9,
+    }
+
+    make_context = tcnlm.make_topic_model
+    features = Model.features
+
+    def topics(self) -> tf.Tensor:
+        """Return beta, a topic a row: [K, D]."""
+        return self.decoder.topics()
+
+    def infer(self, context: tf.Tensor) -> tf.Tensor:
+        """Return t = g(mu) [B, K] of topic-word ids [B, C]."""
+        return tcnlm.infer_topics(self, context)
+
+    def context(self, batch: dict[str, tf.Tensor], noise: Noise | None = None) -> Any:
+        """Return t [B, K]."""
+        if "topics" in batch:
+            return batch["topics"]
+        return tcnlm.infer_topics(self, batch["context"], noise)
+
+    def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
+        """Return -J and its terms, nats a sequence; "nll" is nats a target."""
+        return tcnlm.joint_loss(self, batch, training)
+
+    def prepare(self, dataset: Dataset) -> None:
+        """Start embeddings, topics and layers; let the topic model learn first."""
+        start_topics(self, dataset, start_embeddings(self, dataset))
+        start_layers(self)
+        pretrain_topics(self, dataset, tcnlm.topic_terms, tcnlm.topic_loss)
+
+    def param_groups(self) -> list[Group]:
+        """Return the language model's weights, as the LSTM's, and the topic model's."""
+        language, topic = tcnlm.joint_param_groups(self)
+        return [*lstm_param_groups(self, language), topic]
 
 
 # --- What other systems with these layers share ---------------------------------------
@@ -153,7 +266,7 @@ def recurrent_layers(config: Any) -> list[tf.keras.layers.Layer]:
 def carry_state(model: Model) -> None:
     """Let the state go on from batch to batch, if that is asked for."""
     config = model.config
-    if config.carry:
+    if getattr(config, "carry", False):
         asked = model.batching.of_document
         model.batching = Windows(config.window, config.reset, asked)
         model.carried = CarriedState(zero_states(model, 1))

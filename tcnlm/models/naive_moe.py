@@ -9,14 +9,19 @@ import tensorflow as tf
 
 from tcnlm.common.settings import setting
 from tcnlm.data.dataset import Dataset
-from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, of_targets
-from tcnlm.layers.embedding import word_embedding
-from tcnlm.layers.lstm import ForgetBias, OverSequence, ZeroState
+from tcnlm.layers.lstm import (
+    GATES,
+    ForgetBias,
+    OverSequence,
+    ZeroState,
+    activate,
+    update,
+)
 from tcnlm.layers.mixed_precision import einsum
-from tcnlm.layers.next_word import NextWord
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.optimization import Group
-from tcnlm.layers.recurrence import GATES, activate, update
+from tcnlm.layers.softmax import AdaptiveSoftmax, NextWord, of_targets
+from tcnlm.layers.words import word_embedding
 from tcnlm.models import tcnlm
 from tcnlm.models.base import Model, Terms
 from tcnlm.models.starts import pretrain_topics, start_embeddings, start_topics
@@ -217,6 +222,7 @@ class ExpertLSTM(OverSequence):
         )
 
 
+@tf.keras.utils.register_keras_serializable("tcnlm")
 class MixtureSoftmax(AdaptiveSoftmax):
     """p(w) = sum_k t_k softmax(V h_k)_w (eq. 7), V an adaptive softmax that all share.
 

@@ -14,9 +14,7 @@ import tensorflow as tf
 
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import Dataset
-from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, language_loss, of_targets
 from tcnlm.layers.distributions import gaussian_kl
-from tcnlm.layers.embedding import word_embedding
 from tcnlm.layers.neural_topics import (
     TopicDecoder,
     TopicEncoder,
@@ -27,7 +25,9 @@ from tcnlm.layers.neural_topics import (
 )
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.optimization import DECAYS, Group, exclude, split_param_group
+from tcnlm.layers.softmax import AdaptiveSoftmax, language_loss, of_targets
 from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTM
+from tcnlm.layers.words import word_embedding
 from tcnlm.models.base import Model, Terms
 from tcnlm.models.starts import pretrain_topics, start_embeddings, start_topics
 from tcnlm.preprocessing.vocabulary import Vocabulary

@@ -9,16 +9,17 @@ from typing import Any
 
 import tensorflow as tf
 
+from tcnlm.common.errors import InputError
 from tcnlm.common.settings import setting
 from tcnlm.data.batching import Batching
 from tcnlm.data.dataset import NO_WORD, Dataset
 from tcnlm.data.sequences import SequencesAndStretches
-from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, language_loss, of_targets
-from tcnlm.layers.embedding import word_embedding
 from tcnlm.layers.lstm import LSTM
 from tcnlm.layers.mixed_precision import Conv1D, Dense
 from tcnlm.layers.noise import Noise
-from tcnlm.layers.optimization import Group, exclude
+from tcnlm.layers.optimization import Group, GroupedAdam, exclude
+from tcnlm.layers.softmax import AdaptiveSoftmax, language_loss, of_targets
+from tcnlm.layers.words import word_embedding
 from tcnlm.models import lstm, tcnlm
 from tcnlm.models.base import Model, Terms
 from tcnlm.models.starts import start_embeddings
@@ -188,6 +189,11 @@ class TDLM(Model):
         """
         if "content" not in batch:
             return super().train_step(batch)
+        if not isinstance(self.optimizer, GroupedAdam):
+            raise InputError(
+                "topic_batches=published steps two models apart, by an Adam each: "
+                "compile() without an optimizer, or set topic_batches=sentences"
+            )
 
         def topic() -> Terms:
             loss = self.topic_loss(self.topic_vector(batch, True), batch["content"])

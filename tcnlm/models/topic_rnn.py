@@ -12,13 +12,12 @@ import tensorflow as tf
 
 from tcnlm.common.settings import setting
 from tcnlm.data.dataset import Dataset
-from tcnlm.layers.adaptive_softmax import cross_entropy, language_loss
 from tcnlm.layers.distributions import gaussian_kl
-from tcnlm.layers.embedding import word_embedding
 from tcnlm.layers.mixed_precision import matmul
 from tcnlm.layers.neural_topics import TopicEncoder, bag_of_words
-from tcnlm.layers.next_word import NextWord
 from tcnlm.layers.noise import Noise
+from tcnlm.layers.softmax import NextWord, cross_entropy, language_loss
+from tcnlm.layers.words import word_embedding
 from tcnlm.models import lstm, tcnlm
 from tcnlm.models.base import Model, Terms
 from tcnlm.models.starts import start_embeddings

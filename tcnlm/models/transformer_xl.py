@@ -10,14 +10,16 @@ import tensorflow as tf
 from tcnlm.common.settings import setting
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.windows import Windows
-from tcnlm.layers.adaptive_softmax import AdaptiveSoftmax, language_loss, of_targets
-from tcnlm.layers.embedding import word_embedding
+from tcnlm.layers.lstm import CarriedState
 from tcnlm.layers.noise import Noise
+from tcnlm.layers.optimization import Group
 from tcnlm.layers.relative_attention import TransformerXLLayer, remembered, sinusoids
-from tcnlm.layers.stateful import CarriedState
+from tcnlm.layers.softmax import AdaptiveSoftmax, language_loss, of_targets
+from tcnlm.layers.words import word_embedding
+from tcnlm.models import tcnlm
 from tcnlm.models.base import Model, Terms
 from tcnlm.models.lstm import WindowSettings
-from tcnlm.models.starts import start_embeddings
+from tcnlm.models.starts import pretrain_topics, start_embeddings, start_topics
 from tcnlm.models.tcnlm import SoftmaxSettings, WordSettings
 from tcnlm.preprocessing.vocabulary import PAD, Vocabulary
 
@@ -77,15 +79,39 @@ class TransformerXL(Model):
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
-        make_attention(self)
+        self.make_context()
+        self.embedding = word_embedding(len(vocabulary), config)
+        self.recurrent = [
+            TransformerXLLayer(
+                config.heads,
+                config.units,
+                config.memory,
+                config.dropout,
+                config.attention_dropout,
+                name=f"layer_{layer}",
+            )
+            for layer in range(config.layers)
+        ]
+        if config.carry:
+            asked = self.batching.of_document
+            self.batching = Windows(config.window, config.reset, asked)
+            self.carried = CarriedState(empty_memories(self, 1, config.memory))
         self.softmax = AdaptiveSoftmax(
             len(vocabulary), config.cutoffs, config.div_value, name="softmax"
         )
 
+    def make_context(self) -> None:
+        """Make what reads the context q [B, C] beside h; there is none."""
+
     def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:
-        """Return log p(y_m | y_<m), nats, [B, T]."""
+        """Return log p(y_m | y_<m), nats, [B, T], by softmax(V [h_m; q])."""
+        q = tf.nest.flatten(self.context(batch) if context is None else context)
         h = read(self, batch, self.noise("words", batch, training))
-        return of_targets(self.softmax, batch["targets"], h)
+
+        def beside(h: tf.Tensor, words: tf.Tensor, *q: tf.Tensor) -> tf.Tensor:
+            return self.softmax(tf.concat([h, *q], axis=1), words)
+
+        return of_targets(beside, batch["targets"], h, *q)
 
     def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
         """Return {"loss": nats a row of the batch, "nll": nats a target}."""
@@ -118,36 +144,69 @@ class TransformerXL(Model):
         start_embeddings(self, dataset)
 
     def initial_state(self, context: Any, rows: Any) -> tuple[Any, Any]:
-        """Return an empty memory of every layer; there is no context."""
-        return empty_memories(self, rows, self.config.memory), ()
+        """Return an empty memory of every layer, and q."""
+        return empty_memories(self, rows, self.config.memory), context
 
     def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
         """Return the next word's distribution after `token` [B], and the memories."""
-        h, state = attend_to_word(self, token, state)
-        return self.softmax.next_word(h), state
+        noise = self.noise("words", {}, training=False)
+        h, state = attend(self, token[:, None], state, noise)
+        seen = tf.concat([h[:, 0], *tf.nest.flatten(constants)], axis=1)
+        return self.softmax.next_word(seen), state
 
 
-# --- What `topic_transformer_xl` shares -----------------------------------------------
+@dataclass(frozen=True)
+class TopicConfig(Config, tcnlm.JointSettings):
+    """Settings of Transformer-XL; the topic model's are TCNLM's."""
 
 
-def make_attention(model: Model) -> None:
-    """Make embedding and layers; let memories go on from batch to batch, if asked."""
-    c = model.config
-    model.embedding = word_embedding(len(model.vocabulary), c)
-    model.recurrent = [
-        TransformerXLLayer(
-            c.heads,
-            c.units,
-            c.memory,
-            c.dropout,
-            c.attention_dropout,
-            name=f"layer_{layer}",
-        )
-        for layer in range(c.layers)
-    ]
-    if c.carry:
-        model.batching = Windows(c.window, c.reset, model.batching.of_document)
-        model.carried = CarriedState(empty_memories(model, 1, c.memory))
+class TopicTransformerXL(TransformerXL):
+    """p(y_m | y_<m, t) = softmax(V [h_m; t]), h_m a Transformer-XL's output.
+
+    As `topic_lstm` has it for an LSTM. A control of no paper: what topics are worth
+    where attention sees the document. With `carry=true` t is of a window's context,
+    which is to hold what was read before only (`context=read`).
+    """
+
+    paper = "tcnlm"
+    draws_topics = True
+    Config = TopicConfig
+    test_config = {
+        **TransformerXL.test_config,
+        "num_topics": 3,
+        "encoder_units": (7, 7),
+        "topic_pretrain_steps": 9,
+    }
+
+    make_context = tcnlm.make_topic_model
+    features = Model.features
+
+    def topics(self) -> tf.Tensor:
+        """Return beta, a topic a row: [K, D]."""
+        return self.decoder.topics()
+
+    def infer(self, context: tf.Tensor) -> tf.Tensor:
+        """Return t = g(mu) [B, K] of topic-word ids [B, C]."""
+        return tcnlm.infer_topics(self, context)
+
+    def context(self, batch: dict[str, tf.Tensor], noise: Noise | None = None) -> Any:
+        """Return t [B, K]."""
+        if "topics" in batch:
+            return batch["topics"]
+        return tcnlm.infer_topics(self, batch["context"], noise)
+
+    def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
+        """Return -J and its terms, nats a sequence; "nll" is nats a target."""
+        return tcnlm.joint_loss(self, batch, training)
+
+    def prepare(self, dataset: Dataset) -> None:
+        """Start embeddings and topics; let the topic model learn by itself first."""
+        start_topics(self, dataset, start_embeddings(self, dataset))
+        pretrain_topics(self, dataset, tcnlm.topic_terms, tcnlm.topic_loss)
+
+    def param_groups(self) -> list[Group]:
+        """Return the language model's weights, and the topic model's."""
+        return tcnlm.joint_param_groups(self)
 
 
 def empty_memories(model: Model, rows: Any, slots: int) -> list[list[tf.Tensor]]:
@@ -183,10 +242,3 @@ def read(model: Model, batch: dict[str, tf.Tensor], noise: Noise) -> tf.Tensor:
     h, after = attend(model, inputs, model.carried.start(batch), noise)
     model.carried.keep(after)
     return h
-
-
-def attend_to_word(model: Model, token: tf.Tensor, memories: Any) -> tuple:
-    """Return h^N [B, d] of `token` [B], and the memories after it."""
-    noise = model.noise("words", {}, training=False)
-    h, memories = attend(model, token[:, None], memories, noise)
-    return h[:, 0], memories

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tcnlm.common.parallel import Map, chunks
+from tcnlm.common.process import Map, chunks
 from tcnlm.preprocessing.vocabulary import UNK
 
 CHUNK = 64  # documents that a process tokenizes at a time; the result is the same

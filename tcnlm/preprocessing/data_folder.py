@@ -20,9 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tcnlm.common.errors import InputError, UnreadableError, reading, unreadable
-from tcnlm.common.files import digest_line
-from tcnlm.common.locks import locked
-from tcnlm.common.replacing import remove_leftovers, replacing
+from tcnlm.common.files import digest_line, locked, remove_leftovers, replacing
 from tcnlm.preprocessing.collect import Arrays
 from tcnlm.preprocessing.documents import LONGEST, Document
 from tcnlm.preprocessing.languages import ENGLISH, languages

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.locks import locked
+from tcnlm.common.files import locked
 from tcnlm.common.progress_bar import progress_bar
 from tcnlm.preprocessing import text
 from tcnlm.preprocessing.archives import read_20news, read_oanc, read_wikitext

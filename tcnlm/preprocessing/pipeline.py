@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from tcnlm.common.parallel import Map
+from tcnlm.common.process import Map
 from tcnlm.common.progress_bar import progress_bar
 from tcnlm.preprocessing.collect import Arrays, counted, counts_of, select, tokenize_all
 from tcnlm.preprocessing.corpora import Corpus, refuse_none_left

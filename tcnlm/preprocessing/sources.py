@@ -11,7 +11,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.parallel import chunks, ordered_map
+from tcnlm.common.process import chunks, ordered_map
 from tcnlm.preprocessing import text
 from tcnlm.preprocessing.documents import (
     LONGEST,

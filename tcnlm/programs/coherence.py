@@ -26,7 +26,7 @@ from tcnlm.coherence.windows import Windows
 from tcnlm.common.errors import InputError, add_debug, errors_reported
 from tcnlm.common.files import check_writable, write_json, writing
 from tcnlm.common.outputs import check_outputs
-from tcnlm.common.parallel import cores
+from tcnlm.common.process import cores
 from tcnlm.common.runners import add_runner, on_runner
 from tcnlm.common.settings import LARGEST, whole_number
 from tcnlm.preprocessing.languages import ENGLISH, languages

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 from tcnlm.common.errors import InputError, add_debug, errors_reported
 from tcnlm.common.files import check_folder, check_writable
 from tcnlm.common.outputs import check_outputs
-from tcnlm.common.parallel import cores
-from tcnlm.common.process import command_line, keep_memory
+from tcnlm.common.process import command_line, cores, keep_memory
 from tcnlm.common.settings import LARGEST, whole_number
 from tcnlm.data.dataset import RULES
 from tcnlm.metrics.base import Metric
 from tcnlm.metrics.registry import asked
 from tcnlm.report.published import corpora, other_data
-from tcnlm.runs.seeds import runs_of
+from tcnlm.runs.folders import runs_of
 
 if TYPE_CHECKING:
     from tcnlm.coherence.reference import Reference

@@ -15,9 +15,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Export the model of a RUN."""
     options = parser().parse_args(arguments)
     # Here, since to say how it is used takes no TensorFlow.
+    from tcnlm.common.files import owned
     from tcnlm.generation.saved_model import check_free, check_warm_up, export
     from tcnlm.runs.new_run import TRAINED
-    from tcnlm.runs.ownership import owned
     from tcnlm.runs.run_folder import RunFolder
     from tcnlm.runs.weights import WEIGHTS
 

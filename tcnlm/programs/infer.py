@@ -23,8 +23,7 @@ import numpy as np
 
 from tcnlm.common.errors import InputError, add_debug, errors_reported
 from tcnlm.common.outputs import check_outputs
-from tcnlm.common.parallel import chunks
-from tcnlm.common.process import keep_memory
+from tcnlm.common.process import chunks, keep_memory
 from tcnlm.common.progress_bar import progress_bar
 from tcnlm.common.rows import Row, check_writable, row_writer
 from tcnlm.common.runners import add_runner, on_runner

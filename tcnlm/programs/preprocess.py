@@ -14,7 +14,7 @@ from math import isclose
 from pathlib import Path
 
 from tcnlm.common.errors import InputError, add_debug, errors_reported
-from tcnlm.common.parallel import Map, cores, ordered_map
+from tcnlm.common.process import Map, cores, ordered_map
 from tcnlm.common.runners import add_runner, on_runner, without_runner
 from tcnlm.common.settings import LARGEST, whole_number
 from tcnlm.preprocessing import corpora

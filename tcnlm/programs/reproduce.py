@@ -18,9 +18,15 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from tcnlm.common.errors import InputError, add_debug, errors_reported, reading
+from tcnlm.common.errors import (
+    InputError,
+    NotFiniteError,
+    add_debug,
+    errors_reported,
+    reading,
+)
 from tcnlm.common.interrupts import Interrupted, interrupts
-from tcnlm.common.parallel import cores
+from tcnlm.common.process import cores, one_by_one
 from tcnlm.common.settings import whole_number
 from tcnlm.metrics.base import Figure
 from tcnlm.metrics.registry import figure
@@ -36,9 +42,7 @@ from tcnlm.programs.recipes import (
     words_of,
 )
 from tcnlm.report.published import Published, figures
-from tcnlm.runs.seeds import seed_folder
-from tcnlm.training.divergence import NotFiniteError
-from tcnlm.training.sequential_runs import one_by_one
+from tcnlm.runs.folders import seed_folder
 
 TEXTS = ("input", "train", "heldout", "valid", "test")
 LISTS = ("vocabulary", "stop-words")

@@ -6,14 +6,21 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tcnlm.common.errors import InputError, add_debug, errors_reported
-from tcnlm.common.files import digest_of
+from tcnlm.common.errors import InputError, NotFiniteError, add_debug, errors_reported
+from tcnlm.common.files import digest_of, owned
 from tcnlm.common.interrupts import Interrupted, interrupts
-from tcnlm.common.parallel import cores
-from tcnlm.common.process import command_line, keep_memory, make_reproducible, program
+from tcnlm.common.process import (
+    command_line,
+    cores,
+    keep_memory,
+    make_reproducible,
+    one_by_one,
+    program,
+)
 from tcnlm.common.settings import (
     LARGEST,
     Settings,
@@ -28,13 +35,9 @@ from tcnlm.metrics.perplexity import leak
 from tcnlm.metrics.registry import check_words, judge
 from tcnlm.models import MODELS, model_class
 from tcnlm.programs.recipes import BY_SIZE, ListRecipes, read_recipe
-from tcnlm.runs.ownership import owned
-from tcnlm.runs.resume_checks import FREE, resume_command
-from tcnlm.runs.seeds import seed_folder, topics_folder
+from tcnlm.runs.folders import FREE, resume_command, seed_folder, topics_folder
 from tcnlm.runs.weights import WEIGHTS, load_weights
-from tcnlm.training.cluster import WAIT
-from tcnlm.training.divergence import NotFiniteError
-from tcnlm.training.sequential_runs import one_by_one
+from tcnlm.training.rendezvous import WAIT
 
 if TYPE_CHECKING:
     from tcnlm.layers.optimization import Training
@@ -73,14 +76,15 @@ def main(options: argparse.Namespace, command: str) -> None:
     workers.check(model, same_for_all(config))
     check_accumulation(model, loop.accumulate)
     _check_precision(config["model"], model, loop.precision)
-    with workers.place(run) as place, owned(place, TRAINED):
-        open_run(place, config, dataset.vocabulary)
-        trainer = Trainer(model, dataset, place, loop, config["seed"], workers)
+    with workers.together(), ExitStack() as stack:
+        if workers.chief:
+            stack.enter_context(owned(run, TRAINED))
+            open_run(run, config, dataset.vocabulary)
+        trainer = Trainer(model, dataset, run, loop, config["seed"], workers)
         state = trainer.train()
         if workers.chief:
             write_saved_model(model, run, dataset)
-    if workers.chief:
-        if model.offers("topics") and not model.layered:
+        if workers.chief and model.offers("topics") and not model.layered:
             print(f"topics at the end: {describe_topics(model, dataset)}")
         known = f"valid_{judged.key}" in state.history[-1]
         figure = judged.form.format(state.best) if known else "not measured"

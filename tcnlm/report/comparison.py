@@ -32,7 +32,7 @@ from tcnlm.report.measured import (
 )
 from tcnlm.report.published import layered, size
 from tcnlm.report.stability import stability
-from tcnlm.runs.seeds import is_seed_folder
+from tcnlm.runs.folders import is_seed_folder
 
 OTHER_DATA = " ≠"  # marks a published figure
 RATIO = "ratio to the first"

@@ -11,7 +11,7 @@ from tcnlm.coherence import TOPS
 from tcnlm.coherence.reference import Reference
 from tcnlm.coherence.summary import scored_words as words_of_lists
 from tcnlm.coherence.topic_lists import TopicList
-from tcnlm.common.files import write_arrays, write_json, writing
+from tcnlm.common.files import owned_file, write_arrays, write_json, writing
 from tcnlm.metrics.base import predicting
 from tcnlm.metrics.evaluate import measured, subject_of
 from tcnlm.metrics.features import document_vectors, write_features
@@ -21,7 +21,6 @@ from tcnlm.models.topics import PROBABILITY, RELEVANCE, top_words
 from tcnlm.report.measured import Measured, progress, stated
 from tcnlm.report.page import draw_run, write_report
 from tcnlm.runs.new_run import versions
-from tcnlm.runs.ownership import owned_file
 from tcnlm.runs.run_folder import RunFolder
 
 

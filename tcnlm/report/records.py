@@ -16,8 +16,8 @@ from typing import Any
 from tcnlm.common.errors import InputError, reading
 from tcnlm.common.files import write_file
 from tcnlm.metrics.registry import METRICS
+from tcnlm.runs.folders import is_seed_folder
 from tcnlm.runs.run_folder import RunFolder
-from tcnlm.runs.seeds import is_seed_folder
 
 DATA = ("command", "fingerprint", "vocabulary_size", "topic_vocabulary_size", "splits")
 RUN = ("seed", "model", "command", "settings", "training", "git_commit", "versions")

@@ -16,7 +16,7 @@ import pandas as pd
 
 from tcnlm.coherence.reference import Reference
 from tcnlm.common.files import write_file
-from tcnlm.common.parallel import cores
+from tcnlm.common.process import cores
 from tcnlm.drawing import figures as draw
 from tcnlm.metrics.base import Evaluation, Figure
 from tcnlm.metrics.registry import figure
@@ -24,8 +24,8 @@ from tcnlm.report.comparison import mean_text
 from tcnlm.report.evaluate_run import evaluate_run
 from tcnlm.report.measured import Group, Measured
 from tcnlm.report.page import write_report
+from tcnlm.runs.folders import runs_of, topics_folder
 from tcnlm.runs.run_folder import RunFolder
-from tcnlm.runs.seeds import runs_of, topics_folder
 
 TERMS = Figure("topic_terms", "minus the topics' bound", "{:.3f}", "min")
 QUALITY = Figure("quality", "NPMI × diversity", "{:.3f}", "max")

@@ -9,17 +9,57 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
 
 from tcnlm.common.errors import InputError, UnreadableError, reading
-from tcnlm.common.files import digest_of, plain_path, writing
-from tcnlm.common.replacing import remove_leftovers, replacing
-from tcnlm.runs.state import State
+from tcnlm.common.files import (
+    digest_of,
+    plain_path,
+    remove_leftovers,
+    replacing,
+    writing,
+)
 from tcnlm.runs.weights import WEIGHTS
+
+
+@dataclass
+class State:
+    """Where training stands; saved with every checkpoint."""
+
+    epoch: int = 0  # from 0
+    position: int = 0  # batches of this epoch already taken
+    evaluated: int = 0  # of these, before the last evaluation
+    seconds: float = 0.0  # spent training
+    nll: float = 0.0  # sums since the last evaluation: nats (or loss, of topics alone),
+    targets: int = 0  # and targets (or content words)
+    best: float = math.inf  # of the measure that judges, on validation
+    waited: int = 0  # evaluations since the best
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> State:
+        """Return what `asdict` and JSON made of one; else raise TypeError."""
+        state = cls(**values)
+        for each in fields(cls):
+            _check(getattr(state, each.name), each.type)
+        for row in state.history:
+            for value in row.values():
+                _check(value, "float")
+        return state
+
+
+def _check(value: Any, kind: str) -> None:
+    kinds = {"int": int, "float": (int, float)}.get(kind, list)
+    if not isinstance(value, kinds) or isinstance(value, bool):
+        raise TypeError(f"{value!r} is no {kind}")
+
 
 KEPT = 2  # the latest, and one to fall back on
 STATE = "state.json"
@@ -44,7 +84,9 @@ class Checkpoints:
                 self.checkpoint.write(str(plain / "weights"))
             if self.best.exists():
                 shutil.copyfile(self.best, aside / WEIGHTS)
-            content = _sealed(state, aside)
+            names = sorted(path.name for path in aside.iterdir())
+            files = {name: digest_of(aside / name) for name in names}
+            content = {"state": state, "sha256": files, "state_sha256": _digest(state)}
             (aside / STATE).write_text(json.dumps(content), encoding="utf-8")
         for old in saved(self.folder)[:-KEPT]:
             shutil.rmtree(old)
@@ -84,12 +126,6 @@ def saved(folder: Path) -> list[Path]:
     """Return the checkpoints in a folder, by step."""
     numbered = (path for path in folder.glob("[0-9]*") if path.name.isdecimal())
     return sorted(path for path in numbered if path.is_dir())
-
-
-def _sealed(state: dict[str, Any], folder: Path) -> dict[str, Any]:
-    names = sorted(path.name for path in folder.iterdir())
-    files = {name: digest_of(folder / name) for name in names}
-    return {"state": state, "sha256": files, "state_sha256": _digest(state)}
 
 
 def _digest(state: Any) -> str:

@@ -14,16 +14,15 @@ from typing import Any
 import tensorflow as tf
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.files import writing
-from tcnlm.common.parallel import cores
-from tcnlm.common.replacing import replacing
+from tcnlm.common.files import replacing, writing
+from tcnlm.common.process import cores
 from tcnlm.common.settings import Settings
 from tcnlm.common.stack import keras_version
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
 from tcnlm.preprocessing.vocabulary import FILES, Vocabulary
 from tcnlm.runs.checkpoints import saved
-from tcnlm.runs.resume_checks import check_same
+from tcnlm.runs.folders import check_same
 from tcnlm.runs.run_folder import (
     CONFIG,
     FORMAT_VERSION,
@@ -91,20 +90,16 @@ def open_run(run: Path, config: dict[str, Any], vocabulary: Vocabulary) -> None:
     where a run goes on is changed in its config.json.
     """
     with writing(run):
-        _open_run(run, config, vocabulary)
-
-
-def _open_run(run: Path, config: dict[str, Any], vocabulary: Vocabulary) -> None:
-    if not run.exists():
-        with replacing(run) as aside:
-            aside.mkdir(parents=True)
-            _begin(aside, config, vocabulary)
-    elif _is_beginning(run):
-        _begin(run, config, vocabulary)
-    elif (run / CONFIG).exists():
-        _go_on(run, config)
-    else:
-        raise InputError(f"{run}: not empty and not a RUN; give another --out")
+        if not run.exists():
+            with replacing(run) as aside:
+                aside.mkdir(parents=True)
+                _begin(aside, config, vocabulary)
+        elif _is_beginning(run):
+            _begin(run, config, vocabulary)
+        elif (run / CONFIG).exists():
+            _go_on(run, config)
+        else:
+            raise InputError(f"{run}: not empty and not a RUN; give another --out")
 
 
 def _is_beginning(run: Path) -> bool:

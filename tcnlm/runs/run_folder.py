@@ -5,17 +5,19 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 from tcnlm.common.errors import InputError, unreadable
-from tcnlm.common.files import digest_line, write_json
+from tcnlm.common.files import is_as_sealed, seal, write_json
 from tcnlm.common.process import program, refuse_forks
-from tcnlm.common.replacing import replacing
 from tcnlm.common.settings import LARGEST, Settings, from_json
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
@@ -31,9 +33,62 @@ from tcnlm.preprocessing.data_folder import (
     language_of,
 )
 from tcnlm.preprocessing.vocabulary import FILES, Vocabulary
-from tcnlm.runs.memory import within_memory
-from tcnlm.runs.seeds import runs_of
+from tcnlm.runs.folders import runs_of
 from tcnlm.runs.weights import load_weights
+
+COPIES = 4  # of every weight in training: its gradient and Adam's two moments
+
+
+@contextmanager
+def within_memory(settings: Settings) -> Iterator[None]:
+    """Raise InputError where the weights made inside do not fit into this machine.
+
+    It names the largest number of the settings.
+    """
+    left = memory() / COPIES
+
+    def create(make: Callable[..., Any], **options: Any) -> Any:
+        nonlocal left
+        left -= _size(options)
+        if left < 0:
+            raise MemoryError
+        return make(**options)
+
+    try:
+        with tf.variable_creator_scope(create):
+            yield
+    except (MemoryError, OverflowError, tf.errors.ResourceExhaustedError):
+        name, largest = max(_numbers(settings), key=lambda pair: pair[1])
+        raise InputError(
+            f"{name}={largest}: such a model needs more than the "
+            f"{memory() / 2**30:.0f} GB of this machine to be trained; make it smaller"
+        ) from None
+
+
+def memory() -> float:
+    """Return the bytes of memory of this machine; infinite where that is not told."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):
+        return float("inf")
+
+
+def _size(options: dict[str, Any]) -> float:
+    """Return the bytes of a variable that is about to be made."""
+    shape = options.get("shape")
+    if shape is None:
+        value = options.get("initial_value")
+        shape = [] if callable(value) else np.shape(value)
+    elements = np.prod([float(n or 1) for n in tf.TensorShape(shape)])
+    return float(elements) * tf.as_dtype(options.get("dtype") or tf.float32).size
+
+
+def _numbers(settings: Settings) -> Iterator[tuple[str, int]]:
+    for name, value in asdict(settings).items():
+        for number in value if isinstance(value, (list, tuple)) else [value]:
+            if type(number) is int:
+                yield name, number
+
 
 FORMAT_VERSION = 1
 CONFIG, SEAL = "config.json", "config.sha256"
@@ -94,7 +149,12 @@ class RunFolder:
             self.settings, self.training = settings_of(self.config)
         except InputError as error:
             raise InputError(f"{self.path / CONFIG}: {error}") from None
-        _check_seal(self.path)
+        if not is_as_sealed(self.path / CONFIG, self.path / SEAL):
+            raise InputError(
+                f"{self.path / CONFIG}: changed by hand or damaged (not what {SEAL} "
+                f"was made of); put it back as it was, or train again: what may change "
+                f"is changed by `{program('train')} --resume {self.path} --set ...`"
+            )
 
     @property
     def model_name(self) -> str:
@@ -148,7 +208,11 @@ class RunFolder:
         """
         trained_on = self.config["data"]
         rule = context or self.training.context
-        dataset = _open(path or trained_on["path"], rule, moved=path is None)
+        try:
+            dataset = Dataset(path or trained_on["path"], rule)
+        except InputError as error:
+            hint = "" if path else "; where is it now? Say so with --data"
+            raise InputError(f"{error}{hint}") from None
         if dataset.meta["fingerprint"] != trained_on["fingerprint"]:
             raise InputError(
                 f"{dataset.path}: not the data that this run was trained on, which had "
@@ -191,14 +255,6 @@ def _read(run: Path) -> dict[str, Any]:
     return config
 
 
-def _open(path: str | Path, context: str, moved: bool) -> Dataset:
-    try:
-        return Dataset(path, context)
-    except InputError as error:
-        hint = "; where is it now? Say so with --data" if moved else ""
-        raise InputError(f"{error}{hint}") from None
-
-
 def _read_history(path: Path) -> dict[str, np.ndarray]:
     try:
         names, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
@@ -223,23 +279,11 @@ def _right(run: Path) -> str:
     return f"it has those of several seeds: give {', '.join(map(str, seeds))}"
 
 
-def _check_seal(run: Path) -> None:
-    """Raise InputError where config.json is not as it was written, if that is known."""
-    seal = run / SEAL
-    if seal.exists() and seal.read_bytes() != digest_line(run / CONFIG).encode():
-        raise InputError(
-            f"{run / CONFIG}: changed by hand or damaged (not what {SEAL} was made "
-            f"of); put it back as it was, or train again: what may change is changed "
-            f"by `{program('train')} --resume {run} --set ...`"
-        )
-
-
 def write_config(run: Path, config: Mapping[str, Any]) -> None:
     """Write config.json and its SHA-256; a kill between them leaves it without one."""
     (run / SEAL).unlink(missing_ok=True)
     write_json(run / CONFIG, config)
-    with replacing(run / SEAL) as aside:
-        aside.write_text(digest_line(run / CONFIG), encoding="ascii")
+    seal(run / CONFIG, run / SEAL)
 
 
 def make_model(config: Mapping[str, Any], vocabulary: Vocabulary) -> Model:

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from tcnlm.common.errors import InputError, UnreadableError, reading
-from tcnlm.common.files import digest_line, writing
+from tcnlm.common.files import is_as_sealed, replacing, seal, writing
 from tcnlm.common.process import program
-from tcnlm.common.replacing import replacing
 
 WEIGHTS = "model.weights.h5"
 DIGEST = "model.weights.sha256"
@@ -29,7 +28,7 @@ def save_weights(model: Any, run: Path) -> None:
         with replacing(run / WEIGHTS) as aside:
             _try_room(aside, model)
             model.save_weights(aside)
-        _write_digest(run)
+        seal(run / WEIGHTS, run / DIGEST)
 
 
 def _try_room(file: Path, model: Any) -> None:
@@ -83,7 +82,7 @@ def recover_weights(run: Path, copy: Path) -> None:
         (run / DIGEST).unlink(missing_ok=True)
         with replacing(run / WEIGHTS) as aside:
             shutil.copyfile(copy, aside)
-        _write_digest(run)
+        seal(run / WEIGHTS, run / DIGEST)
     print(f"{run / WEIGHTS}: was missing or damaged; taken from {copy.parent}")
 
 
@@ -93,12 +92,4 @@ def _is_good(run: Path) -> bool:
         return False
     with reading(run / WEIGHTS), (run / WEIGHTS).open("rb"):
         pass  # HDF5 would call it damaged
-    if not (run / DIGEST).exists():  # a RUN from before there were any
-        return True
-    with reading(run / DIGEST):
-        return (run / DIGEST).read_bytes() == digest_line(run / WEIGHTS).encode()
-
-
-def _write_digest(run: Path) -> None:
-    with replacing(run / DIGEST) as aside:
-        aside.write_text(digest_line(run / WEIGHTS), encoding="ascii")
+    return is_as_sealed(run / WEIGHTS, run / DIGEST)

@@ -2,29 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import resource
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import tensorflow as tf
 
-from tcnlm.common.files import writing
-from tcnlm.common.replacing import replacing
+from tcnlm.common.files import replacing, writing
 from tcnlm.metrics.base import Figure
+
+STEPS = 100  # until it is said
+
+
+class Forecast:
+    """Measures the pace of the first steps, those of the first call left out.
+
+    That call holds what comes once: tracing, and the kernels' own preparations.
+    """
+
+    def __init__(self, left: Callable[[], int]):
+        self.left = left  # how many steps there are still
+        self.taken, self.said = 0, False
+        self.begun: float | None = None
+
+    def after(self, steps: int) -> str:
+        """Count steps that were just taken; return what to say now, or nothing."""
+        now = time.monotonic()
+        if self.begun is None:
+            self.begun = now
+            return ""
+        self.taken += steps
+        if self.said or self.taken < STEPS:
+            return ""
+        self.said = True
+        seconds = self.left() * (now - self.begun) / self.taken
+        return f"about {_duration(seconds)} to go at most; memory {memory()}"
+
+
+def memory() -> str:
+    """Return the most that this process has had so far."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    kilobytes = most / 1024 if sys.platform == "darwin" else most
+    return f"{kilobytes / 1e6:.1f} GB"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.0f} seconds"
+    if seconds < 2 * 3600:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:.1f} hours"
 
 
 class Log:
-    """The log of a RUN, whose epochs are named by a measure and judged by one."""
+    """The log of a RUN, whose epochs are named by a measure and judged by one.
 
-    def __init__(self, run: Path, measure: str, judged: Figure):
+    Without a RUN nothing is written.
+    """
+
+    def __init__(self, run: Path | None, measure: str, judged: Figure):
         self.run, self.measure, self.judge = run, measure, judged
-        self.writer = tf.summary.create_file_writer(str(run / "tensorboard"))
+        if run:
+            self.writer = tf.summary.create_file_writer(str(run / "tensorboard"))
 
     def scalars(
         self, group: str, values: Mapping[str, Any], step: int, flush: bool = False
     ) -> None:
         """Add a step's values to TensorBoard; flush: write all now."""
+        if not self.run:
+            return
         with writing(self.run / "tensorboard", tf.errors.OpError):
             with self.writer.as_default(step):
                 for name, value in values.items():
@@ -34,6 +84,8 @@ class Log:
 
     def evaluation(self, history: Sequence[Mapping[str, Any]]) -> None:
         """Write the history anew, and print its last row."""
+        if not self.run:
+            return
         path, row = self.run / "history.csv", history[-1]
         with writing(path), replacing(path) as aside:
             pd.DataFrame(history).to_csv(aside, index=False)

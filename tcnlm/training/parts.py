@@ -6,7 +6,7 @@ batch: a batch's "row" [B] numbers its rows in it, and random draws go by these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,44 +18,8 @@ from tcnlm.data.sequences import Sequences
 from tcnlm.data.windows import Windows
 from tcnlm.layers.tf_function import graph
 
-PART = "part"  # beside a batch's arrays: what each `Part` of a step is made of
-ROW = "row"
+PART, ROW = "part", "row"  # beside a batch's arrays: see `divide`
 SIZE = 8  # numbers of a part
-
-
-class Part:
-    """Some rows of a global batch, within a graph.
-
-    numbers [8]: its first row and the number of all, then its own sequences and all,
-    its own words and all: losses are means over sequences, `per_word` over words; last
-    its bounds among the worker's rows.
-    """
-
-    def __init__(self, numbers: tf.Tensor):
-        self.first, self.rows = numbers[0], numbers[1]
-        of_means = tf.reshape(tf.cast(numbers[2:6], tf.float32), [2, 2])
-        self.sequences, self.words = tf.unstack(of_means[:, 0] / of_means[:, 1])
-        self.taken = slice(numbers[6], numbers[7])
-
-    def share(self, term: str, model: Any) -> tf.Tensor:
-        """Return the part's share of a term of the objective."""
-        return self.words if term == model.per_word else self.sequences
-
-    def together(
-        self, own: Sequence[tf.Tensor], total: Callable[..., list]
-    ) -> list[tf.Tensor]:
-        """Return [rows, ...] of all workers from the rows [B, ...] of each.
-
-        total: sums tensors over all workers.
-        """
-        has_rows = tf.sign(self.sequences)
-
-        def placed(states: tf.Tensor) -> tf.Tensor:
-            after = self.rows - self.first - tf.shape(states)[0]
-            others = [[0, 0]] * (states.shape.rank - 1)
-            return tf.pad(has_rows * states, [[self.first, after], *others])
-
-        return total([placed(states) for states in own])
 
 
 def check_accumulation(model: Any, accumulate: int) -> None:
@@ -82,38 +46,29 @@ def divide(
 ) -> dict[str, np.ndarray]:
     """Return a worker's rows of a global batch, and the numbers of their pieces.
 
-    A piece without a row, and so a worker, has one of no weight.
+    [pieces, 8]: a piece's first row and the number of all, its sequences and all, its
+    words and all, and its bounds among the worker's rows. A piece without a row, and so
+    a worker, has one of no weight.
     """
-    number, first = len(next(iter(batch.values()))), index * pieces
+    number = len(next(iter(batch.values())))
     batch = {**batch, ROW: np.arange(number, dtype=np.int32)}
-    places = range(first, first + pieces + 1)
-    edges = [number * place // (workers * pieces) for place in places]
+    places = np.arange(index * pieces, (index + 1) * pieces + 1)
+    edges = number * places // (workers * pieces)
     begin = edges[0] if edges[0] < edges[-1] else 0
-    own = {
-        name: rows[begin : max(edges[-1], begin + 1)] for name, rows in batch.items()
-    }
-    bounds = zip(edges, edges[1:])
-    numbers = [_numbers(batch, model, begin, *each) for each in bounds]
-    return {**own, PART: np.array(numbers, np.int32)}
+    parts = []
+    for first, last in zip(edges, edges[1:]):
+        weight = int(last > first)
+        first, last = (first, last) if weight else (begin, begin + 1)
+        piece, numbers = _rows(batch, first, last), [first, number]
+        for count in (model.batching.sequences, model.count_words):
+            numbers += [weight * count(piece), max(count(batch), 1)]
+        parts.append([*numbers, first - begin, last - begin])
+    own = _rows(batch, begin, max(edges[-1], begin + 1))
+    return {**own, PART: np.array(parts, np.int32)}
 
 
-def _numbers(
-    batch: dict[str, np.ndarray], model: Any, begin: int, first: int, last: int
-) -> list[int]:
-    """Return what a `Part` of the rows first .. last - 1 is made of.
-
-    begin: the worker's first row, of no weight where there are no others.
-    """
-    weight = int(last > first)
-    first, last = (first, last) if weight else (begin, begin + 1)
-    piece = {name: rows[first:last] for name, rows in batch.items()}
-    counts = [
-        number
-        for count in (model.batching.sequences, model.count_words)
-        for number in (weight * count(piece), max(count(batch), 1))
-    ]
-    rows = len(next(iter(batch.values())))
-    return [first, rows, *counts, first - begin, last - begin]
+def _rows(batch: dict[str, Any], first: Any, last: Any) -> dict[str, Any]:
+    return {name: array[first:last] for name, array in batch.items()}
 
 
 def learn(
@@ -121,23 +76,36 @@ def learn(
 ) -> tuple[dict[str, tf.Tensor], list]:
     """Return `model.compute_gradients` of a worker's rows, its pieces' shares summed.
 
-    One piece after the other is computed. total: sums tensors over all workers.
+    Losses are means over sequences, `per_word` over words. One piece after the other is
+    computed. total: sums tensors over all workers.
     """
     batch = dict(batch)
     pieces = tf.unstack(batch.pop(PART))
 
     def learned(numbers: tf.Tensor) -> tuple[dict[str, tf.Tensor], list]:
-        part = Part(numbers)
-        rows = {name: array[part.taken] for name, array in batch.items()}
-        terms, gradients = model.compute_gradients(rows)
+        first, number, *_, begin, end = tf.unstack(numbers)
+        means = tf.reshape(tf.cast(numbers[2:6], tf.float32), [2, 2])
+        sequences, words = tf.unstack(means[:, 0] / means[:, 1])
+        terms, gradients = model.compute_gradients(_rows(batch, begin, end))
         if model.carried is not None:
-            own = tf.nest.flatten(model.carried.nest)
-            model.carried.keep(part.together(own, total))
-        shares = {name: part.share(name, model) * x for name, x in terms.items()}
-        return shares, [_times(gradient, part.sequences) for gradient in gradients]
+            states = tf.nest.flatten(model.carried.nest)
+            has_rows = tf.sign(sequences)
+            placed = [_placed(has_rows * state, first, number) for state in states]
+            model.carried.keep(total(placed))
+        shares = {
+            name: (words if name == model.per_word else sequences) * term
+            for name, term in terms.items()
+        }
+        return shares, [_times(gradient, sequences) for gradient in gradients]
 
     once = graph(learned) if len(pieces) > 1 else learned  # traced once for all
     return tf.nest.map_structure(_sum, *map(once, pieces))
+
+
+def _placed(rows: tf.Tensor, first: tf.Tensor, number: tf.Tensor) -> tf.Tensor:
+    """Return rows [B, ...] at their place in [number, ...], with zeros around."""
+    after = number - first - tf.shape(rows)[0]
+    return tf.pad(rows, [[first, after], *[[0, 0]] * (rows.shape.rank - 1)])
 
 
 def _times(tensor: Any, share: tf.Tensor) -> Any:

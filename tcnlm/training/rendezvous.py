@@ -1,148 +1,154 @@
-"""Workers meet in plain sockets before TensorFlow's runtime waits for them.
+"""Who trains together, as TF_CONFIG says it, and how they wait for each other.
 
-That holds Python's lock while it waits, so that neither a signal nor a time limit gets
-through. Here each worker listens at its address and calls all the others; who has
-reached all tells the chief; when all have told it, the chief lets all go at once, and
-they leave their ports to TensorFlow.
+TensorFlow's runtime holds Python's lock while it waits, so that neither a signal nor a
+time limit gets through. So all first meet in plain sockets at the chief's address, and
+leave their ports to TensorFlow when everyone is there.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+import re
 import select
 import socket
-import socketserver
 import sys
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
 
 from tcnlm.common.errors import InputError
-from tcnlm.training.cluster import CLUSTER, Cluster
 
+WAIT = 600  # seconds for the others to be there
+CLUSTER = "TF_CONFIG"
+KINDS = ("chief", "worker")  # in the order in which TensorFlow counts them
+RIGHT = (
+    '{"cluster": {"worker": ["HOST:PORT", "HOST:PORT"]}, '
+    '"task": {"type": "worker", "index": 0}}'
+)
+_ADDRESS = re.compile(r"(?:\[([0-9A-Fa-f:.%]+)\]|([\w.-]+)):([0-9]{1,5})", re.ASCII)
 FIRST_LINE, NEXT_LINE = 2, 30  # seconds until it is said who is missing, and again
 PAUSE, ANSWER, LONGEST = 0.1, 5.0, 200  # seconds, seconds, bytes
-READY, GO = b"ready\n", b"go\n"
+GO, OTHER = b"go\n", b"another cluster\n"
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """All workers, the chief first, and which of them this process is.
+
+    jobs: how many of each kind; addresses: (host, port) of each.
+    """
+
+    jobs: dict[str, int]
+    addresses: tuple[tuple[str, int], ...]
+    index: int
+
+    @property
+    def leader(self) -> str:
+        """Return the first worker's name for TensorFlow."""
+        return f"/job:{next(iter(self.jobs))}/task:0"
+
+    def name(self, index: int) -> str:
+        """Return how messages call a worker."""
+        host, port = self.addresses[index]
+        return f"worker {index} at {f'[{host}]' if ':' in host else host}:{port}"
+
+    def hello(self, index: int) -> bytes:
+        """Return the line by which a worker of this cluster is known."""
+        text = repr((self.jobs, self.addresses))
+        return f"tcnlm {hashlib.sha256(text.encode()).hexdigest()} {index}\n".encode()
+
+
+def parse_cluster(text: str) -> Cluster | None:
+    """Return the cluster of TF_CONFIG's JSON; raise InputError that says what is right.
+
+    Of TensorFlow's kinds of tasks only a chief and workers train here. None where it
+    names no others: platforms set it for one machine, too.
+    """
+    try:
+        config = json.loads(text)
+        cluster, task = config.get("cluster"), config.get("task") or {}
+        kind, index = task.get("type"), str(task.get("index"))
+    except (ValueError, RecursionError, AttributeError) as error:
+        raise _wrong(f"no JSON object of objects ({error})") from None
+    if _is_alone(cluster):
+        return None
+    if not isinstance(cluster, dict) or not set(cluster) <= set(KINDS):
+        raise _wrong(f"only chief and worker train here, not {str(cluster)[:60]}")
+    jobs = {name: cluster[name] for name in KINDS if name in cluster}
+    for name, listed in jobs.items():
+        if not isinstance(listed, list) or not listed:
+            raise _wrong(f"{name!r} must be a list of addresses, not {listed!r:.60}")
+    addresses = tuple(_address(each) for listed in jobs.values() for each in listed)
+    if len(jobs.get("chief", ())) > 1 or len(set(addresses)) < len(addresses):
+        raise _wrong("there can be one chief only, and every address once")
+    if kind not in list(jobs):
+        raise _wrong(f"the task's type must be {' or '.join(jobs)}, not {kind!r}")
+    last = len(jobs[kind]) - 1
+    if not re.fullmatch("[0-9]{1,9}", index) or int(index) > last:
+        raise _wrong(f"the task's index must be from 0 to {last}, not {index:.60}")
+    before = len(jobs.get("chief", ())) if kind == "worker" else 0
+    sizes = {name: len(listed) for name, listed in jobs.items()}
+    return Cluster(sizes, addresses, before + int(index))
+
+
+def _is_alone(cluster: Any) -> bool:
+    """Whether there is no cluster, or one task in it, whatever its address."""
+    if not isinstance(cluster, dict) or len(cluster) != 1:
+        return cluster in (None, {})
+    [(kind, listed)] = cluster.items()
+    return kind in (*KINDS, "master") and isinstance(listed, list) and len(listed) == 1
+
+
+def _wrong(reason: str) -> InputError:
+    return InputError(f"{CLUSTER}: {reason}; right is for example {RIGHT}")
+
+
+def _address(text: Any) -> tuple[str, int]:
+    parts = _ADDRESS.fullmatch(text) if isinstance(text, str) else None
+    if not parts or not 1 <= int(parts[3]) <= 65535:
+        raise _wrong(
+            f"{text!r:.60} is no address HOST:PORT with a port from 1 to 65535"
+        )
+    return (parts[1] or parts[2]).lower(), int(parts[3])
 
 
 def meet(cluster: Cluster, seconds: float) -> None:
-    """Return once all workers have reached each other, and their ports are free.
+    """Return once all workers are there, and their ports are free.
 
     Raises InputError where one is not there in time, or was given another cluster.
     """
-    with _listening(cluster) as server:
-        meeting = _Meeting(cluster, server, time.monotonic() + seconds, seconds)
-        for index in range(len(cluster.addresses)):
-            if index != cluster.index:
-                meeting.reach(index)
-        if cluster.index:
-            meeting.report()
-        else:
-            meeting.gather()
+    try:
+        server = _listen(cluster.addresses[cluster.index][1])
+    except OSError as error:
+        raise InputError(
+            f"{CLUSTER}: cannot listen as {cluster.name(cluster.index)} "
+            f"({error.strerror}); end what uses the port, or name another"
+        ) from None
+    patience = _Patience(cluster, seconds)
+    with server:
+        if cluster.index == 0:
+            _gather(cluster, server, patience)
+    if cluster.index:
+        _report(cluster, patience)
 
 
-class _Server(socketserver.ThreadingTCPServer):
-    """Answers who calls; keeps the connections of those that have reached all."""
-
-    allow_reuse_address = daemon_threads = True
-    address_family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
-
-    def __init__(self, cluster: Cluster):
-        self.cluster = cluster
-        self.ready: dict[int, socket.socket] = {}
-        self.over = threading.Event()
-        super().__init__(("", cluster.addresses[cluster.index][1]), _Answer)
-
-    def server_bind(self) -> None:
-        if self.address_family == socket.AF_INET6:
-            self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-        super().server_bind()
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Leave a caller that is gone."""
+def _listen(port: int) -> socket.socket:
+    if not socket.has_dualstack_ipv6():
+        return socket.create_server(("", port))
+    return socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True)
 
 
-class _Answer(socketserver.StreamRequestHandler):
-    timeout = ANSWER
+class _Patience:
+    """Says from time to time who is missing, and raises when time is up."""
 
-    def handle(self) -> None:
-        cluster = self.server.cluster
-        caller = self.rfile.readline(LONGEST)
-        self.wfile.write(_hello(cluster, cluster.index))
-        if self.rfile.readline(LONGEST) == READY:
-            for index in range(len(cluster.addresses)):
-                if caller == _hello(cluster, index):
-                    self.server.ready[index] = self.request
-                    self.server.over.wait()
-
-
-class _Meeting:
-    def __init__(self, cluster: Cluster, server: _Server, end: float, seconds: float):
-        self.cluster, self.server = cluster, server
-        self.end, self.seconds = end, seconds
+    def __init__(self, cluster: Cluster, seconds: float):
+        self.cluster, self.seconds = cluster, seconds
+        self.end = time.monotonic() + seconds
         self.next_line = time.monotonic() + FIRST_LINE
 
-    def reach(self, index: int) -> None:
-        """Call a worker until it answers."""
-        while True:
-            try:
-                with self._call(index):
-                    return
-            except (OSError, UnicodeError) as error:
-                self._wait(index, error)
-
-    def report(self) -> None:
-        """Tell the chief that all were reached; wait until it lets all go."""
-        while True:
-            try:
-                with self._call(0) as chief:
-                    chief.sendall(READY)
-                    self._await_go(chief)
-                    return
-            except OSError as error:
-                self._wait(0, error)
-
-    def _await_go(self, chief: socket.socket) -> None:
-        while not select.select([chief], [], [], PAUSE)[0]:
-            self._wait(0, "it waits for the others")
-        if chief.recv(len(GO)) != GO:
-            raise ConnectionError("it has ended")
-
-    def gather(self) -> None:
-        """Wait, as the chief, until all have reached all; let them go."""
-        others, ready = range(1, len(self.cluster.addresses)), self.server.ready
-        while True:
-            missing = [i for i in others if i not in ready or _has_ended(ready[i])]
-            if not missing:
-                break
-            self._wait(missing[0], "it has not reached all others")
-        for index in others:
-            ready[index].sendall(GO)
-
-    def _call(self, index: int) -> socket.socket:
-        """Return a connection to a worker that has said who it is."""
-        called = socket.create_connection(self.cluster.addresses[index], ANSWER)
-        try:
-            called.sendall(_hello(self.cluster, self.cluster.index))
-            self._check(index, _line(called))
-        except BaseException:
-            called.close()
-            raise
-        return called
-
-    def _check(self, index: int, answer: bytes) -> None:
-        if answer == _hello(self.cluster, index):
-            return
-        if answer.startswith(b"tcnlm "):
-            raise InputError(
-                f"{CLUSTER}: {self.cluster.name(index)} was told another cluster or "
-                "index; all need the same cluster, each its own index"
-            )
-        raise ConnectionError("another program answers there, or it is ending")
-
-    def _wait(self, index: int, reason: object) -> None:
-        """Pause; say from time to time who is missing, and raise when time is up."""
+    def wait(self, index: int, reason: object) -> None:
         now, name = time.monotonic(), self.cluster.name(index)
         if now > self.end:
             raise InputError(
@@ -152,46 +158,51 @@ class _Meeting:
         if now >= self.next_line:
             print(f"waiting for {name} ({reason})", file=sys.stderr, flush=True)
             self.next_line = now + NEXT_LINE
+
+
+def _gather(cluster: Cluster, server: socket.socket, patience: _Patience) -> None:
+    """Wait, as the chief, until all others have called; let them go at once."""
+    others, here = range(1, len(cluster.addresses)), {}
+    server.settimeout(PAUSE)
+    with ExitStack() as connections:
+        while missing := [index for index in others if index not in here]:
+            patience.wait(missing[0], "it has not called")
+            try:
+                caller = connections.enter_context(server.accept()[0])
+                caller.settimeout(ANSWER)
+                line = caller.makefile("rb").readline(LONGEST)
+                here |= {i: caller for i in others if line == cluster.hello(i)}
+                if line.startswith(b"tcnlm ") and caller not in here.values():
+                    caller.sendall(OTHER)
+            except OSError:  # nobody called, or one that is gone
+                pass
+            # One that waits says no more: what can be read of it is its end.
+            ended, _, _ = select.select(list(here.values()), [], [], 0)
+            here = {index: each for index, each in here.items() if each not in ended}
+        for caller in here.values():
+            caller.sendall(GO)
+
+
+def _report(cluster: Cluster, patience: _Patience) -> None:
+    """Call the chief until it answers that all are there."""
+    reason: object = "it has not answered"
+    while True:
+        patience.wait(0, reason)
+        try:
+            with socket.create_connection(cluster.addresses[0], ANSWER) as chief:
+                chief.sendall(cluster.hello(cluster.index))
+                while not select.select([chief], [], [], PAUSE)[0]:
+                    patience.wait(0, "it waits for the others")
+                answer = chief.recv(LONGEST)
+        except (OSError, UnicodeError) as error:
+            reason = error
+        else:
+            if answer == GO:
+                return
+            if answer == OTHER:
+                raise InputError(
+                    f"{CLUSTER}: {cluster.name(0)} was told another cluster or index; "
+                    "all need the same cluster, each its own index"
+                )
+            reason = "another program answers there, or it is ending"
         time.sleep(PAUSE)
-
-
-@contextmanager
-def _listening(cluster: Cluster) -> Iterator[_Server]:
-    """Give what answers other workers at this worker's port, until the end."""
-    try:
-        server = _Server(cluster)
-    except OSError as error:
-        raise InputError(
-            f"{CLUSTER}: cannot listen as {cluster.name(cluster.index)} "
-            f"({error.strerror}); end what uses the port, or name another"
-        ) from None
-    thread = threading.Thread(target=server.serve_forever, args=(PAUSE,), daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.over.set()
-        server.shutdown()
-        server.server_close()
-
-
-def _hello(cluster: Cluster, index: int) -> bytes:
-    """Return what a worker of this cluster says of itself."""
-    text = repr((cluster.jobs, cluster.addresses))
-    return f"tcnlm {hashlib.sha256(text.encode()).hexdigest()} {index}\n".encode()
-
-
-def _line(connection: socket.socket) -> bytes:
-    """Return what comes up to the end of a line; no more, since more may follow."""
-    found = b""
-    while len(found) < LONGEST and not found.endswith(b"\n"):
-        byte = connection.recv(1)
-        if not byte:
-            break
-        found += byte
-    return found
-
-
-def _has_ended(connection: socket.socket) -> bool:
-    """Whether the other side of a connection, which sends no more, has closed it."""
-    return bool(select.select([connection], [], [], 0)[0])

@@ -17,23 +17,19 @@ from tcnlm.common.progress_bar import progress_bar
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.mixed_precision import products_in
 from tcnlm.layers.optimization import GroupedAdam, Training, decay
-from tcnlm.layers.tf_function import graph
-from tcnlm.layers.xla import compiled_loops
+from tcnlm.layers.tf_function import compiled_loops, graph
 from tcnlm.models.base import Model
-from tcnlm.runs.checkpoints import Checkpoints
-from tcnlm.runs.state import State
+from tcnlm.runs.checkpoints import Checkpoints, State
 from tcnlm.runs.weights import recover_weights, save_weights
-from tcnlm.training.divergence import check_steps
-from tcnlm.training.eta import Forecast
-from tcnlm.training.log import Log
-from tcnlm.training.validation import Validation
+from tcnlm.training.log import Forecast, Log
+from tcnlm.training.validation import Validation, check_steps
 from tcnlm.training.workers import Workers
 
 CALL_SECONDS = 0.5  # between two returns from the graph to Python, by those before
 
 
 class Trainer:
-    """Trains a model on a dataset into a RUN folder."""
+    """Trains a model on a dataset into a RUN folder, which the chief alone writes."""
 
     def __init__(
         self,
@@ -65,7 +61,8 @@ class Trainer:
         self.state = State(best=self.judge.worst)
         self.saved: dict[str, Any] | None = None  # the state of the last checkpoint
         self.pace = CALL_SECONDS  # seconds a step, lately
-        self.log = Log(run, self.validation.measure, self.judge)
+        place = run if self.workers.chief else None
+        self.log = Log(place, self.validation.measure, self.judge)
         self.forecast = Forecast(self._left)
 
     def _signature(self) -> dict[str, tf.TensorSpec]:
@@ -90,9 +87,8 @@ class Trainer:
         Saves a checkpoint when it is interrupted.
         """
         try:
-            self.workers.follow(self.run)
-            self._start()
-            self.workers.lead()
+            with self.workers.chief_first():
+                self._start()
             while not self.finished:
                 if self.model.trainable_variables:
                     self._to_evaluation()
@@ -115,7 +111,7 @@ class Trainer:
             self._save()
         else:
             self.state = saved
-            if self.state.best != self.judge.worst:
+            if self.state.best != self.judge.worst and self.workers.chief:
                 recover_weights(self.run, self.checkpoints.copy)
             print(f"going on from step {int(self.model.steps)}")
             self.last_save, self.saved = time.monotonic(), asdict(self.state)
@@ -251,7 +247,8 @@ class Trainer:
         state.waited += 1
         if self.judge.improves(value, state.best):
             state.best, state.waited = value, 0
-            save_weights(self.model, self.run)
+            if self.workers.chief:
+                save_weights(self.model, self.run)
         state.evaluated = state.position
         if self._share_taken() == 1:
             state.epoch, state.position, state.evaluated = state.epoch + 1, 0, 0
@@ -287,5 +284,6 @@ class Trainer:
     def _save(self) -> None:
         with interrupts.held():
             self.saved = asdict(self.state)
-            self.checkpoints.save(int(self.model.steps), self.saved)
+            if self.workers.chief:
+                self.checkpoints.save(int(self.model.steps), self.saved)
             self.last_save = time.monotonic()

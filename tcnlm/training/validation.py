@@ -1,16 +1,55 @@
-"""What the validation split says of a model that is being trained."""
+"""What the validation split says of a model in training; whether that diverged."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from tcnlm.common.errors import NotFiniteError
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
 from tcnlm.metrics.evaluation_context import EvaluationContext
 from tcnlm.metrics.proportions import DocumentTopics
 from tcnlm.metrics.registry import judge, value
 from tcnlm.models.base import Model
-from tcnlm.training.divergence import MOST_NATS, check_perplexity, check_terms
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+MOST_NATS = 88.0  # a word: exp(88) is of the largest order that 32 bits hold
+
+
+def check_steps(taken: pd.DataFrame, first: int) -> None:
+    """Raise NotFiniteError for the first of these steps with such a term."""
+    broken = ~np.isfinite(taken)
+    if broken.any(axis=None):
+        row = int(broken.any(axis=1).argmax())
+        raise _error(f"step {first + row}", taken.columns[broken.iloc[row]])
+
+
+def check_terms(terms: Mapping[str, float], step: int) -> None:
+    """Raise NotFiniteError where the validation split has such a term."""
+    broken = [name for name, value in terms.items() if not math.isfinite(value)]
+    if broken:
+        raise _error(f"validation after step {step}", broken)
+
+
+def check_perplexity(nats: float, step: int) -> None:
+    """Raise NotFiniteError for nats a word that no perplexity can say in 32 bits."""
+    if nats > MOST_NATS:
+        raise _error(f"validation after step {step}", ["perplexity"])
+
+
+def _error(place: str, names: Iterable[str]) -> NotFiniteError:
+    return NotFiniteError(
+        f"{place}: {', '.join(names)} is not finite; the last good checkpoint is kept; "
+        "try a lower learning_rate or clip_norm in another --out"
+    )
+
 
 COLLAPSE = 0.1  # share of topics in use at which the topic model has collapsed
 FEW = 10  # documents: fewer may well have one topic as their largest

@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
+import sys
+import threading
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import (
     AbstractContextManager,
-    ExitStack,
     contextmanager,
     nullcontext,
     redirect_stdout,
     suppress,
 )
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,15 +29,13 @@ import tensorflow as tf
 from tensorflow.python.eager import context
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.interrupts import NUMBERS, Watch, interrupts
+from tcnlm.common.interrupts import NUMBERS, interrupts
 from tcnlm.layers.tf_function import graph
-from tcnlm.training.cluster import CLUSTER, WAIT, Cluster, parse_cluster
 from tcnlm.training.parts import PART, ROW, SIZE, divide, learn, why_not_shardable
-from tcnlm.training.rendezvous import meet
-from tcnlm.training.scratch import own_folder
+from tcnlm.training.rendezvous import CLUSTER, WAIT, Cluster, meet, parse_cluster
 
 START, SILENCE = 60, 20  # seconds to start in; without a word of a worker that is lost
-ANSWER = 20  # seconds for the others to answer a signal to one
+ANSWER = 20  # seconds for the others to answer one that ends
 _SUM = tf.distribute.ReduceOp.SUM
 
 
@@ -80,16 +77,13 @@ class Workers:
         """Return the chief's value, on which all then decide alike."""
         return value
 
-    def follow(self, run: Path) -> None:
-        """Let others than the chief wait for its first checkpoint and copy it."""
+    def chief_first(self) -> AbstractContextManager:
+        """Return a context that others than the chief enter when it has left it."""
+        return nullcontext()
 
-    def lead(self) -> None:
-        """Let the others go on, where this is the chief."""
-
-    @contextmanager
-    def place(self, run: Path) -> Iterator[Path]:
-        """Give the folder to train in: RUN; others than the chief have their own."""
-        yield run
+    def together(self) -> AbstractContextManager:
+        """Return a context of training, in which the chief alone prints."""
+        return nullcontext()
 
     def check(self, model: Any, same: Mapping[str, Any]) -> None:
         """Refuse what several workers cannot train, or were asked differently."""
@@ -116,9 +110,6 @@ class SeveralWorkers(Workers):
         self.asked = tf.Variable(0.0, trainable=False)  # this worker, to end
         self.agreed = tf.Variable(0.0, trainable=False)  # how many were
         self.ending = False
-        self.watch = Watch(
-            ANSWER, f"interrupted: the other workers did not answer for {ANSWER} s"
-        )
 
     def step(self, model: Any, batch: dict[str, tf.Tensor]) -> Any:
         """Take one step with this worker's part; return the terms of all."""
@@ -134,7 +125,7 @@ class SeveralWorkers(Workers):
 
         def summed(each: Sequence[Any]) -> list[Any]:
             # Made here, since tensors from outside have no device.
-            here = [_here(tensor) for tensor in each]
+            here = tf.nest.map_structure(tf.identity, each, expand_composites=True)
             return tf.distribute.get_replica_context().all_reduce(_SUM, here)
 
         return self.strategy.run(summed, args=(list(tensors),))
@@ -157,7 +148,6 @@ class SeveralWorkers(Workers):
     def _end_if(self, ending: float) -> None:
         if ending:
             self.ending = True
-            self.watch.close()
             interrupts.end(interrupts.waiting or signal.SIGTERM)
 
     def steps_held(self) -> AbstractContextManager:
@@ -171,40 +161,31 @@ class SeveralWorkers(Workers):
 
     def leave(self) -> None:
         """Let the others end too, where this worker was interrupted and has saved."""
+        # From a thread: the call into TensorFlow may never return.
+        alone = threading.Timer(ANSWER, _end_alone)
+        alone.daemon = True
+        alone.start()
         with suppress(tf.errors.OpError):
             for _ in range(1 if self.ending else 2):  # once more until all have saved
                 self._total(tf.constant([0.0, 1.0], tf.float64))
-        self.watch.close()
-
-    def _wait(self) -> None:
-        self.of_chief(0.0)
-
-    def follow(self, run: Path) -> None:
-        """Let others than the chief wait for its first checkpoint and copy it."""
-        if not self.chief:
-            self._wait()
-            shutil.copytree(self.leader / "checkpoints", run / "checkpoints")
-
-    def lead(self) -> None:
-        """Let the others go on, where this is the chief."""
-        if self.chief:
-            self._wait()
+        alone.cancel()
 
     @contextmanager
-    def place(self, run: Path) -> Iterator[Path]:
-        """Give the folder to train in: RUN; others than the chief have their own."""
-        with _together():
-            if self.chief:
-                yield run
-            else:
-                yield from self._apart(run)
+    def chief_first(self) -> Iterator[None]:
+        """Return a context that others than the chief enter when it has left it."""
+        if not self.chief:
+            self.of_chief(0.0)
+        yield
+        if self.chief:
+            self.of_chief(0.0)
 
-    def _apart(self, run: Path) -> Iterator[Path]:
-        self.leader = run
-        with ExitStack() as stack:
-            quiet = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
-            stack.enter_context(redirect_stdout(quiet))
-            yield stack.enter_context(own_folder()) / "RUN"
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Return a context of training, in which the chief alone prints."""
+        quiet = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        out = sys.stdout if self.chief else quiet
+        with quiet, _together(), redirect_stdout(out):
+            yield
 
     def check(self, model: Any, same: Mapping[str, Any]) -> None:
         """Refuse what several workers cannot train, or were asked differently."""
@@ -224,8 +205,10 @@ class SeveralWorkers(Workers):
             )
 
 
-def _here(tensor: Any) -> Any:
-    return tf.nest.map_structure(tf.identity, tensor, expand_composites=True)
+def _end_alone() -> None:
+    line = f"interrupted: the other workers did not answer for {ANSWER} s"
+    print(line, file=sys.stderr, flush=True)
+    os._exit(128 + signal.SIGTERM)
 
 
 @contextmanager
@@ -271,10 +254,8 @@ def named_workers(wait: float = WAIT) -> Workers:
     InputError where it is none of TensorFlow's, or one is not there in time.
     """
     text = os.environ.get(CLUSTER)
-    if not text:
-        return Workers()
-    cluster = parse_cluster(text)
-    if not cluster:
+    cluster = parse_cluster(text) if text else None
+    if cluster is None:
         return Workers()
     meet(cluster, wait)
     return SeveralWorkers(cluster)

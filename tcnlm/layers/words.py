@@ -1,10 +1,23 @@
-"""The words of documents [B, N] as bags: log counts, and any order; -1 is padding."""
+"""Words: their embeddings, and documents [B, N] as bags; -1 is padding."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import tensorflow as tf
 
 from tcnlm.data.dataset import NO_WORD
+
+
+def word_embedding(
+    words: int, config: Any, name: str = "embedding"
+) -> tf.keras.layers.Embedding:
+    """Return an embedding of so many words, from U(-scale, scale) by the settings."""
+    scale = config.embedding_scale
+    start = tf.keras.initializers.RandomUniform(-scale, scale)
+    return tf.keras.layers.Embedding(
+        words, config.embedding_size, embeddings_initializer=start, name=name
+    )
 
 
 def log_counts(words: tf.Tensor) -> tf.Tensor:

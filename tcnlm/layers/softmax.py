@@ -1,17 +1,92 @@
-"""Adaptive softmax (Grave et al. 2016) with exact log-probabilities."""
+"""Softmax layers, and what they say of the next word.
+
+The adaptive softmax (Grave et al. 2016) with exact log-probabilities; a full one over a
+few thousand words, whose logits are never all in memory at once.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
+from tcnlm.layers.distributions import categorical
 from tcnlm.layers.mixed_precision import matmul
-from tcnlm.layers.next_word import NextWord, categorical, chosen, forbid
-from tcnlm.layers.xla import on_gpu
+from tcnlm.layers.tf_function import on_gpu
 from tcnlm.preprocessing.vocabulary import PAD
+
+Drawn = tuple[tf.Tensor, tf.Tensor]
+
+
+class NextWord:
+    """The distribution of the next word of N sentences.
+
+    of_all: returns log p of every word, nats, [N, V], as the model has it; draw: where
+    there is a way to a word without these, draws one by (forbidden, seed), if it
+    `can_draw(forbidden)`; forbidden: words that are not to come.
+    """
+
+    def __init__(
+        self,
+        of_all: Callable[[], tf.Tensor],
+        draw: Callable[[Sequence[int], tf.Tensor], Drawn] | None = None,
+        can_draw: Callable[[Sequence[int]], bool] = lambda forbidden: True,
+        forbidden: Sequence[int] = (),
+    ):
+        self._ways, self._forbidden = (of_all, draw, can_draw), forbidden
+
+    def without(self, forbidden: Sequence[int]) -> NextWord:
+        """Return the same with some words forbidden."""
+        return NextWord(*self._ways, forbidden)
+
+    def log_probs(self) -> tf.Tensor:
+        """Return log p [N, V], minus infinity at forbidden words, else the model's."""
+        return forbid(self._ways[0](), self._forbidden)
+
+    def draw(self, seed: tf.Tensor) -> Drawn:
+        """Return a word [N] drawn from the allowed ones, and its log p [N], nats."""
+        _, draw, can_draw = self._ways
+        if draw is not None and can_draw(self._forbidden):
+            return draw(self._forbidden, seed)
+        log_probs = self.log_probs()
+        return chosen(log_probs, draw_by_blocks(log_probs, seed))
+
+
+def forbid(log_probs: tf.Tensor, forbidden: Sequence[int]) -> tf.Tensor:
+    """Return log p [N, W] with minus infinity at these words."""
+    if not len(forbidden):
+        return log_probs
+    never = np.isin(np.arange(log_probs.shape[-1]), forbidden)
+    # Added, which is faster here than tf.where.
+    return log_probs + np.where(never, -np.inf, 0).astype(log_probs.dtype.name)
+
+
+def draw_by_blocks(scores: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    """Draw an index a row from softmax(scores): [N, W] -> [N] int32.
+
+    First a block of some sqrt(W) entries by its sum, then one of them: the sums over
+    all W would cost more. tf.random.stateless_categorical draws by how many threads
+    there are.
+    """
+    size = math.isqrt(scores.shape[-1] - 1) + 1
+    weights = tf.exp(scores - tf.reduce_max(scores, axis=-1, keepdims=True))
+    weights = tf.pad(weights, [[0, 0], [0, -weights.shape[-1] % size]])
+    blocks = tf.reshape(weights, [-1, weights.shape[-1] // size, size])
+    of_block, of_entry = tf.unstack(tf.random.experimental.stateless_split(seed, 2))
+    # Of 64 bits, or rare entries would be lost in the sum.
+    sums = tf.cast(tf.reduce_sum(blocks, axis=-1), tf.float64)
+    block = categorical(sums, of_block)
+    inside = tf.cast(tf.gather(blocks, block, batch_dims=1), tf.float64)
+    return block * size + categorical(inside, of_entry)
+
+
+def chosen(log_probs: tf.Tensor, words: tf.Tensor) -> Drawn:
+    """Return the words [N] with their log p [N]."""
+    return words, tf.gather(log_probs, words, batch_dims=1)
 
 
 def cross_entropy(targets: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
@@ -168,14 +243,87 @@ class AdaptiveSoftmax(tf.keras.layers.Layer):
         probability to that tail alone.
         """
         head = tf.nn.log_softmax(hidden @ self.head)
-        entries = categorical(forbid(head, forbidden), seed)
+        entries = draw_by_blocks(forbid(head, forbidden), seed)
         words, log_prob = chosen(head, entries)
         for i, (low, _) in enumerate(self._tail_ranges):
             rows = tf.where(entries == self.cutoffs[0] + i)
             inside = tf.gather_nd(hidden, rows)
             tail = tf.nn.log_softmax((inside @ self.projections[i]) @ self.tails[i])
             own = tf.random.experimental.stateless_fold_in(seed, i)
-            drawn, more = chosen(tail, categorical(tail, own))
+            drawn, more = chosen(tail, draw_by_blocks(tail, own))
             words = tf.tensor_scatter_nd_update(words, rows, low + drawn)
             log_prob = tf.tensor_scatter_nd_add(log_prob, rows, more)
         return words, log_prob
+
+
+ROWS = 512
+
+
+def full_logits(hidden: tf.Tensor, V: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
+    """Return V h + b, [M, D]."""
+    return matmul(hidden, V, transpose_b=True) + b
+
+
+def full_log_probs(
+    hidden: tf.Tensor, targets: tf.Tensor, V: tf.Tensor, b: tf.Tensor
+) -> tf.Tensor:
+    """Return log p(target | h), nats, [M]."""
+
+    def write(start: tf.Tensor, done: tf.TensorArray) -> tuple:
+        rows = slice(start, start + ROWS)
+        chunk = -cross_entropy(targets[rows], full_logits(hidden[rows], V, b))
+        return start + ROWS, done.write(start // ROWS, chunk)
+
+    return _over_chunks(write, hidden, (_array(hidden, []),))[0].concat()
+
+
+@tf.custom_gradient
+def full_nats(
+    hidden: tf.Tensor, targets: tf.Tensor, V: tf.Tensor, b: tf.Tensor
+) -> tuple[tf.Tensor, Callable]:
+    """Return - sum log p(target | h), nats: a scalar.
+
+    Its gradient is made beside it, chunk by chunk: of a sum, every chunk's share is
+    known at once, and no logits wait for a way back.
+    """
+
+    def add(start: tf.Tensor, total: Any, dh: Any, dV: Any, db: Any) -> tuple:
+        rows = slice(start, start + ROWS)
+        nats, error = _with_error(targets[rows], full_logits(hidden[rows], V, b))
+        dh = dh.write(start // ROWS, matmul(error, V))
+        dV += matmul(error, hidden[rows], transpose_a=True)
+        return start + ROWS, total + nats, dh, dV, db + tf.reduce_sum(error, axis=0)
+
+    zero, dh = tf.zeros([], hidden.dtype), _array(hidden, [hidden.shape[-1]])
+    sums = zero, dh, tf.zeros_like(V), tf.zeros_like(b)
+    total, dh, dV, db = _over_chunks(add, hidden, sums)
+    dh = dh.concat()
+    return total, lambda upstream: (upstream * dh, None, upstream * dV, upstream * db)
+
+
+def _over_chunks(body: Callable, hidden: tf.Tensor, sums: tuple) -> Any:
+    """Run the body from chunk to chunk, once at least; return the sums at the end."""
+    last = tf.maximum(tf.shape(hidden)[0], 1)
+    return tf.while_loop(lambda start, *_: start < last, body, (tf.constant(0), *sums))[
+        1:
+    ]
+
+
+def _array(hidden: tf.Tensor, shape: list) -> tf.TensorArray:
+    chunks = (tf.maximum(tf.shape(hidden)[0], 1) + ROWS - 1) // ROWS
+    return tf.TensorArray(
+        hidden.dtype, chunks, infer_shape=False, element_shape=[None, *shape]
+    )
+
+
+def _with_error(targets: tf.Tensor, scores: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Return the cross entropy of all rows, and its gradient to the logits [M, D].
+
+    By one softmax: log p = logit - largest logit + log of the largest p. The fused
+    cross entropy takes twice the time on a CPU.
+    """
+    p = tf.nn.softmax(scores)
+    at = tf.stack([tf.range(tf.size(targets)), targets], axis=1)
+    shift = tf.math.log(tf.reduce_max(p, axis=1)) - tf.reduce_max(scores, axis=1)
+    nats = -tf.reduce_sum(tf.gather_nd(scores, at) + shift)
+    return nats, tf.tensor_scatter_nd_sub(p, at, tf.ones_like(shift))

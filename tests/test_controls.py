@@ -1,0 +1,245 @@
+"""An LSTM with a vector q of its document beside its output: a bag's, LDA's, topics."""
+
+import json
+
+import loops
+import numpy as np
+import oracle
+import pytest
+import tensorflow as tf
+import tiny
+from helpers import assert_close, fix_draws
+from loops import (
+    SIZES,
+    VOCABULARY,
+    B,
+    D,
+    K,
+    array,
+    assert_is_the_oracle_s,
+    beside_topics,
+    dense,
+    draw_batch,
+    oracle_terms,
+)
+
+from tcnlm.common.errors import InputError
+from tcnlm.data.dataset import NO_WORD, Dataset
+from tcnlm.generation.saved_model import export
+from tcnlm.models.lda_lstm import LDALSTM
+from tcnlm.models.lstm import LSTM, BagLSTM, TopicLSTM
+from tcnlm.programs import generate
+
+ALPHA, ITERATIONS = 0.2, 6
+CHOSEN = {
+    BagLSTM: {"context_units": K, "encoder_units": (8, 6)},
+    LDALSTM: {"alpha": ALPHA, "iterations": ITERATIONS},
+    TopicLSTM: {},
+}
+
+
+def make_model(kind, rng, vocabulary=VOCABULARY, **settings):
+    model = loops.make_model(kind, rng, vocabulary, **CHOSEN[kind], **settings)
+    if kind is LDALSTM:
+        model.lda.topic_weights.assign(rng.gamma(0.5, 20.0, [K, D]) + 0.01)
+    return model
+
+
+def bag_q(model, context):
+    """f(d): log(1 + count), ReLU layers, a linear layer."""
+    *hidden, last = map(dense, model.encoder.layers)
+    values = np.log(1 + oracle.bag_of_words(context, D))
+    for kernel, bias in hidden:
+        values = np.maximum(0, kernel.T @ values + bias)
+    return last[0].T @ values + last[1]
+
+
+def lda_q(model, context):
+    n = oracle.bag_of_words(context, D)
+    gamma = oracle.lda_gamma(n, array(model.lda.topic_weights), ALPHA, ITERATIONS)
+    return gamma / gamma.sum()
+
+
+@pytest.mark.parametrize(("kind", "q"), [(BagLSTM, bag_q), (LDALSTM, lda_q)])
+def test_the_loss_is_the_oracle_s_and_the_same_in_training(kind, q, rng):
+    model, batch = make_model(kind, rng), draw_batch(rng)
+    contexts = [q(model, words) for words in batch["context"]]
+    expected = [beside_topics(model, batch, b, contexts[b]) for b in range(B)]
+    for training in (False, True):
+        terms = tf.function(model.compute_loss)(batch, training=training)
+        assert set(terms) == {"loss", "nll"}
+        nll = np.log(oracle.perplexity(expected))
+        np.testing.assert_allclose(terms["nll"], nll, rtol=2e-5)
+        np.testing.assert_allclose(terms["loss"], -sum(map(sum, expected)) / B, 2e-5)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_with_topics_it_is_minus_J_of_a_draw_in_training_else_of_the_mean(
+    training, rng, monkeypatch
+):
+    model, batch = make_model(TopicLSTM, rng), draw_batch(rng)
+    epsilon = rng.normal(size=[B, K]) * training
+    fix_draws(monkeypatch, epsilon)
+    terms = tf.function(model.compute_loss)(batch, training=training)
+    assert_is_the_oracle_s(terms, oracle_terms(model, batch, epsilon, beside_topics))
+
+
+@pytest.mark.parametrize("kind", CHOSEN)
+def test_the_output_layer_alone_sees_the_context(rng, kind):
+    model = make_model(kind, rng)
+    assert model.softmax.head.shape[0] == SIZES["units"] + K
+    states, log_probs = [], []
+    for context in (tf.one_hot([2, 0, 3], K), tf.one_hot([1, 1, 0], K)):
+        start = model.initial_state(context, B)
+        word, state = model.step(tf.constant([5, 9, 4]), *start)
+        states.append([array(each) for each in tf.nest.flatten(state)])
+        log_probs.append(word.log_probs().numpy())
+    assert_close(*states)
+    assert np.abs(log_probs[0] - log_probs[1]).max() > 1e-2
+
+
+@pytest.mark.parametrize("rule", ["others", "preceding"])
+def test_no_word_of_a_sentence_itself_reaches_its_q(toy_data, rng, rule):
+    """Batches as training has them: the words that move q are the other sentences'."""
+    dataset = Dataset(toy_data, rule)
+    model, split = make_model(BagLSTM, rng, dataset.vocabulary), dataset.split("train")
+    rows, kernel = model.batching.rows(split), model.encoder.weights[0]
+    reached = 0
+    for row in rng.permutation(len(rows))[:20]:
+        with tf.GradientTape() as tape:
+            q = model.context(rows.batch(np.array([row])))
+        found = set(np.flatnonzero(np.any(tape.gradient(q, kernel), axis=1)))
+        own, document = rows.sentence[row], rows.documents[row]
+        sentences, place = split.document(document), own - split.documents[document]
+        after = sentences[place + 1 :] if rule == "others" else []
+        seen = {word for s in [*sentences[:place], *after] for word in s}
+        topic_ids = {dataset.vocabulary.topic_ids[word] for word in seen}
+        assert found == topic_ids - {NO_WORD} or not found  # no unit of a layer is on
+        reached += bool(found)
+    assert reached > 10
+
+
+def test_the_optimizer_does_not_touch_lda(rng):
+    model = make_model(LDALSTM, rng)
+    trained = {weight.ref() for weight in model.trainable_variables}
+    assert model.lda.topic_weights.ref() not in trained
+
+
+def test_its_three_groups_learn_at_their_own_rates(rng):
+    chosen = {"recurrent_lr_multiplier": 0.25, "topic_learning_rate": 7e-3}
+    model = make_model(TopicLSTM, rng, **chosen)
+    groups = model.param_groups()
+    rate = model.config.learning_rate
+    assert [own for _, own in groups] == [rate, 0.25 * rate, 7e-3]
+    ids = [{id(weight) for weight in weights} for weights, _ in groups]
+    assert ids[1] == {id(w) for w in model.recurrent[0].weights}
+    assert ids[2] >= {id(w) for w in model.encoder.trainable_weights}
+    assert len(set.union(*ids)) == sum(map(len, ids))
+    assert len(make_model(TopicLSTM, rng).param_groups()) == 2
+
+
+def test_its_lstm_starts_as_the_lstm_does_that_starts_like_tcnlm(rng, toy_data):
+    data, starts = Dataset(toy_data), []
+    chosen = {"recurrent_start": "product", "topic_pretrain_steps": 0}
+    ours = make_model(TopicLSTM, rng, data.vocabulary, **chosen)
+    sizes = {name: SIZES[name] for name in ("units", "embedding_size", "cutoffs")}
+    plain = LSTM(LSTM.Config(**sizes, recurrent_start="product"), data.vocabulary)
+    plain.build_weights()
+    for model in (ours, plain):
+        tf.keras.utils.set_random_seed(4)
+        model.prepare(data)
+        starts.append(model.recurrent[0].get_weights())
+    for own, expected in zip(*starts):
+        np.testing.assert_array_equal(own, expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "cell"), [(TopicLSTM, "lstm"), (LDALSTM, "lstm"), (LDALSTM, "rnn")]
+)
+def test_with_carry_a_window_goes_on_from_the_one_before_it(rng, kind, cell):
+    """As one reading of both; a row that begins anew does not."""
+    model = make_model(kind, rng, carry=True, window=4, cell=cell)
+    words = tf.constant(rng.integers(4, loops.V, [2, 9]), tf.int32)
+    topics, log_probs = tf.one_hot([1, 2], K), []
+    for first, fresh in ((0, [1, 1]), (4, [0, 1])):
+        inputs, targets = (words[:, i : i + 4] for i in (first, first + 1))
+        batch = {"inputs": inputs, "targets": targets, "fresh": tf.constant(fresh)}
+        log_probs.append(model(batch, context=topics))
+    whole, anew = (
+        model({"inputs": read[:, :-1], "targets": read[:, 1:]}, context=topics)
+        for read in (words, words[:, 4:])
+    )
+    assert_close(log_probs[0], whole[:, :4])
+    assert_close(log_probs[1][0], whole[0, 4:])
+    assert_close(log_probs[1][1], anew[1])
+    assert np.abs(anew[1] - whole[1, 4:]).max() > 1e-4
+
+
+# --- From a document ------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bag") / "RUN"
+    return folder, tiny.make_run(folder, "bag_lstm")
+
+
+def write(run, *words):
+    """Print a greedy sentence as generate.py does, in JSON."""
+    command = [str(run), "--method", "greedy", "--max-length", "12", "--json", *words]
+    generate.main(generate.parser().parse_args(command))
+
+
+@pytest.mark.parametrize("text", ["A court. The trial of a judge!", None])
+def test_a_sentence_is_written_from_the_document_s_bag(run, tmp_path, capsys, text):
+    folder, model = run
+    options, bag = [], [[-1]]
+    if text:
+        (tmp_path / "document.txt").write_text(text, encoding="utf-8")
+        options = ["--document", str(tmp_path / "document.txt")]
+        bag = [[tiny.TOPIC_WORDS.index(word) for word in ("court", "trial", "judge")]]
+    write(folder, *options)
+    found = json.loads(capsys.readouterr().out)
+    assert found["topics"] == []
+    words = found["sentence"].split()
+    ids = [*map(tiny.WORDS.index, words), *[2] * found["ended"]]
+    q = model.context({"context": tf.constant(bag)})
+    expected = tiny.log_prob(model, ids, q)
+    assert found["log_probability"] == pytest.approx(expected, abs=1e-4)
+    other = model.context({"context": tf.constant([[0, 0, 3]])})
+    assert expected != pytest.approx(tiny.log_prob(model, ids, other), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--topic", "^model BagLSTM has no topics: leave out --topic$"),
+        ("--document", "none of its 3 words is in the model's topic"),
+    ],
+)
+def test_what_it_cannot_write_from_is_refused(run, tmp_path, option, message):
+    path = tmp_path / "document.txt"
+    path.write_text("the of a", encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        write(run[0], option, str(path) if option == "--document" else "1")
+
+
+@pytest.mark.parametrize(
+    ("name", "others"), [("bag_lstm", set()), ("lda_lstm", {"infer_topics"})]
+)
+def test_a_saved_model_scores_under_contexts(name, others, tmp_path):
+    model = tiny.make_model(name)
+    export(model, tmp_path / "saved_model")
+    offered = tf.saved_model.load(str(tmp_path / "saved_model")).signatures
+    assert set(offered) - {"topic_words"} == {
+        "generate", "generate_known", "beam_search", "score", *others
+    }  # fmt: skip
+    texts, bags = ["a court of judge", ""], [[[6, 7]], [[-1]]]
+    found = offered["score"](
+        sentences=tf.constant(["the sea"] * 2), contexts=tf.constant(texts)
+    )["log_probability"]
+    ids = [*map(tiny.WORDS.index, ("the", "sea")), 2]
+    contexts = [model.context({"context": tf.constant(bag)}) for bag in bags]
+    expected = [tiny.log_prob(model, ids, context) for context in contexts]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    assert abs(expected[0] - expected[1]) > 1e-3

@@ -18,6 +18,7 @@ from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.generation.graph_texts import Texts
 from tcnlm.generation.saved_model import (
     ROWS,
+    WARM_UP,
     Program,
     export,
     in_pieces,
@@ -29,7 +30,7 @@ from tcnlm.preprocessing.languages import languages
 from tcnlm.preprocessing.phrases import Phrases
 from tcnlm.preprocessing.text import tokenize
 from tcnlm.preprocessing.vocabulary import EOS, SPECIALS, UNK, Vocabulary
-from tcnlm.programs.export import main
+from tcnlm.programs import export as export_command
 
 AWKWARD = [
     "",
@@ -66,6 +67,7 @@ CONTEXTS = [
     "Na\u00efve ship",
 ]
 WITHOUT_TOPIC_WORDS = [2, 5]
+BEAMS = {"method": "beam", "allow_unknown": True}
 TOPICS = np.float32([[1, 0, 0, 0], [0.25, 0.25, 0.25, 0.25], [0, 0.3, 0, 0.7]])
 
 CLIENT = """
@@ -127,12 +129,6 @@ def lstm():
 
 
 @pytest.fixture(scope="module")
-def topics():
-    """A model that is exported in little time."""
-    return tiny.make_model("neural_topics")
-
-
-@pytest.fixture(scope="module")
 def saved(model, tmp_path_factory):
     """The SavedModel of a TCNLM."""
     folder = tmp_path_factory.mktemp("export") / "saved_model"
@@ -141,7 +137,7 @@ def saved(model, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def said(saved, lstm, tmp_path_factory):
+def answers(saved, lstm, tmp_path_factory):
     """Everything that SavedModels of a TCNLM and an LSTM say, from a fresh process."""
     plain = tmp_path_factory.mktemp("export") / "saved_model"
     export(lstm, plain)
@@ -161,16 +157,6 @@ def said(saved, lstm, tmp_path_factory):
         "beam_search": {"width": 3},
     }
     return ask([str(saved), of_topics], [str(plain), of_none])
-
-
-@pytest.fixture(scope="module")
-def answers(said):
-    return said[0]
-
-
-@pytest.fixture(scope="module")
-def lstm_answers(said):
-    return said[1]
 
 
 @pytest.fixture(scope="module")
@@ -210,89 +196,62 @@ def assert_scores(answer, model, contexts):
 WRITING = ["beam_search", "generate", "generate_known"]
 
 
-def test_a_topic_model_has_six_signatures(answers):
-    expected = [*WRITING, "infer_topics", "score", "topic_words"]
-    assert answers["signatures"] == expected
+def test_each_kind_of_model_has_its_signatures(answers):
+    of_topics, of_none = (each["signatures"] for each in answers)
+    assert of_topics == [*WRITING, "infer_topics", "score", "topic_words"]
+    assert of_none == [*WRITING, "score"]
 
 
-def test_a_model_without_topics_has_four(lstm_answers):
-    assert lstm_answers["signatures"] == [*WRITING, "score"]
-
-
-def test_topics_are_the_models(answers, model):
+def test_topics_are_the_models_and_of_no_word_nan(answers, model):
     expected = np.array([infer(model, text)[0] for text in CONTEXTS])
     assert np.ptp(expected, axis=0).max() > 0.01
     expected[WITHOUT_TOPIC_WORDS] = np.nan
-    np.testing.assert_allclose(answers["infer_topics"]["topics"], expected, atol=1e-6)
+    found = answers[0]["infer_topics"]
+    np.testing.assert_allclose(found["topics"], expected, atol=1e-6)
+    words = found["topic_words"]
+    assert [i for i, number in enumerate(words) if not number] == WITHOUT_TOPIC_WORDS
+    assert words[4] == 300
+    assert answers[0]["topic_words"]["words"] == sum(top_words(model, 3), [])
 
 
-def test_topics_say_how_many_words_they_were_inferred_from(answers, model):
-    texts = (CONTEXTS[none] for none in WITHOUT_TOPIC_WORDS)
-    ids = [model.vocabulary.ids(text.lower().split()) for text in texts]
-    expected = [int((model.vocabulary.topic_ids[row] >= 0).sum()) for row in ids]
-    found = answers["infer_topics"]["topic_words"]
-    assert [found[none] for none in WITHOUT_TOPIC_WORDS] == expected == [0, 0]
-    assert found[4] == 300
-    assert (np.array(found)[[0, 1, 3, 6]] > 0).all()
+def test_scores_are_the_models_with_topics_and_without(answers, model, lstm):
+    contexts = [infer(model, text) for text in CONTEXTS]
+    assert_scores(answers[0]["score"], model, contexts)
+    assert_scores(answers[1]["score"], lstm, [()] * len(SENTENCES))
 
 
-def test_topic_words_are_the_models(answers, model):
-    assert answers["topic_words"]["words"] == sum(top_words(model, 3), [])
-
-
-def test_scores_are_the_models(answers, model):
-    assert_scores(answers["score"], model, [infer(model, text) for text in CONTEXTS])
-
-
-def test_scores_without_topics_are_the_models(lstm_answers, lstm):
-    assert_scores(lstm_answers["score"], lstm, [()] * len(SENTENCES))
-
-
-def test_sentences_and_their_log_probabilities_are_the_decoders(answers, model):
-    """The SavedModel draws what decoding.py draws from the same seed."""
-    write = SentenceDecoder(model, Decoding(temperature=1.5, allow_unknown=True))
-    expected = [group[0] for group in write(TOPICS, 3, seed=2**40 + 7)]
-    assert len({len(sentence.words) for sentence in expected}) > 1
-    written = answers["generate"]
-    assert written["sentences"] == [str(sentence) for sentence in expected]
-    np.testing.assert_allclose(
-        written["log_probability"], [s.log_probability for s in expected], rtol=1e-5
+@pytest.mark.parametrize(
+    ("signature", "options", "seed"),
+    [
+        ("generate", {"temperature": 1.5, "allow_unknown": True}, 2**40 + 7),
+        ("generate_known", {"temperature": 1.5}, 7),
+        ("beam_search", {**BEAMS, "beam_width": 4}, 0),
+    ],
+)
+def test_sentences_of_topics_are_the_decoders(signature, options, seed, answers, model):
+    """The SavedModel writes what decoding.py writes from the same seed."""
+    options = Decoding(**options)
+    number = options.beam_width if options.method == "beam" else 1
+    assert_sentences(
+        answers[0][signature],
+        SentenceDecoder(model, options)(TOPICS, 3, number, (), seed),
     )
 
 
-def test_sentences_without_unknown_words_are_the_decoders(answers, model):
-    write = SentenceDecoder(model, Decoding(temperature=1.5, allow_unknown=False))
-    expected = [str(group[0]) for group in write(TOPICS, 3, seed=7)]
-    assert answers["generate_known"]["sentences"] == expected
-    write = SentenceDecoder(model, Decoding(temperature=1.5, allow_unknown=True))
-    allowed = write(TOPICS, 3, seed=7)
-    assert any("<unk>" in sentence.words for [sentence] in allowed)
+def test_sentences_without_topics_are_the_decoders(answers, lstm):
+    write = SentenceDecoder(lstm, Decoding(**tiny.AS_IT_IS))
+    assert_sentences(answers[1]["generate"], write((), 1, number=5, seed=7))
+    write = SentenceDecoder(lstm, Decoding(**BEAMS, beam_width=3))
+    assert_sentences(answers[1]["beam_search"], write((), 1, number=3))
 
 
-def test_sentences_without_topics_are_the_decoders(lstm_answers, lstm):
-    as_it_is = Decoding(**tiny.AS_IT_IS)
-    [expected] = SentenceDecoder(lstm, as_it_is)((), 1, number=5, seed=7)
-    written = lstm_answers["generate"]
-    assert written["sentences"] == [str(sentence) for sentence in expected]
-
-
-def assert_beams(answer, groups):
-    found = [sentence for group in groups for sentence in group]
-    assert answer["sentences"] == [str(sentence) for sentence in found]
-    expected = [[s.log_probability for s in group] for group in groups]
-    np.testing.assert_allclose(answer["log_probability"], expected, rtol=1e-5)
-
-
-def test_the_beams_of_every_topic_are_the_decoders(answers, model):
-    beams = Decoding(method="beam", beam_width=4, allow_unknown=True)
-    write = SentenceDecoder(model, beams)
-    assert_beams(answers["beam_search"], write(TOPICS, 3, number=4))
-
-
-def test_the_beams_without_topics_are_the_decoders(lstm_answers, lstm):
-    beams = Decoding(method="beam", beam_width=3, allow_unknown=True)
-    write = SentenceDecoder(lstm, beams)
-    assert_beams(lstm_answers["beam_search"], write((), 1, number=3))
+def assert_sentences(answer, groups):
+    expected = sum(groups, [])
+    assert answer["sentences"] == [str(sentence) for sentence in expected]
+    assert len(set(answer["sentences"])) > 1
+    log_probs = [sentence.log_probability for sentence in expected]
+    found = np.ravel(answer["log_probability"])
+    np.testing.assert_allclose(found, log_probs, rtol=1e-5)
 
 
 def test_the_beams_of_many_topics_are_those_of_few(model, loaded, monkeypatch):
@@ -402,10 +361,16 @@ def test_known_words_and_phrases_are_read_in_nfd_too():
     assert [known.ids(known.beginning(text)) for text in texts] == found
 
 
-def test_a_saved_model_is_replaced_whole(topics, tmp_path):
-    folder = tmp_path / "saved_model"
+def test_a_saved_model_is_replaced_whole_and_knows_what_it_was_made_of(tmp_path):
+    model, folder = tiny.make_model("neural_topics"), tmp_path / "saved_model"
+    assert not is_export_of(folder, "ab12")
     export(tiny.make_model("docnade"), folder)
-    export(topics, folder)
+    export(model, folder, source="ab12")
+    assert is_export_of(folder, "ab12")
+    assert not is_export_of(folder, "ab13")
+    (folder / "saved_model.pb").unlink()  # as an interrupted removal leaves it
+    assert not is_export_of(folder, "ab12")
+    export(model, folder)
     assert "infer_topics" in tf.saved_model.load(str(folder)).signatures
     assert [path.name for path in tmp_path.iterdir()] == ["saved_model"]
 
@@ -421,24 +386,6 @@ def test_a_failed_export_leaves_what_was_there(model, tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["saved_model"]
 
 
-def test_what_an_interrupted_removal_left_is_replaced(topics, tmp_path):
-    folder = tmp_path / "saved_model"
-    export(topics, folder)
-    (folder / "saved_model.pb").unlink()
-    export(topics, folder)
-    assert "infer_topics" in tf.saved_model.load(str(folder)).signatures
-
-
-def test_a_saved_model_knows_what_it_was_made_of(topics, tmp_path):
-    folder = tmp_path / "saved_model"
-    assert not is_export_of(folder, "ab12")
-    export(topics, folder, source="ab12")
-    assert is_export_of(folder, "ab12")
-    assert not is_export_of(folder, "ab13")
-    (folder / "saved_model.pb").unlink()
-    assert not is_export_of(folder, "ab12")
-
-
 def test_a_folder_with_other_contents_is_not_overwritten(model, tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(InputError, match="exists and is no SavedModel"):
@@ -446,7 +393,7 @@ def test_a_folder_with_other_contents_is_not_overwritten(model, tmp_path):
     assert (tmp_path / "thesis.tex").exists()
 
 
-@pytest.mark.parametrize("number", [0, 1, 2, 3, 4, 7])
+@pytest.mark.parametrize("number", [0, 1, 3, 7])
 def test_pieces_are_joined_in_order(number):
     rows = np.arange(2 * number, dtype=np.float32).reshape(number, 2)
     specs = [tf.TensorSpec([None, 2]), tf.TensorSpec([None], tf.string)]
@@ -490,61 +437,122 @@ def test_many_sentences_are_the_decoders_and_differ(model, monkeypatch):
     assert len({tuple(map(str, same[i : i + 4])) for i in (0, 4, 8)}) == 3
 
 
-@pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf, 1e-45])
-def test_a_temperature_that_is_none_is_refused_by_name(value, loaded):
-    given = {"topics": tf.constant(TOPICS), "seed": tf.constant(1, tf.int64)}
-    refused = pytest.raises(tf.errors.InvalidArgumentError, match="temperature: must")
-    with refused:
-        loaded["generate"](**given, temperature=tf.constant(value, tf.float32))
+REFUSED = [  # a signature, what is wrong of its inputs, and what is said of it
+    *(
+        ("generate", {"temperature": value}, "temperature: must be a finite number")
+        for value in (0.0, -1.0, np.nan, np.inf, 1e-45)
+    ),
+    *(
+        ("generate", {"topics": [[1, 0, 0, 0], row]}, "topics: every row must be 4")
+        for row in (
+            [0] * 4,
+            [-1, 2, 0, 0],
+            [1, 1, 0, 0],
+            [np.nan] * 4,
+            [np.inf, 0, 0, 0],
+        )
+    ),
+    *(
+        ("generate", {"topics": np.eye(width)}, "topics: every row must be 4 shares")
+        for width in (1, 3, 8)
+    ),
+    ("score", {"contexts": []}, "contexts: give as many as sentences"),
+    ("score", {"contexts": [""] * 3}, "contexts: give as many as sentences"),
+    ("beam_search", {"width": 0}, "width: must be 1 or more"),
+    ("topic_words", {"number": -3}, "number: must be 1 or more"),
+]
 
 
-@pytest.mark.parametrize(
-    "row", [[0, 0, 0, 0], [-1, 2, 0, 0], [1, 1, 0, 0], [np.nan] * 4, [np.inf, 0, 0, 0]]
-)
-def test_topics_that_are_no_mixture_are_refused_by_name(row, loaded):
-    topics = tf.constant([TOPICS[0], row], tf.float32)
-    given = {"seed": tf.constant(1, tf.int64), "temperature": tf.constant(1.0)}
-    with pytest.raises(tf.errors.InvalidArgumentError, match="topics: every row must"):
-        loaded["generate"](topics=topics, **given)
+@pytest.mark.parametrize(("signature", "wrong", "message"), REFUSED)
+def test_what_makes_no_sense_is_refused_by_name(signature, wrong, message, loaded):
+    given = {"topics": TOPICS, "seed": 1, "temperature": 1.0, "width": 2, "number": 1}
+    given |= {"sentences": SENTENCES[:2], "contexts": CONTEXTS[:2], **wrong}
+    specs = loaded[signature].structured_input_signature[1]
+    inputs = {name: tf.constant(given[name], specs[name].dtype) for name in specs}
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        loaded[signature](**inputs)
 
 
-@pytest.mark.parametrize("width", [1, 3, 8])
-def test_mixtures_of_another_number_of_topics_are_refused_by_name(width, loaded):
-    topics = tf.one_hot([0, 0], width)
-    given = {"seed": tf.constant(1, tf.int64), "temperature": tf.constant(1.0)}
-    with pytest.raises(tf.errors.InvalidArgumentError, match="row must be 4 shares"):
-        loaded["generate"](topics=topics, **given)
+def test_no_sentences_in_an_empty_context_are_refused(lstm):
+    drawn = tf.constant(1, tf.int64), tf.constant(1.0)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="number: must be 1 or"):
+        Program(lstm, 30, 300).generate(tf.constant(0), *drawn)
 
 
-@pytest.mark.parametrize("number", [0, 1, 3])
-def test_other_than_one_context_a_sentence_is_refused_by_name(number, loaded):
-    texts = tf.constant(SENTENCES[:2]), tf.constant(CONTEXTS[:number], tf.string)
-    refused = pytest.raises(tf.errors.InvalidArgumentError, match="contexts: give as")
-    with refused:
-        loaded["score"](sentences=texts[0], contexts=texts[1])
-
-
-@pytest.mark.parametrize("width", [0, -3])
-def test_no_beams_are_refused_by_name(width, loaded):
-    with pytest.raises(tf.errors.InvalidArgumentError, match="width: must be 1"):
-        loaded["beam_search"](topics=tf.constant(TOPICS), width=tf.constant(width))
-
-
-@pytest.mark.parametrize("number", [0, -3])
-def test_no_topic_words_or_sentences_are_refused_by_name(number, loaded, lstm):
-    refused = pytest.raises(tf.errors.InvalidArgumentError, match="number: must be 1")
-    with refused:
-        loaded["topic_words"](number=tf.constant(number))
-    given = {"seed": tf.constant(1, tf.int64), "temperature": tf.constant(1.0)}
-    with refused:
-        Program(lstm, 30, 300).generate(tf.constant(number), **given)
-
-
-def test_the_command_exports_a_run(tmp_path, monkeypatch, capsys):
+def test_the_command_exports_a_run(tmp_path, capsys):
     model = tiny.make_run(tmp_path / "RUN", "neural_topics")
-    monkeypatch.setattr("sys.argv", ["export", str(tmp_path / "RUN")])
-    main()
-    loaded = tf.saved_model.load(str(tmp_path / "RUN" / "saved_model"))
-    found = loaded.signatures["infer_topics"](documents=tf.constant(["the sea"]))
-    np.testing.assert_allclose(found["topics"], infer(model, "the sea"), atol=1e-6)
-    assert str(tmp_path / "RUN" / "saved_model") in capsys.readouterr().out
+    export_command.main([str(tmp_path / "RUN")])
+    folder = tmp_path / "RUN" / "saved_model"
+    call = tf.saved_model.load(str(folder)).signatures["infer_topics"]
+    found = call(documents=tf.constant(["the sea"]))["topics"]
+    np.testing.assert_allclose(found, infer(model, "the sea"), atol=1e-6)
+    assert str(folder) in capsys.readouterr().out
+    assert not (folder / WARM_UP).exists()
+
+
+# For TensorFlow Serving. What needs tensorflow-serving-api is skipped without it
+# (pip install '.[serving]').
+
+
+def test_without_its_package_a_warm_up_says_what_to_install(tmp_path, monkeypatch):
+    tiny.make_run(tmp_path / "RUN", "neural_topics")
+    monkeypatch.setitem(sys.modules, "tensorflow_serving.apis", None)
+    with pytest.raises(InputError, match=r"pip install '/path/to/tcnlm\[serving\]'"):
+        export_command.main([str(tmp_path / "RUN"), "--warm-up"])
+    assert not (tmp_path / "RUN" / "saved_model").exists()
+
+
+def answered(signatures, request):
+    """Run a PredictRequest as a server does; return the outputs."""
+    given = {name: tf.make_ndarray(proto) for name, proto in request.inputs.items()}
+    call = signatures[request.model_spec.signature_name]
+    specs = call.structured_input_signature[1]
+    return call(**{k: tf.constant(v, specs[k].dtype) for k, v in given.items()})
+
+
+def test_the_requests_of_a_warm_up_and_answers_come_through_their_bytes(tmp_path):
+    """One of every signature, that is answered."""
+    pytest.importorskip("tensorflow_serving.apis", exc_type=ImportError)
+    from tensorflow_serving.apis import predict_pb2
+    from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
+
+    tiny.make_run(tmp_path / "RUN")
+    folder = tmp_path / "1"
+    export_command.main([str(tmp_path / "RUN"), "--out", str(folder), "--warm-up"])
+    signatures = tf.saved_model.load(str(folder)).signatures
+    records = tf.data.TFRecordDataset(str(folder / WARM_UP)).as_numpy_iterator()
+    requests = [PredictionLog.FromString(r).predict_log.request for r in records]
+    names = [request.model_spec.signature_name for request in requests]
+    assert sorted(names) == sorted(signatures)
+    for request in requests:
+        response, expected = (
+            predict_pb2.PredictResponse(),
+            answered(signatures, request),
+        )
+        assert all(tf.size(value) > 0 for value in expected.values())
+        for key, value in expected.items():
+            response.outputs[key].CopyFrom(tf.make_tensor_proto(value))
+        parsed = predict_pb2.PredictResponse.FromString(response.SerializeToString())
+        for key, value in expected.items():
+            np.testing.assert_array_equal(
+                tf.make_ndarray(parsed.outputs[key]), value.numpy()
+            )
+
+
+def test_what_reads_texts_has_one_batch_dimension_of_inputs_and_outputs(
+    loaded, tmp_path
+):
+    export(tiny.make_model("docnade"), tmp_path / "1")
+    offered = {**loaded, **tf.saved_model.load(str(tmp_path / "1")).signatures}
+    batched = {"infer_topics", "score", "features", "score_document"}
+    assert set(offered) == {*batched, *WRITING, "topic_words"}
+    for name in batched:
+        inputs = offered[name].structured_input_signature[1]
+        specs = [*inputs.values(), *offered[name].structured_outputs.values()]
+        assert {spec.shape[0] for spec in specs} == {None}
+        texts = {key: tf.constant(["The ship", "bread of a cook"]) for key in inputs}
+        together = offered[name](**texts)
+        for row in range(2):
+            one = {key: value[row : row + 1] for key, value in texts.items()}
+            for key, value in offered[name](**one).items():
+                np.testing.assert_allclose(together[key][row], value[0], rtol=1e-5)

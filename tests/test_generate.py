@@ -1,4 +1,4 @@
-"""generate.py: what it is asked for, and the command itself on a tiny RUN."""
+"""generate.py: topics, documents and paragraphs asked for, and the command itself."""
 
 import io
 import json
@@ -6,7 +6,9 @@ import os
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
+import gbn_oracle
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -14,12 +16,24 @@ import tiny
 import toy
 import trained
 
+import tcnlm
 from tcnlm.common.errors import InputError
+from tcnlm.generation import paragraphs
 from tcnlm.generation import requests as generation
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
+from tcnlm.models.gbn_rnn import as_seen
+from tcnlm.models.topics import top_words
 from tcnlm.preprocessing.text import sentences
-from tcnlm.preprocessing.vocabulary import EOS, GO, UNK
+from tcnlm.preprocessing.vocabulary import EOS, GO
 from tcnlm.programs import generate
+
+FLAT = SimpleNamespace(layered=False, topics=lambda: range(4))
+LAYERED = SimpleNamespace(layered=True, sizes=(3, 4, 2))
+
+
+TEXT = "The ship of the sea. A judge, a court. The bread doesn't cook of the oven."
+SETTINGS = {"sequence_length": 4, "context": "preceding", "context_words": 300}
+SUMS = (5.0, 3.0)
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +45,13 @@ def model():
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("generate") / "RUN"
     tiny.make_run(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def layered_run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("layered") / "RUN"
+    tiny.make_run(folder, "rgbn_rnn")
     return folder
 
 
@@ -48,33 +69,87 @@ def call(*arguments):
     generate.main(generate.parser().parse_args([*map(str, arguments)]))
 
 
+@pytest.fixture(scope="module")
+def layers():
+    """A model of topics in two layers, whose matrices are drawn."""
+    made = tiny.make_model("rgbn_rnn")
+    made.sums.assign(SUMS)
+    rng = np.random.default_rng(5)
+    for matrix in made.network.matrices:
+        matrix.assign(rng.dirichlet(np.ones(matrix.shape[0]), matrix.shape[1]).T)
+    return made
+
+
 @pytest.mark.parametrize(
-    ("chosen", "expected"),
+    ("model", "chosen", "expected"),
     [
-        (["3"], [0, 0, 0, 1]),
-        (["1:0.2"], [0, 1, 0, 0]),
-        (["3:0.6", "1:0.2"], [0, 0.25, 0, 0.75]),
-        (["0", "1"], [0.5, 0.5, 0, 0]),
-        (["2:3", "0:2", "2"], [1 / 3, 0, 2 / 3, 0]),
-        (["3:1e308", "2:1e308"], [0, 0, 0.5, 0.5]),
-        (["3:1e308", "3:1e308"], [0, 0, 0, 1]),
-        (["3:1e-320", "2:1e-320"], [0, 0, 0.5, 0.5]),
+        (FLAT, ["3"], {3: 1}),
+        (FLAT, ["1:0.2"], {1: 1}),
+        (FLAT, ["3:0.6", "1:0.2"], {1: 0.25, 3: 0.75}),
+        (FLAT, ["2:3", "0:2", "2"], {0: 1 / 3, 2: 2 / 3}),
+        (FLAT, ["3:1e308", "2:1e308"], {2: 0.5, 3: 0.5}),
+        (FLAT, ["3:1e308", "3:1e308"], {3: 1}),
+        (FLAT, ["3:1e-320", "2:1e-320"], {2: 0.5, 3: 0.5}),
+        (LAYERED, ["2"], {2: 1}),
+        (LAYERED, ["2:3"], {6: 1}),
+        (LAYERED, ["3:0:0.5"], {7: 1}),
+        (LAYERED, ["3:1:3", "1:0"], {8: 0.75, 0: 0.25}),
+        (LAYERED, ["2:0", "2:0", "2"], {3: 2 / 3, 2: 1 / 3}),
+        *(  # in Python
+            (LAYERED, {topic: 3, (3, 0): np.float32(1)}, {place: 0.75, 7: 0.25})
+            for topic, place in [
+                ((2, 1), 4),
+                ((2, np.int64(1)), 4),
+                ("2:1", 4),
+                (2, 2),
+                (np.int64(2), 2),
+                ("2", 2),
+            ]
+        ),
     ],
 )
-def test_topics_are_mixed_by_normalised_weights(chosen, expected):
-    found = generation.mixture(tiny.make_model(), chosen)
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+def test_topics_are_mixed_by_normalised_weights(model, chosen, expected):
+    found = generation.mixture(model, chosen)
+    places = [expected.get(k, 0) for k in range(len(found))]
+    np.testing.assert_allclose(found, places, rtol=1e-6)
 
 
-@pytest.mark.parametrize("value", ["", "-1", "1.5", "1:x", "1:0", "1:-2", "1:inf"])
-def test_a_malformed_topic_is_refused(value):
-    with pytest.raises(InputError, match=f"--topic {value}: give a topic's number"):
-        generation.mixture(tiny.make_model(), [value])
+MALFORMED = ["", "-1", "1.5", "1:x", "1:0", "1:-2", "1:inf"]
 
 
-def test_a_topic_out_of_range_is_refused_with_the_range():
-    with pytest.raises(InputError, match="--topic 4: the model has topics 0 to 3"):
-        generation.mixture(tiny.make_model(), ["1", "4"])
+@pytest.mark.parametrize(
+    ("model", "value", "message"),
+    [
+        *(
+            (FLAT, value, "give a topic's number or label, alone")
+            for value in MALFORMED
+        ),
+        (FLAT, "4", "the model has topics 0 to 3"),
+        (
+            LAYERED,
+            "2:0.7",
+            "topics are in layers here: give layer:topic, or layer:topic",
+        ),
+        (LAYERED, "2:1:0", "such as 2:17 or 2:17:0.5"),
+        (LAYERED, "2:1:1:1", "give layer:topic"),
+        (LAYERED, "0:1", "the model has layers 1 to 3"),
+        (LAYERED, "4:1", "the model has layers 1 to 3"),
+        (LAYERED, "2:4", "layer 2 has topics 0 to 3"),
+        (LAYERED, "3", "layer 1 has topics 0 to 2"),
+    ],
+)
+def test_what_names_no_topic_is_refused(model, value, message):
+    with pytest.raises(InputError, match=f"--topic {value}: .*{message}"):
+        generation.mixture(model, ["0", value])
+
+
+@pytest.mark.parametrize(
+    ("topic", "said"),
+    [((4, 1), "the model has layers 1 to 2"), ((2, 4), "layer 2 has topics 0 to 1")],
+)
+def test_python_is_told_of_the_layer_that_has_no_such_topic(topic, said, layered_run):
+    with pytest.raises(InputError, match=f"^topic .{topic[0]}, .*: {said}$"):
+        tcnlm.load_run(layered_run).generate(topic)
 
 
 def test_without_a_request_every_topic_has_its_turn(model):
@@ -118,19 +193,40 @@ def test_a_useless_document_is_refused(model, tmp_path, content, message):
 
 
 def test_what_is_not_given_is_the_decoders_default():
-    chosen = {"top_k": 5, "allow_unknown": True, "number": 3, "run": "RUN"}
-    options = generation.decoding_options(chosen)
-    assert options == Decoding(top_k=5, allow_unknown=True)
+    lines = [], ["--unk", "--top-k", "5", "--number", "3"]
+    asked = (vars(generate.parser().parse_args(["RUN", *line])) for line in lines)
+    plain, other = map(generation.decoding_options, asked)
+    assert plain == Decoding() != other == Decoding(top_k=5, allow_unknown=True)
 
 
-def test_unk_is_written_only_where_it_is_asked_for():
-    asked = [
-        vars(generate.parser().parse_args(["RUN", *more])) for more in ([], ["--unk"])
-    ]
-    plain, with_unknown = map(generation.decoding_options, asked)
-    assert plain == Decoding()
-    assert UNK in plain.forbidden
-    assert UNK not in with_unknown.forbidden
+def test_a_topic_weighs_its_layer_alone_and_the_others_by_phi(layers):
+    """Below it is Phi's column; above, each topic's share of the row."""
+    Phi, topics = layers.network.Phi[1].numpy(), generation.requested_topics
+    low, high = generation.layers_of(layers, topics(layers, ["2:1"], None, 300))
+    np.testing.assert_allclose(low[0], Phi[:, 1], rtol=1e-5)
+    np.testing.assert_array_equal(high, [[0, 1]])
+    low, high = generation.layers_of(layers, topics(layers, ["1:3"], None, 300))
+    np.testing.assert_array_equal(low, [[0, 0, 0, 1]])
+    np.testing.assert_allclose(high[0], Phi[3] / Phi[3].sum(), rtol=1e-5)
+
+
+def test_a_mixture_of_layers_is_the_mean_of_what_each_topic_gives(layers):
+    def context(*chosen):
+        topics = generation.requested_topics(layers, chosen, None, 300)
+        return generation.context_of(layers, topics)
+
+    mixed, high, low = context("2:1:3", "1:2"), context("2:1"), context("1:2")
+    for each, of_high, of_low in zip(mixed, high, low):
+        np.testing.assert_allclose(each, 0.75 * of_high + 0.25 * of_low, rtol=1e-5)
+    for proportions, total in zip(mixed, SUMS):
+        assert float(tf.reduce_sum(proportions)) == pytest.approx(total)
+
+
+def test_proportions_of_the_lowest_layer_mean_what_they_meant(layers):
+    topics = np.float32([[0.5, 0, 0.25, 0.25]])
+    found = generation.context_of(layers, generation.of_lowest(layers, topics))
+    for ours, theirs in zip(found, layers.context({"topics": tf.constant(topics)})):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -167,18 +263,10 @@ def log_allowed(model, ids, context, forbidden, after):
     return total
 
 
-def test_greedy_sentences_from_topics_do_not_depend_on_the_other_topics(model):
-    write = SentenceDecoder(model, Decoding(method="greedy"))
-    every = generation.write_sentences(write, np.eye(4))
-    for k, [sentence] in enumerate(every):
-        alone = write(tf.one_hot([k], 4), 1)[0][0]
-        assert alone.words == sentence.words
-
-
 def test_the_command_prints_a_sentence_for_each_topic_below_its_words(
     run, printed, capsys
 ):
-    assert printed.returncode == 0, printed.stderr
+    assert printed.stderr == "sampled with --seed 5\n"
     lines = printed.stdout.splitlines()
     assert [line.split(":")[0] for line in lines[::2]] == [
         f"topic {k} (1.00)" for k in range(4)
@@ -222,8 +310,16 @@ def test_unknown_words_of_a_prompt_are_named(run, capsys):
     assert capsys.readouterr().err == told
 
 
-def test_nothing_but_ours_is_printed(printed):
-    assert printed.stderr == "sampled with --seed 5\n"
+def test_the_command_names_layers_and_topics(layered_run, capsys):
+    asked = "--topic 2:1:3 --topic 1:2 --seed 4".split()
+    call(layered_run, *asked, "--json")
+    record = json.loads(capsys.readouterr().out)
+    named = [(t["layer"], t["topic"], t["weight"]) for t in record["topics"]]
+    assert named == [(2, 1, 0.75), (1, 2, 0.25)]
+    made = tcnlm.load(layered_run)
+    assert record["topics"][0]["words"] == top_words(made, 8, layer=2)[1]
+    again = tcnlm.load_run(layered_run).generate({(2, 1): 3, 2: 1}, seed=4)
+    assert again == [record["sentence"]]
 
 
 def test_a_document_may_come_from_standard_input(run, capsys, monkeypatch):
@@ -253,18 +349,13 @@ def test_a_bad_request_is_refused(run, arguments, message):
         call(run, *arguments)
 
 
-@pytest.mark.parametrize("seed", [2**63 - 1, -(2**63)])
-def test_the_largest_seeds_are_seeds(run, seed, capsys):
-    call(run, "--topic", 1, f"--seed={seed}", "--max-length", 3)
-    assert capsys.readouterr().err == f"sampled with --seed {seed}\n"
-
-
-@pytest.mark.parametrize("seed", [2**63, -(2**63) - 1, "9" * 5000, "--5", "1.5"])
-def test_a_seed_beyond_64_bits_is_refused(run, seed, capsys):
-    with pytest.raises(SystemExit) as ended:
-        call(run, "--topic", 1, f"--seed={seed}")
-    assert ended.value.code == 2
-    assert "argument --seed: must be a whole number from" in capsys.readouterr().err
+def test_a_seed_has_64_bits(run, capsys):
+    call(run, "--topic", 1, f"--seed={-(2**63)}", "--max-length", 3)
+    assert capsys.readouterr().err == f"sampled with --seed {-(2**63)}\n"
+    for seed in (2**63, -(2**63) - 1, "9" * 5000, "--5", "1.5"):
+        with pytest.raises(SystemExit, match="2"):
+            call(run, "--topic", 1, f"--seed={seed}")
+        assert "argument --seed: must be a whole number from" in capsys.readouterr().err
 
 
 def test_the_command_refuses_what_is_not_a_run_in_a_line(tmp_path):
@@ -272,3 +363,122 @@ def test_the_command_refuses_what_is_not_a_run_in_a_line(tmp_path):
     assert result.returncode == 2
     assert result.stdout == ""
     assert f"error: {tmp_path / 'nowhere'}: not a RUN" in result.stderr
+
+
+# Paragraphs: theta moves on by eq. 2 of Guo et al., or follows a document.
+
+
+def moved_by_loops(theta, model):
+    """Return the mean of eq. 2, each layer with its usual sum."""
+    (low, high), (P1, P2) = theta, (Pi.numpy() for Pi in model.network.Pi)
+    Phi = model.network.Phi[1].numpy()
+    shape = [sum(P2[k, i] * high[i] for i in range(2)) for k in range(2)]
+    high = [SUMS[1] * each / sum(shape) for each in shape]
+    shape = [
+        sum(Phi[k, i] * high[i] for i in range(2))
+        + sum(P1[k, i] * low[i] for i in range(4))
+        for k in range(4)
+    ]
+    return [SUMS[0] * each / sum(shape) for each in shape], high
+
+
+THETA = [0.5, 3.0, 1.0, 0.5], [2.0, 1.0]
+
+
+def test_theta_moves_to_the_mean_of_equation_2(layers):
+    moved = layers.moved([tf.constant([each]) for each in THETA])
+    for ours, theirs in zip(moved, moved_by_loops(THETA, layers)):
+        np.testing.assert_allclose(ours[0], theirs, rtol=1e-5)
+
+
+def test_draws_have_the_mean_and_variance_of_equation_2(layers):
+    """Gammas of one rate over their sum are a Dirichlet, whose variance is known."""
+    theta = [tf.repeat(tf.constant([each]), 20000, axis=0) for each in THETA]
+    moved = layers.moved(theta, tf.constant([3, 4]))
+    for ours, theirs in zip(moved, moved_by_loops(THETA, layers)):
+        np.testing.assert_allclose(np.mean(ours, axis=0), theirs, atol=0.04)
+    a = layers.network.Pi[1].numpy() @ np.array(THETA[1])
+    share = a / a.sum()
+    variance = share * (1 - share) / (a.sum() + 1)
+    np.testing.assert_allclose(np.var(moved[1] / SUMS[1], axis=0), variance, rtol=0.05)
+
+
+def test_of_a_document_theta_is_inferred_sentence_by_sentence(layers):
+    """In the groups of training, here of two, each from the sentences before it."""
+    document = generation.Document(sentences(TEXT))
+    start = paragraphs.starts(layers, None, document, SETTINGS)
+    words = [
+        [tiny.TOPIC_WORDS.index(w) for w in sentence if w in tiny.TOPIC_WORDS]
+        for sentence in document.sentences
+    ]
+    before = [[], words[0], words[0] + words[1]]
+    groups = [before[:2], before[2:]]
+    expected = [gbn_oracle.mean_theta(group, layers) for group in groups]
+    for layer in range(2):
+        theirs = [q[2] for group in expected for q in group[layer]]
+        ours = [theta[layer][0] for theta in start]
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["sample", "greedy"])
+def test_sentence_j_is_written_from_theta_j_and_past_the_end_from_pi(layers, method):
+    document = generation.Document(sentences(TEXT))
+    start = paragraphs.starts(layers, None, document, SETTINGS)
+    write = SentenceDecoder(layers, Decoding(method=method, max_length=9))
+    asked = write, start, 4, 1, "The sea"
+    (((written, shares),),) = paragraphs.write_paragraphs(*asked, seed=3)
+    assert [s.words[:2] == ["the", "sea"] for s in written] == [True, *[False] * 3]
+    if method == "greedy":
+        start = [*start, layers.moved(start[-1])]
+    for sentence, theta, share in zip(written, start, shares):
+        np.testing.assert_allclose(share, theta[0][0] / sum(theta[0][0]), rtol=1e-5)
+        ids = [*map(tiny.WORDS.index, sentence.words), *[EOS] * sentence.ended]
+        expected = tiny.log_prob(layers, ids, as_seen(layers, theta))
+        assert sentence.log_probability == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_seed_repeats_a_paragraph(layers):
+    write = SentenceDecoder(layers, Decoding(max_length=5))
+    theta = [tf.constant([each]) for each in THETA]
+    first, same, other = (
+        str(paragraphs.write_paragraphs(write, [theta], 3, seed=seed))
+        for seed in (-1, -1, 4)
+    )
+    assert first == same != other
+
+
+def test_the_command_writes_paragraphs(layered_run, tmp_path, capsys):
+    call(layered_run, *"--topic 2:1 --paragraph 3 --number 2 --seed 4".split())
+    head, *lines, last = capsys.readouterr().out.split("\n")[:-1]
+    assert head.startswith("topic 2:1 (1.00): ")
+    assert lines.count("") == 1  # between two paragraphs
+    assert all(line.startswith("    ") for line in lines if line)
+    assert last == ""
+    path = tmp_path / "text.txt"
+    path.write_text(TEXT)
+    call(layered_run, "--document", path, "--method", "greedy", "--json", "--paragraph")
+    record = json.loads(capsys.readouterr().out)
+    assert len(record["sentences"]) == 3
+    for sentence in record["sentences"]:
+        total = sum(topic["weight"] for topic in sentence["topics"])
+        assert total == pytest.approx(1)
+        assert {topic["layer"] for topic in sentence["topics"]} == {1}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--paragraph", "--paragraph: give a number of sentences, 1 or more; only"),
+        ("--paragraph 2 --number 2 --method beam", "number must be 1 for --paragraph"),
+    ],
+)
+def test_a_bad_request_for_paragraphs_is_refused(layered_run, arguments, message):
+    with pytest.raises(InputError, match=message):
+        call(layered_run, *arguments.split())
+
+
+@pytest.mark.parametrize("name", ["gbn_rnn", "tcnlm", "lclm"])
+def test_models_whose_topics_do_not_move_write_no_paragraphs(name):
+    kind = type(tiny.make_model(name)).__name__
+    with pytest.raises(InputError, match=f"model {kind} has no topics that move"):
+        paragraphs.check(tiny.make_model(name), 2, 1, "sample", None)

@@ -1,16 +1,21 @@
-"""Groups of seeds, and perplexities against a baseline with their uncertainty."""
+"""Runs side by side: groups of seeds, ratios with their uncertainty, and their page."""
 
+import dataclasses
 import math
-from dataclasses import astuple
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from measured import made
+from browser import BROWSER, in_browser
+from measured import HISTORY, made, shown
 
 from tcnlm.metrics.registry import figure
-from tcnlm.report import measured
+from tcnlm.report import measured, page
+from tcnlm.report.comparison import compared, curves, shown_curves
 from tcnlm.report.measured import Group, best, groups_of, ratios
 
+NATS = np.full(20, 20.0)
+WORDS = "Language models: the next word"
 PERPLEXITY, NPMI = figure("perplexity"), figure("npmi")
 DOCUMENTS = 400
 
@@ -25,11 +30,8 @@ def test_runs_that_differ_by_their_seed_alone_are_a_group():
     runs += [made(seed=3, data="B"), made(seed=3)]
     found = [[run.config["seed"] for run in group.runs] for group in groups_of(runs)]
     assert found == [[1, 2, 3], [1], [1], [3]]
-
-
-def test_a_run_given_twice_is_no_second_seed():
-    groups = groups_of([made(seed=1, perplexity=9.0)] * 2 + [made(seed=2)])
-    assert [len(group.runs) for group in groups] == [2, 1]
+    twice = groups_of([made(seed=1)] * 2 + [made(seed=2)])  # is no second seed
+    assert [len(group.runs) for group in twice] == [2, 1]
 
 
 def test_mean_and_deviation_over_seeds_are_those_by_hand():
@@ -65,13 +67,6 @@ def test_an_interval_is_as_wide_as_the_means_error_tells(rng):
     assert math.log(found.high) == pytest.approx(high, abs=0.15 * error)
 
 
-def test_what_all_documents_share_does_not_widen_the_interval():
-    nats = np.arange(1.0, 201.0)
-    [found] = bootstrap(np.stack([nats, nats + 0.1], axis=1), np.ones(200, int))
-    assert (found.low, found.high) == pytest.approx((math.exp(0.1),) * 2)
-    assert not found.level
-
-
 def test_two_systems_alike_are_level_in_95_of_100_trials():
     level = 0
     for trial in range(200):
@@ -84,19 +79,11 @@ def test_two_systems_alike_are_level_in_95_of_100_trials():
     assert 180 <= level <= 198  # 190 expected, standard deviation 3.1
 
 
-def test_a_real_difference_is_not_level():
-    rng = np.random.default_rng(7)
-    nats = 5 + rng.normal(0, 0.2, size=(DOCUMENTS, 2)) + [0, 0.05]
-    [found] = bootstrap(nats, np.ones(DOCUMENTS, int))
-    assert 1 < found.low < found.value < found.high
-    assert not found.level
-
-
 def test_the_same_resamples_serve_all_and_come_again(rng):
     nats = rng.normal(5, 1, size=(50, 3))
     nats[:, 2] = nats[:, 1]
-    one, same = map(astuple, bootstrap(nats, np.ones(50, int)))
-    [again] = map(astuple, bootstrap(nats[:, :2], np.ones(50, int)))
+    one, same = map(dataclasses.astuple, bootstrap(nats, np.ones(50, int)))
+    [again] = map(dataclasses.astuple, bootstrap(nats[:, :2], np.ones(50, int)))
     assert one == pytest.approx(same)
     assert one == pytest.approx(again)
 
@@ -153,3 +140,201 @@ def test_perplexities_over_other_words_and_losses_of_other_models_have_no_best()
     assert best(groups_of(runs), PERPLEXITY) == [False, False]
     runs = [made("lda", loss=5.0), made("ntm", loss=4.0)]
     assert best(groups_of(runs), figure("loss")) == [False, False]
+
+
+# The page.
+
+
+def tables(runs):
+    """Return the tables of the page: rows of cells by title, and the bold; notes."""
+    tree = ElementTree.fromstring(page.render(runs))
+    place = next(e for e in tree.iter("div") if e.get("class") == "compared")
+    titles = (title.text for title in place.iter("h2"))
+    found = {title: _read(each) for title, each in zip(titles, place.iter("table"))}
+    return found, " ".join(p.text or "" for p in tree.iter("p"))
+
+
+def _read(table):
+    head, *rows = table.iter("tr")
+    titles = [cell.text for cell in head]
+    cells = [dict(zip(titles, ("".join(c.itertext()) for c in row))) for row in rows]
+    bold = [
+        {t for t, cell in zip(titles, row) if "best" in cell.get("class", "")}
+        for row in rows
+    ]
+    return cells, bold
+
+
+def table(runs):
+    """Return the cells and the bold of the language models' table, and the notes."""
+    found, notes = tables(runs)
+    return *found[WORDS], notes
+
+
+def three_groups():
+    noise = np.random.default_rng(3).normal(0, 0.5, len(NATS))
+    runs = [shown("lstm", nats=NATS, perplexity=8.0, npmi=None, topics_in_use=None)]
+    for seed, perplexity, used in ((1, 6.0, 3), (2, 7.0, 4)):
+        changes = {"perplexity": perplexity, "npmi": 0.1, "topics_in_use": used}
+        runs.append(shown("tcnlm", seed, nats=NATS - 2, **changes))
+    level = {"perplexity": 8.1, "npmi": 0.2, "topics_in_use": 3}
+    return [*runs, shown("tdlm", nats=NATS + noise, **level)]
+
+
+def test_a_row_is_a_group_with_mean_and_deviation_over_its_seeds():
+    cells, _, notes = table(three_groups())
+    assert [row["seeds"] for row in cells] == ["1", "2", "1"]
+    assert [row["run"] for row in cells] == [
+        "lstm-1: lstm on A",
+        "tcnlm-1, tcnlm-2: tcnlm on A",
+        "tdlm-1: tdlm on A",
+    ]
+    assert [row["perplexity"] for row in cells] == ["8.00", "6.50 ± 0.71", "8.10"]
+    assert "standard deviation" in notes
+    found, _ = tables(three_groups())
+    topics, bold = found["Topics"]
+    assert [row["topics in use"] for row in topics] == ["3.5 ± 0.7", "3"]
+    assert ["NPMI" in titles for titles in bold] == [False, True]
+    assert ["perplexity" in titles for titles in found[WORDS][1]] == [0, 1, 0]
+
+
+def test_a_row_has_its_ratio_to_the_first_and_whether_it_is_level():
+    cells, _, notes = table(three_groups())
+    first, second, third = (row["ratio to the first"] for row in cells)
+    assert first == ""
+    assert second == "0.819 [0.819, 0.819]"  # exp(-2 / 10), as of all documents
+    assert third.endswith("] level")
+    assert "1,000 draws of the 20 documents" in notes
+
+
+def test_lines_have_every_group_with_its_perplexity_and_ratio():
+    title, lstm, tcnlm, tdlm = compared(three_groups()).splitlines()
+    assert title.split("  ")[0] == "run"
+    assert title.endswith("ratio to the first")
+    places = [title.index(name) for name in ("seeds", "perplexity", "ratio")]
+    assert lstm[places[0] :].split() == ["1", "8.00"]
+    assert tcnlm[places[0] :].startswith("2")
+    assert tcnlm[places[1] :].startswith("6.50 ± 0.71")
+    ratio = f"{np.exp(-0.2):.3f}"
+    assert tcnlm[places[2] :] == f"{ratio} [{ratio}, {ratio}]"
+    assert tdlm.endswith(" level")
+
+
+def test_perplexities_of_other_data_are_not_set_against_each_other():
+    runs = [
+        shown("lstm", nats=NATS, perplexity=8.0),
+        shown("tcnlm", nats=NATS - 1, perplexity=6.0, data="B"),
+    ]
+    cells, bold, notes = table(runs)
+    assert all("ratio to the first" not in row for row in cells)
+    assert not any(bold)
+    assert "of different DATA" in notes
+    assert [len(figure.axes[0].lines) for figure in curves(runs)] == [1, 1]
+
+
+def test_what_was_measured_otherwise_is_noted():
+    runs = [
+        shown("lstm", nats=NATS, perplexity=8.0),
+        shown("tcnlm", nats=NATS, perplexity=7.0, samples=4, context="others"),
+        shown("tdlm", nats=NATS, perplexity=6.0, context="read", leak="context=read!"),
+        shown("lclm", nats=NATS, targets=np.full(20, 9), perplexity=8.0),
+    ]
+    cells, _, notes = table(runs)
+    assert [bool(row["ratio to the first"]) for row in cells] == [0, 1, 1, 0]
+    assert "do not predict the same words" in notes
+    assert ": context=read!." in notes
+    assert "Perplexities are of draws of the topics, ratios at their mean" in notes
+    assert "different rules (others, read)" in notes
+    _, _, notes = table(runs[:1] * 2)
+    assert not any(word in notes for word in ("draws of the topics", "rules"))
+
+
+def test_seeds_are_named_by_their_folder_and_alone_by_two():
+    names = ["a/lstm/seed-1", "a/lstm/seed-2", "b/tdlm/seed-1", "c/tcnlm", "d/tcnlm"]
+    seeds = [1, 2, 1, 1, 1]
+    models = ["lstm", "lstm", "tdlm", "tcnlm", "tcnlm"]
+    runs = [shown(*each, name=name) for *each, name in zip(models, seeds, names)]
+    cells, _, _ = table(runs)
+    assert [row["run"].split(":")[0] for row in cells] == [
+        "lstm",
+        "tdlm/seed-1",
+        "tcnlm",
+        "tcnlm",
+    ]
+    (figure,) = curves(runs)  # of runs with one name all
+    assert len(figure.axes[0].lines) == len(runs)
+
+
+def one_of_each_kind():
+    words = {"topics_in_use": 2, "npmi": 0.1}
+    nothing = dict.fromkeys(("npmi", "topics_in_use", "diversity", "topics"))
+    one = {name: values[:1] for name, values in HISTORY.items()}
+    lda = shown("lda", perplexity=None, loss=6.5, **words)
+    return [
+        shown("lstm", nats=NATS, perplexity=8.0, **nothing),
+        shown("tcnlm", nats=NATS - 1, perplexity=7.0, **words),
+        shown("docnade", nats=NATS, targets=NATS, perplexity=800.0, **nothing),
+        dataclasses.replace(lda, history={"epoch": one["epoch"]}),
+    ]
+
+
+def test_what_predicts_other_words_has_a_table_and_a_plot_of_its_own():
+    runs = one_of_each_kind()
+    found, notes = tables(runs)
+    rows = {t: [row["run"].split("-")[0] for row in c] for t, (c, _) in found.items()}
+    assert rows == {
+        WORDS: ["lstm", "tcnlm"],
+        "Document models: words in any order": ["docnade"],
+        "Topic models: words of documents": ["lda"],
+        "Topics": ["tcnlm", "lda"],
+    }
+    assert "do not predict the same words: each kind has its own table" in notes
+    for cells, _ in found.values():  # no column is empty
+        assert all(any(row[title] for row in cells) for title in cells[0])
+    drawn = [figure.axes[0] for figure in shown_curves(groups_of(runs))]
+    lines = [[line.get_label() for line in axes.lines] for axes in drawn]
+    words = ["lstm-1: lstm on A", "tcnlm-1: tcnlm on A"]
+    assert lines == [words, words, *[["docnade-1: docnade on A"]] * 2]
+    units = ["epoch", "minutes of training"] * 2
+    assert [axes.get_xlabel() for axes in drawn] == units
+    printed = compared(runs).splitlines()
+    assert [line.split(":")[0] for line in printed[1:3]] == ["lstm-1", "tcnlm-1"]
+    assert printed[3].split() == ["run", "perplexity"]
+
+
+def test_runs_of_one_epoch_have_no_curves():
+    one = {name: values[:1] for name, values in HISTORY.items()}
+    runs = [dataclasses.replace(run, history=one) for run in three_groups()]
+    assert not curves(runs)
+    lines = curves([*runs, shown("lstm", 7)])[0].axes[0].lines
+    assert len(lines) == 5  # beside one of several it is a point
+
+
+def test_the_details_of_every_run_are_folded_and_its_row_leads_there():
+    tree = ElementTree.fromstring(page.render(one_of_each_kind()))
+    folded = [e for e in tree.iter("details") if e.get("class") == "run"]
+    assert [e.get("id") for e in folded] == ["run-1", "run-2", "run-3", "run-4"]
+    assert not any(e.get("open") for e in folded)
+    place = next(e for e in tree.iter("div") if e.get("class") == "compared")
+    led = {link.text.split("-")[0]: link.get("href") for link in place.iter("a")}
+    assert led == {
+        "lstm": "#run-1",
+        "tcnlm": "#run-2",
+        "docnade": "#run-3",
+        "lda": "#run-4",
+    }
+
+
+@pytest.mark.skipif(not BROWSER, reason="needs chromium")
+@pytest.mark.parametrize("width", [1200, 390])
+def test_a_comparison_is_no_wider_than_the_window_and_short(width, tmp_path):
+    named = [
+        dataclasses.replace(run, evaluation={**run.evaluation, "run": f"runs/{i}" * 9})
+        for i, run in enumerate([*one_of_each_kind(), *three_groups()])
+    ]
+    asked = (
+        "[innerWidth, document.documentElement.scrollWidth, document.body.offsetHeight]"
+    )
+    inner, whole, height = in_browser(page.render(named), asked, tmp_path, width)
+    assert (inner, whole) == (width, width)
+    assert height < 4000

@@ -48,32 +48,9 @@ def assert_same(written, expected):
 decoder_of = functools.cache(SentenceDecoder)  # its graph takes a second to build
 
 
-# Every word, drawn by its own probability.
-
-
 def write(model, contexts, number=1, prompt=(), seed=0, **options):
     decoder = decoder_of(model, Decoding(**{**tiny.AS_IT_IS, **options}))
     return decoder(contexts, len(contexts), number, prompt, seed)
-
-
-def spelling(word):
-    """Return a model that spells a word without repeated letters, and its context."""
-    letters = sorted(set(word))
-    words = [*WORDS[:4], *letters]
-    scores = np.zeros((len(words), len(words), len(words)))
-    ids = [GO, *map(words.index, word), EOS]
-    for before, after in zip(ids, ids[1:]):
-        scores[:, before, after] = 50
-    return SecondOrderModel(scores, words), np.zeros((1, len(words)), np.float32)
-
-
-@pytest.mark.parametrize("method", ["greedy", "sample", "beam"])
-def test_every_method_spells_the_only_probable_word(method):
-    model, context = spelling("keras")
-    [[sentence]] = write(model, context, method=method, beam_width=3)
-    assert "".join(sentence.words) == "keras"
-    assert sentence.ended
-    assert sentence.log_probability == pytest.approx(0, abs=1e-6)
 
 
 def test_greedy_takes_the_most_probable_word_at_every_step(model, contexts):
@@ -98,12 +75,11 @@ def test_an_exhaustive_beam_ranks_all_sentences_as_brute_force_does(
     options = Decoding(
         method="beam", beam_width=125, max_length=3, allow_unknown=allow_unknown
     )
-    found = SentenceDecoder(model, options)(contexts, len(contexts), 40)
+    found = SentenceDecoder(model, options)(contexts, len(contexts), 125)
     for context, sentences in zip(contexts, found):
         every = list(model.sentences(3, options.forbidden))
         every.sort(key=lambda ids: -allowed_log_prob(model, ids, context, options))
-        assert [ids_of(s) for s in sentences] == every[: len(sentences)]
-        assert len(sentences) == min(40, len(every))
+        assert [ids_of(sentence) for sentence in sentences] == every
 
 
 def allowed_log_prob(model, ids, context, options):
@@ -116,13 +92,6 @@ def allowed_log_prob(model, ids, context, options):
     return total
 
 
-def test_a_beam_wider_than_the_number_of_sentences_returns_each_once(model, contexts):
-    options = {"method": "beam", "beam_width": 60, "max_length": 2}
-    for sentences in write(model, contexts, number=60, **options):
-        found = [ids_of(sentence) for sentence in sentences]
-        assert sorted(found) == sorted(model.sentences(2, [PAD, GO]))
-
-
 def test_sampled_sentences_have_the_frequencies_of_their_probabilities(model, contexts):
     written = write(model, contexts[:1], number=4000, max_length=2, seed=1)[0]
     every = list(model.sentences(2, [PAD, GO]))
@@ -131,14 +100,6 @@ def test_sampled_sentences_have_the_frequencies_of_their_probabilities(model, co
         counts[every.index(ids_of(sentence))] += 1
     p = np.exp(np.float64([model.log_prob(ids, contexts[0]) for ids in every]))
     assert chisquare(counts, p / p.sum() * len(written)).pvalue > 0.01
-
-
-def test_a_temperature_flattens_the_distribution(model, contexts):
-    written = write(model, contexts[:1], number=4000, max_length=1, temperature=2.0)[0]
-    counts = np.bincount([ids_of(s)[0] for s in written], minlength=SIZE)[EOS:]
-    p = np.array([model.log_prob([w], contexts[0]) for w in range(EOS, SIZE)])
-    expected = np.exp(log_softmax(np.float64(p) / 2)) * len(written)
-    assert chisquare(counts, expected).pvalue > 0.01
 
 
 @pytest.mark.parametrize("cutoffs", [(8, 14), (2, 9)], ids=["in head", "in tail"])
@@ -231,18 +192,6 @@ def test_a_sentence_continues_its_prompt(model, contexts, method):
         )
 
 
-def test_greedy_after_a_prompt_of_its_own_words_changes_nothing(model, contexts):
-    for context in contexts:
-        [[whole]] = write(model, context[None], method="greedy", max_length=6)
-        prompt = [WORDS.index(word) for word in whole.words[:3]]
-        rest = 6 - len(prompt)
-        [[again]] = write(
-            model, context[None], prompt=prompt, method="greedy", max_length=rest
-        )
-        assert again.words == whole.words
-        assert again.log_probability == pytest.approx(whole.log_probability, abs=1e-5)
-
-
 @pytest.mark.parametrize("method", ["greedy", "sample", "beam"])
 @pytest.mark.parametrize("allow_unknown", [True, False])
 def test_forbidden_words_never_come_out(model, contexts, method, allow_unknown):
@@ -313,11 +262,7 @@ def test_a_seed_gives_the_same_sentences_again(model, contexts):
     assert decoder(contexts, 3, 20, seed=7) == first
     assert decoder(contexts, 3, 20, seed=8) != first
     assert write(model, contexts, number=20, seed=7, max_length=10) == first
-
-
-def test_the_samples_of_a_context_differ(model, contexts):
-    for group in write(model, contexts, number=20, max_length=10):
-        assert len({str(sentence) for sentence in group}) > 10
+    assert all(len(set(map(str, group))) > 10 for group in first)
 
 
 @pytest.mark.parametrize(
@@ -339,9 +284,7 @@ def test_a_setting_out_of_range_is_refused_by_name(setting, value):
         Decoding(**{setting: value})
 
 
-@pytest.mark.parametrize(
-    ("method", "number"), [("greedy", 2), ("beam", 11), ("sample", 0)]
-)
-def test_more_sentences_than_the_method_has_are_refused(method, number):
-    with pytest.raises(ValueError, match=f"method {method}, not {number}"):
-        Decoding(method=method).copies(number)
+def test_more_sentences_than_the_method_has_are_refused():
+    for method, number in (("greedy", 2), ("beam", 11), ("sample", 0)):
+        with pytest.raises(ValueError, match=f"method {method}, not {number}"):
+            Decoding(method=method).copies(number)

@@ -291,8 +291,8 @@ def choose(types: Sequence[str], counts: np.ndarray, rules: Rules) -> Rules:
     one they leave no vocabulary to speak of. min_count: the largest up to the paper's
     that leaves at most a tenth of the training words unknown, but at least 2.
     topic_min_count: the largest up to the paper's that leaves 5,000 topic words, or 10,
-    or the largest that leaves 1,000, but at least min_count. types, counts: the distinct
-    words of the training text and how often each occurs.
+    or the largest that leaves 1,000, but at least min_count. types, counts: the
+    distinct words of the training text and how often each occurs.
     """
     if rules.min_count is None:
         words = counts[[word not in SPECIALS for word in types]]

@@ -181,7 +181,8 @@ def test_columns_that_a_topic_model_does_not_fill_are_left_out():
         ({"unknown_share": 0.12}, "12% of the training text are words too rare"),
         ({"perplexity": 150.0}, ""),
         ({"perplexity": 180.4}, "hesitates as if among 180 words"),
-        ({"sentence": "a b a b a c"}, "40% of their pairs of words repeat"),
+        ({"sentence": "a b a b a c"}, "1 of 1 repeat their own pairs of words"),
+        ({"sentence": "a b c a b d e f g h i j k l"}, ""),  # one pair, as real ones do
         ({"sentence": None, "perplexity": 180.4}, ""),  # nothing is written
     ],
 )
@@ -189,11 +190,13 @@ def test_sentences_below_a_quality_are_warned_of(changes, said):
     run = fake_run(["a", "b"])
     sentence = changes.pop("sentence", "a good film .")
     topics = [{**run.evaluation["topics"][0], "sentence": sentence}]
-    row = {"topic": 0, "words": "a b", "sentence": sentence}
+    row = {"topic": 0, "sentence": sentence}
     continued = {"prefix": "a", "rows": [row]}
     shown = fake_run(["a", "b"], topics=topics, continuations=continued, **changes)
     html = page.render([shown])
     assert html.count("These sentences may read badly: ") == (2 if said else 0)
+    assert html.count("sampling at a higher temperature") == ("1 of 1" in said)
+    assert html.count("in place of the likeliest word") == ("1 of 1" in said)
     assert said in html
 
 

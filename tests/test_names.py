@@ -79,12 +79,12 @@ def test_what_spreadsheets_write_is_read_and_rows_may_be_missing(
     path = written(tmp_path, *lines, start=start, encoding=encoding)
     found = read_names(path, AUTOMATIC)
     assert found.rows == (
-        Row("sea", None, True),
-        Row("Öl", 3),
+        Row("sea", None, True, given=True),
+        Row("Öl", 3, given=True),
         Row("g, h, i"),
-        Row("oil"),
+        Row("oil", given=True),
     )
-    assert (found.shown, found.keys) == ([2, 3], ["g, h, i", "oil"])
+    assert (found.shown, found.keys) == ([2, 3], [2, "oil"])
     found.write(tmp_path / "again.csv")
     assert read_names(tmp_path / "again.csv", AUTOMATIC) == found
 
@@ -192,7 +192,7 @@ def test_a_model_without_topics_has_none_to_name(tmp_path):
 
 
 def test_a_group_has_the_sum_of_shares_and_the_mean_of_words_by_use():
-    found = Names((Row("a"), Row("b", 2), Row("c"), Row("d", None, True)), True)
+    found = Names((Row("a"), Row("b", 2), Row("c"), Row("d", None, True)))
     shares = np.array([[0.1, 0.2, 0.3, 0.4], [np.nan] * 4])
     np.testing.assert_allclose(found.summed(shares), [[0.1, 0.5], [np.nan] * 2])
     beta = np.array([[1.0, 0], [0.5, 0.5], [0, 1], [1, 0]])
@@ -208,14 +208,13 @@ def test_generate_writes_from_labels_a_merged_one_from_its_topics_alike(run):
     done = call("generate", run, *asked)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    weights = {(t["topic"], t["label"]): t["weight"] for t in found["topics"]}
-    gas = tcnlm.load_run(run).names.rows[1].label
-    expected = {(3, "oil"): 0.375, (1, gas): 0.375, (0, "sea bass"): 0.25}
+    weights = {(t["topic"], t.get("label")): t["weight"] for t in found["topics"]}
+    expected = {(3, "oil"): 0.375, (1, None): 0.375, (0, "sea bass"): 0.25}
     assert weights == pytest.approx(expected)
     numbers = "--topic 3:3 --topic 1:3 --topic 0:2 --seed 4".split()
     done = call("generate", run, *numbers)
     assert done.stdout.splitlines()[-1].strip(" .") == found["sentence"].strip(" .")
-    assert done.stdout.startswith(("topic 3 oil (0.38): ", f"topic 1 {gas} (0.38): "))
+    assert done.stdout.startswith(("topic 3 oil (0.38): ", "topic 1 (0.38): "))
     opened = tcnlm.load_run(run)
     written = opened.generate({"oil": 3, "sea bass": 1}, seed=4)
     assert written == [found["sentence"]]
@@ -263,6 +262,14 @@ def test_infer_has_labels_for_columns_sums_and_says_what_is_hidden(run, tmp_path
     assert re.search(r"topics (oil|law) \(0\.\d\d\)", done.stdout)
     opened = tcnlm.load_run(run)
     np.testing.assert_array_equal(opened.proportions([tiny.REVIEW]).shape, [1, 4])
+
+
+def test_one_label_leaves_the_others_their_numbers(run):
+    table = tcnlm.label(run, {2: "oil"})
+    assert tcnlm.load_run(run).names.keys == [0, 1, "oil", 3]
+    kept = dict(table.label)  # written with the automatic ones of the others
+    tcnlm.label(run, {k: label for k, label in kept.items() if k != 2})
+    assert tcnlm.load_run(run).names.keys == [0, 1, "oil", 3]
 
 
 def test_over_time_goes_by_the_topics_that_infer_shows(run):

@@ -75,7 +75,7 @@ def test_a_month_without_documents_is_a_gap_and_no_zero(documents):
     for name in ("share", "low", "high"):
         assert np.isnan(told(found, name)[3]).all()
         assert np.isfinite(np.delete(told(found, name), 3, axis=0)).all()
-    (axes,) = curves(found["names"], found["topics"][:1], [["a"]]).axes
+    (axes,) = curves(found["names"], found["topics"][:1], ["a"]).axes
     assert (
         np.isnan(axes.lines[0].get_ydata()).tolist()
         == [False] * 3 + [True] + [False] * 2
@@ -86,9 +86,9 @@ def test_a_period_alone_between_gaps_is_a_point_with_its_interval():
     topic = {"topic": 0, "share": [0.1, None, 0.3, None, None, 0.2, 0.2]}
     topic |= {"low": [0, None, 0.2, None, None, 0.1, 0.1]}
     topic |= {"high": [0.2, None, 0.4, None, None, 0.3, 0.3]}
-    (axes,) = curves(list("abcdefg"), [topic], [["$a$"]]).axes
+    (axes,) = curves(list("abcdefg"), [topic], ["$a$"]).axes
     assert axes.lines[1].get_xydata().tolist() == [[0, 0.1], [2, 0.3]]
-    assert axes.get_title("left") == r"0: \$a\$"  # no formula
+    assert axes.get_title("left") == r"\$a\$"  # no formula
 
 
 @pytest.mark.parametrize("number", [1, 5])
@@ -96,10 +96,10 @@ def test_a_period_alone_between_gaps_is_a_point_with_its_interval():
 def test_a_telephone_shows_every_figure_whole(draw, number):
     part = {"share": [0.1, 0.2], "low": [0, 0.1], "high": [0.2, 0.3]}
     topics = [{"topic": k, **part} for k in range(number)]
-    figure = draw(["a", "b"], topics, [["word"]] * number)
+    figure = draw(["a", "b"], topics, [f"{k} word" for k in range(number)])
     assert figure.get_size_inches()[0] == PANEL[0]
     assert [axes.get_title("left") for axes in figure.axes] == [
-        f"{k}: word" for k in range(number)
+        f"{k} word" for k in range(number)
     ]
 
 
@@ -404,8 +404,6 @@ def test_a_model_without_topics_is_refused(toy_data, tmp_path):
 def test_of_many_labels_the_largest_are_shown(evaluation):
     found = {**evaluation["by_group"], "labels": 40}
     assert ByGroup().said(found).startswith("The 3 largest of 40 labels, 240 documents")
-    (axes,) = points(
-        ["a$b$", "x" * 30, "c"], [{**found["topics"][0]}], [["a"]] * 3
-    ).axes
+    (axes,) = points(["a$b$", "x" * 30, "c"], [{**found["topics"][0]}], ["a"] * 3).axes
     names = [label.get_text() for label in axes.get_yticklabels()]
     assert names == [r"a\$b\$", "x" * 23 + "…", "c"]

@@ -338,8 +338,8 @@ def largest_topics(
         of_layer = (layer,) if model.layered else ()
         for k, words in enumerate(top_words(model, SHOWN_WORDS, *of_layer)):
             topic = dict(zip(("layer",), of_layer)) | {"topic": k, "words": words}
-            label = {"label": names.rows[k].label} if names.given and layer == 1 else {}
-            named.append(topic | label)
+            own = layer == 1 and names.rows and names.rows[k].given
+            named.append(topic | ({"label": names.rows[k].label} if own else {}))
     order = np.argsort(-topics, kind="stable")[:, :SHOWN_TOPICS]
     return [
         [{**named[k], "weight": float(row[k])} for k in best if row[k] > 0]

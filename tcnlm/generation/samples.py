@@ -11,15 +11,13 @@ from typing import Any
 import numpy as np
 
 from tcnlm.generation.methods import Decoding
-from tcnlm.models.topics import top_words
 from tcnlm.preprocessing.vocabulary import UNK
 
 DRAWS = 5  # sentences of a topic to take one from
 PREFIX = 3  # words of a beginning
 CONTINUED = 6  # topics that it is continued under
-SHOWN_WORDS = 6  # of a topic
-# Real sentences repeat .01 of their bigrams, greedy ones .2 and more.
-MOST_REPEATED = 0.05
+# Of real sentences .005 have so many bigrams that they had before, and two at least.
+REPEATED, MOST_REPEATING = 0.15, 0.02
 MOST_UNKNOWN = 0.09  # of the words of the training text
 HIGHEST_PERPLEXITY = 150.0
 
@@ -53,11 +51,11 @@ def continuations(
     written = _write(model, chosen, 1, {"method": "greedy"}, prompt=prefix)
     if written is None:
         return None
-    words, names = top_words(model, SHOWN_WORDS), vocabulary.words
+    names = vocabulary.words
     return {
         "prefix": " ".join(names[i] for i in prefix),
         "rows": [
-            {"topic": int(k), "words": " ".join(words[k]), "sentence": str(sentence)}
+            {"topic": int(k), "sentence": str(sentence)}
             for k, (sentence,) in zip(chosen, written)
         ],
     }
@@ -92,31 +90,35 @@ def _write(
     return write(context, len(one_hot), number, prompt, seed=seed)
 
 
-def repeated_bigrams(sentences: Iterable[Sequence[str]]) -> float:
-    """Return the share of bigrams that their own sentence had before; 0 of none."""
-    repeated = total = 0
-    for words in sentences:
-        pairs = list(zip(words, words[1:]))
-        repeated, total = repeated + len(pairs) - len(set(pairs)), total + len(pairs)
-    return repeated / max(total, 1)
+def repeats_itself(words: Sequence[str]) -> bool:
+    """Whether many of a sentence's pairs of words stood in it before."""
+    pairs = list(zip(words, words[1:]))
+    repeated = len(pairs) - len(set(pairs))
+    return repeated >= max(2, REPEATED * len(pairs))
 
 
-def warning(sentences: Iterable[str | None], evaluation: Mapping[str, Any]) -> str:
+def warning(
+    sentences: Iterable[str | None], evaluation: Mapping[str, Any], remedy: str
+) -> str:
     """Say why sentences read badly and what would help; nothing where they don't.
 
-    evaluation: of an evaluation.json, perhaps an old one without `unknown_share`.
+    evaluation: of an evaluation.json, perhaps an old one without `unknown_share`;
+    remedy: what else than more epochs helps against repetition.
     """
     written = [sentence.split() for sentence in sentences if sentence]
-    why = list(_faults(repeated_bigrams(written), evaluation)) if written else []
+    why = list(_faults(written, evaluation, remedy)) if written else []
     return f"These sentences may read badly: {'; '.join(why)}." if why else ""
 
 
-def _faults(repeated: float, evaluation: Mapping[str, Any]) -> Iterator[str]:
+def _faults(
+    written: Sequence[Sequence[str]], evaluation: Mapping[str, Any], remedy: str
+) -> Iterator[str]:
     unknown, perplexity = map(evaluation.get, ("unknown_share", "perplexity"))
-    if repeated > MOST_REPEATED:
+    repeating = sum(map(repeats_itself, written))
+    if repeating > MOST_REPEATING * len(written):
         yield (
-            f"{repeated:.0%} of their pairs of words repeat an earlier pair of the "
-            "same sentence (more epochs help, and sampling at a higher temperature)"
+            f"{repeating} of {len(written)} repeat their own pairs of words (more "
+            f"epochs help, and {remedy})"
         )
     if unknown is not None and unknown > MOST_UNKNOWN:
         yield (

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from tcnlm.data.dataset import Dataset
     from tcnlm.metrics.evaluation_context import EvaluationContext
+    from tcnlm.models.names import Names
 
 Contract = Callable[[type], bool]
 Evaluation = Mapping[str, Any]  # the contents of an evaluation.json
@@ -59,6 +60,17 @@ def topical(kind: type) -> bool:
 def both(kind: type) -> bool:
     """Models that write sentences from topics."""
     return language(kind) and topical(kind)
+
+
+def titles_of(evaluation: Evaluation, names: Names | None) -> list[str]:
+    """Return what the page calls every topic; "" for a hidden one.
+
+    names: None where an evaluation.json is all that there is.
+    """
+    topics = evaluation["topics"] or ()
+    if names:
+        return [names.title(k) for k, _ in enumerate(topics)]
+    return [f"{k} {', '.join(topic['words'][:3])}" for k, topic in enumerate(topics)]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tcnlm.generation.samples import continuations, warning
-from tcnlm.metrics.base import Evaluation, Metric, topical
+from tcnlm.metrics.base import Evaluation, Metric, titles_of, topical
 
 if TYPE_CHECKING:
     from tcnlm.metrics.evaluation_context import EvaluationContext
@@ -25,7 +25,7 @@ class Continuations(Metric):
 {{ note("“" ~ beginning ~ " …” continued greedily under the most used topics: only the "
         "topic differs from row to row.") }}
 {% if warning %}{{ note(warning) }}{% endif %}
-{{ table(("topic", "its words", "the sentence"), ("", "", "sentence"), rows) }}"""
+{{ table(("topic", "the sentence"), ("", "sentence"), rows) }}"""
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
         """Return the beginning, and a row for every topic."""
@@ -41,11 +41,9 @@ class Continuations(Metric):
         found = evaluation.get("continuations")
         if not found:
             return None
-        told = [(_called(row["topic"], unsaved), row) for row in found["rows"]]
-        rows = [(name, r["words"], r["sentence"]) for name, r in told if name]
-        said = warning((sentence for *_, sentence in rows), evaluation)
+        titles = titles_of(evaluation, unsaved)
+        rows = [(titles[r["topic"]], r["sentence"]) for r in found["rows"]]
+        rows = [row for row in rows if row[0]]
+        sentences = (sentence for _, sentence in rows)
+        said = warning(sentences, evaluation, "sampling in place of the likeliest word")
         return {"beginning": found["prefix"], "rows": rows, "warning": said}
-
-
-def _called(topic: int, names: Names | None) -> str:
-    return names.title(topic) if names else str(topic)

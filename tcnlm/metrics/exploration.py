@@ -60,7 +60,7 @@ def explore(model: Any, dataset: Dataset, split: Split, names: Names) -> dict[st
             )
             for row, text in zip(rows, texts)
         ],
-        "named": names.given,
+        "named": any(row.given for row in names.rows),
         "hidden": names.hidden,
     }
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.rows import Row
-from tcnlm.metrics.base import Evaluation, Metric, Rows, topical
+from tcnlm.metrics.base import Evaluation, Metric, Rows, titles_of, topical
 from tcnlm.metrics.proportions import Sums, movement, summed
 from tcnlm.preprocessing.data_folder import NO_LABEL
 
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
     from tcnlm.metrics.evaluation_context import EvaluationContext
+    from tcnlm.models.names import Names
 
 PERIODS = {"day": 10, "month": 7, "year": 4, "decade": 3}  # letters that tell it
 EXACT = max(PERIODS.values())
 FEW, MOST = 60, 10_000  # periods: where they are chosen by the span; where they aren't
 ENDS = ("share", "low", "high")  # the mean, and its interval's
-WORDS, NAMED = 10, 3  # of a topic: in a table, in the title of a panel
+WORDS = 10  # of a topic, in a table
 SHOWN, FOLDED, SMALL = 6, 18, 6  # topics: with a panel; below these; of these a figure
 LABELS, LETTERS = 24, 24  # labels, the largest; of each
 READING = (
@@ -33,7 +34,6 @@ READING = (
 )
 
 Topic = Mapping[str, Any]  # of `compared`
-Words = Sequence[Sequence[str]]  # of every topic, best first
 
 
 def by_day(
@@ -174,7 +174,7 @@ class Compared(Metric):
         raise NotImplementedError
 
     def drawn(
-        self, names: Sequence[str], topics: Sequence[Topic], words: Words
+        self, names: Sequence[str], topics: Sequence[Topic], titles: Sequence[str]
     ) -> Drawing:
         """Draw topics in all groups, a panel each."""
         raise NotImplementedError
@@ -186,12 +186,16 @@ class Compared(Metric):
         several = len(shares) - shares.count(None) > 1
         return {self.key: found if several else None}
 
+    def unsaved(self, subject: EvaluationContext) -> Names:
+        """Return what the topics are called."""
+        return subject.names
+
     def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
         """Return the names of the figures and how to read them."""
         found = evaluation.get(self.key)
         if not found:
             return None
-        figures = self._figures(found)
+        figures = self._figures(found, titles_of(evaluation, unsaved))
         named = [
             (
                 name,
@@ -213,20 +217,24 @@ class Compared(Metric):
     ) -> Iterator[tuple[str, Drawing]]:
         """Yield a figure of each topic that differs most, then of several others."""
         found = evaluation.get(self.key)
-        for name, topics in (self._figures(found) if found else {}).items():
-            yield name, self.drawn(found["names"], topics, _words(evaluation))
+        titles = titles_of(evaluation, unsaved)
+        for name, topics in (self._figures(found, titles) if found else {}).items():
+            yield name, self.drawn(found["names"], topics, titles)
 
     def tables(self, evaluation: Evaluation) -> dict[str, Rows]:
         """Return a row for every group and topic."""
         found = evaluation.get(self.key)
         if not found:
             return {}
-        rows = group_rows(self.column, found, dict(enumerate(_words(evaluation))))
+        words = enumerate(topic["words"] for topic in evaluation["topics"])
+        rows = group_rows(self.column, found, dict(words))
         return {self.key: [{name: _cell(v) for name, v in row.items()} for row in rows]}
 
-    def _figures(self, found: Mapping[str, Any]) -> dict[str, list[Topic]]:
+    def _figures(
+        self, found: Mapping[str, Any], titles: Sequence[str]
+    ) -> dict[str, list[Topic]]:
         """Return the topics of every figure by its name: one each, then several."""
-        topics = by_movement(found)
+        topics = [t for t in by_movement(found) if titles[t["topic"]]]
         first, rest = topics[:SHOWN], topics[SHOWN : SHOWN + FOLDED]
         return {f"{self.key}_{t['topic']}": [t] for t in first} | {
             f"{self.key}_rest_{i}": rest[i : i + SMALL]
@@ -241,10 +249,6 @@ def _cell(value: Any) -> tuple[Any, str]:
 def by_movement(found: Mapping[str, Any]) -> list[Topic]:
     """Return the topics of `compared`, those first that differ most between groups."""
     return sorted(found["topics"], key=lambda topic: -(topic["movement"] or 0))
-
-
-def _words(evaluation: Evaluation) -> Words:
-    return [topic["words"] for topic in evaluation["topics"]]
 
 
 class OverTime(Compared):
@@ -270,10 +274,10 @@ class OverTime(Compared):
         return text + (f" Without a date: {undated:,}." if undated else "")
 
     def drawn(
-        self, names: Sequence[str], topics: Sequence[Topic], words: Words
+        self, names: Sequence[str], topics: Sequence[Topic], titles: Sequence[str]
     ) -> Drawing:
         """Draw a curve of each topic."""
-        return curves(names, topics, words)
+        return curves(names, topics, titles)
 
 
 class ByGroup(Compared):
@@ -301,10 +305,10 @@ class ByGroup(Compared):
         return f"{which}{every} labels, {_documents(found)}."
 
     def drawn(
-        self, names: Sequence[str], topics: Sequence[Topic], words: Words
+        self, names: Sequence[str], topics: Sequence[Topic], titles: Sequence[str]
     ) -> Drawing:
         """Draw a point a group of each topic."""
-        return points(names, topics, words)
+        return points(names, topics, titles)
 
 
 def _documents(found: Mapping[str, Any]) -> str:
@@ -313,11 +317,13 @@ def _documents(found: Mapping[str, Any]) -> str:
     return f"{sum(numbers):,} documents of training, validation and test, {each}"
 
 
-def curves(names: Sequence[str], topics: Sequence[Topic], words: Words) -> Drawing:
+def curves(
+    names: Sequence[str], topics: Sequence[Topic], titles: Sequence[str]
+) -> Drawing:
     """Draw topics over periods, a panel each: curves in their intervals' bands."""
     from tcnlm.drawing.figures import BLUE
 
-    figure, panels = _panels(topics, words, 1.9, 1.3)
+    figure, panels = _panels(topics, titles, 1.9, 1.3)
     places, ticks = np.arange(len(names)), 4 if len(topics) == 1 else 2
     ticks = np.unique(np.linspace(0, len(names) - 1, ticks).round().astype(int))
     for axes, topic in zip(panels, topics):
@@ -332,12 +338,14 @@ def curves(names: Sequence[str], topics: Sequence[Topic], words: Words) -> Drawi
     return figure
 
 
-def points(names: Sequence[str], topics: Sequence[Topic], words: Words) -> Drawing:
+def points(
+    names: Sequence[str], topics: Sequence[Topic], titles: Sequence[str]
+) -> Drawing:
     """Draw topics in groups, a panel each: points on their intervals."""
     from tcnlm.drawing.figures import BLUE
 
     height = 0.6 + 0.17 * len(names)
-    figure, panels = _panels(topics, words, height, height, sharey=True)
+    figure, panels = _panels(topics, titles, height, height, sharey=True)
     places = -np.arange(len(names))  # the first on top
     for axes, topic in zip(panels, topics):
         share, low, high = (np.array(topic[end], float) for end in ENDS)
@@ -356,7 +364,11 @@ def _alone(values: np.ndarray) -> np.ndarray:
 
 
 def _panels(
-    topics: Sequence[Topic], words: Words, height: float, small: float, **shared: Any
+    topics: Sequence[Topic],
+    titles: Sequence[str],
+    height: float,
+    small: float,
+    **shared: Any,
 ) -> tuple[Drawing, list[Axes]]:
     """Return a figure and its axes: one of a height, inches, or small ones by twos."""
     from tcnlm.drawing.figures import PANEL, axes_of, blank
@@ -368,8 +380,7 @@ def _panels(
     for spare in panels[len(topics) :]:
         spare.remove()
     for axes, topic in zip(panels, topics):
-        first = f"{topic['topic']}: {' '.join(words[topic['topic']][:NAMED])}"
-        axes_of(axes, _plain(first, letters), *[""] * 2)
+        axes_of(axes, _plain(titles[topic["topic"]], letters), *[""] * 2)
         if columns > 1:
             axes.set_title(axes.get_title("left"), loc="left", fontsize=8)
     return figure, panels

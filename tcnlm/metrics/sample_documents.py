@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcnlm.metrics.base import Evaluation, Metric, topical
+from tcnlm.metrics.base import Evaluation, Metric, titles_of, topical
 from tcnlm.metrics.exploration import typical_documents
 from tcnlm.metrics.proportions import DocumentTopics
 from tcnlm.preprocessing.data_folder import read_texts
@@ -73,10 +73,7 @@ class SampleDocuments(Metric):
         self, evaluation: Evaluation, unsaved: Any
     ) -> Iterator[tuple[str, Drawing]]:
         """Yield every document's proportions."""
-        titles = [
-            (unsaved["names"].title(k) if unsaved else str(k), topic["words"])
-            for k, topic in enumerate(evaluation["topics"] or ())
-        ]
+        titles = titles_of(evaluation, unsaved and unsaved["names"])
         for i, document in enumerate(evaluation["documents"] or ()):
             yield f"document_{i}", topic_bars(np.array(document["proportions"]), titles)
 
@@ -92,24 +89,21 @@ def _excerpt(words: Sequence[str], sentences: Iterable[Sequence[int]]) -> str:
     return " ".join(tokens[:EXCERPT]) + (" ..." if len(tokens) > EXCERPT else "")
 
 
-def topic_bars(
-    proportions: np.ndarray, titles: Sequence[tuple[str, Sequence[str]]]
-) -> Drawing:
+def topic_bars(proportions: np.ndarray, titles: Sequence[str]) -> Drawing:
     """Draw a document's topic proportions [K], as in the paper's Figure 2.
 
-    The largest topics are coloured and named, by title and words, below the chart;
-    those without a title are not.
+    The largest topics are coloured and named below the chart; those without a title
+    are not.
     """
     from tcnlm.drawing.figures import GREY, INK, PANEL, axes_of, blank, whole_numbers
 
     figure = blank(*PANEL)
     axes = axes_of(figure.subplots(), "", "topic", "proportion")
     axes.bar(range(len(proportions)), proportions, color=GREY, width=0.85)
-    order = (k for k in np.argsort(-proportions, kind="stable") if titles[k][0])
+    order = (k for k in np.argsort(-proportions, kind="stable") if titles[k])
     for colour, topic in zip(HIGHLIGHTS, order):
-        title, words = titles[topic]
-        label = f"{title}: {' '.join(words[:5])}"
-        axes.bar(topic, proportions[topic], color=colour, width=0.85, label=label)
+        label, share = titles[topic], proportions[topic]
+        axes.bar(topic, share, color=colour, width=0.85, label=label)
     axes.set_ylim(0, max(0.25, 1.08 * float(proportions.max())))
     axes.set_xlim(-0.8, len(proportions) - 0.2)
     axes.xaxis.set_major_locator(whole_numbers())

@@ -202,7 +202,11 @@ class Topics(Metric):
             "split": split,
             "counted": _counted(evaluation["coherence"]),
             "relevance": " ".join(_of_words(evaluation)),
-            "warning": warning((topic["sentence"] for topic in found), evaluation),
+            "warning": warning(
+                (topic["sentence"] for topic in found),
+                evaluation,
+                "sampling at a higher temperature",
+            ),
             "columns": list(compress(columns, said)),
             "rows": [list(compress(row, said)) for row in rows],
             "missing": missing(found),

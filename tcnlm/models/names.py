@@ -43,6 +43,7 @@ class Row(NamedTuple):
     label: str
     merged_into: int | None = None
     hidden: bool = False
+    given: bool = False  # whether the label is the user's
 
 
 @dataclass(frozen=True)
@@ -50,11 +51,10 @@ class Names:
     """The labels of K topics, and which G are shown.
 
     A topic that others are merged into stands for the group: its shares are their sum,
-    its words those of the mean distribution. given: whether there is a topics.csv.
+    its words those of the mean distribution.
     """
 
     rows: tuple[Row, ...]
-    given: bool = False
 
     @cached_property
     def groups(self) -> list[int]:
@@ -69,7 +69,7 @@ class Names:
     @property
     def keys(self) -> list[str | int]:
         """What tables call those shown: by their labels if given, or their numbers."""
-        return [self.rows[k].label if self.given else k for k in self.shown]
+        return [self.rows[k].label if self.rows[k].given else k for k in self.shown]
 
     @property
     def hidden(self) -> str:
@@ -79,11 +79,10 @@ class Names:
         return f"{FILE} hides {topics}: {'; '.join(found)}" if found else ""
 
     def title(self, number: int) -> str:
-        """Return a topic's number, and its label if given; "" of a hidden one."""
+        """Return a topic's number and label; "" of a hidden one."""
         row = self.rows[number]
         group = self.rows[number if row.merged_into is None else row.merged_into]
-        called = f"{number} {row.label}" if self.given else str(number)
-        return "" if group.hidden else called
+        return "" if group.hidden else f"{number} {row.label}"
 
     def members(self, number: int) -> list[int]:
         """Return a topic and those that are merged into it."""
@@ -243,9 +242,10 @@ def _checked(rows: Mapping[int, Row], automatic: Sequence[str], where: Where) ->
             raise InputError(
                 f"{where(k)}: topic {other} has the label {row.label!r} too"
             )
-    others = _apart(automatic, owners)
+    others = enumerate(_apart(automatic, owners))
+    named = (rows.get(k, Row(label)) for k, label in others)
     found = Names(
-        tuple(rows.get(k, Row(label)) for k, label in enumerate(others)), given=True
+        tuple(r._replace(given=r.label != a) for r, a in zip(named, automatic))
     )
     if not found.shown:
         raise InputError(f"{where(next(iter(rows)))}: all topics are hidden; show one")

@@ -67,7 +67,7 @@ class Served:
         names = read_names(file, [", ".join(each) for each in words])
         return [
             {"topic": k, "label": names.rows[k].label, "members": names.members(k)}
-            for k in (names.shown if names.given else ())
+            for k in (names.shown if file.exists() else ())
         ]
 
     def status(self) -> dict[str, Any]:

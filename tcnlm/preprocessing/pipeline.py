@@ -11,7 +11,6 @@ from itertools import chain
 from pathlib import Path
 
 import numpy as np
-from tqdm import tqdm
 
 from tcnlm.common.process import Map
 from tcnlm.common.progress_bar import progress_bar
@@ -55,6 +54,8 @@ from tcnlm.preprocessing.warnings import (
     without_tabs,
 )
 
+UNIT = " documents"
+
 
 @dataclass(frozen=True)
 class Preprocessing:
@@ -87,13 +88,8 @@ def preprocess(
     """
     with new_folder(out, force) as folder:
         sizes, marks, left_out = _survey(corpus)
-        splits = assign(
-            sizes,
-            preprocessing.fractions,
-            preprocessing.limit,
-            preprocessing.seed,
-            preprocessing.valid_from_train,
-        )
+        cutting = preprocessing.fractions, preprocessing.limit, preprocessing.seed
+        splits = assign(sizes, *cutting, preprocessing.valid_from_train)
         tokenize = partial(_tokenize, corpus, splits, mapped)
         types, arrays, rows = tokenize(folder / "tokens.tmp", corpus.sentences)
         if not corpus.ordered:
@@ -108,16 +104,20 @@ def preprocess(
         vocabulary.phrases = phrases
         warn([few_texts(types, arrays), *in_training_too(arrays, rows)])
         vocabulary.save(folder)
-        length = preprocessing.sequence_length
-        counts = _save_splits(folder, types, arrays, rows, vocabulary, length)
+        ids, counts = np.array(vocabulary.ids(types), dtype=np.int32), {}
+        for name, numbers in rows.items():
+            split = select(arrays, numbers)
+            split = split._replace(tokens=ids[split.tokens])
+            save_arrays(folder / name, split)
+            length = preprocessing.sequence_length
+            counts[name] = counts_of(split, vocabulary.topic_ids, length)
         for words in folder.glob("*.tmp"):
             words.unlink()
         meta = _meta(folder, corpus, preprocessing, vocabulary, command)
         if corpus.skip_empty:
             meta["left_out"] = left_out
         classes = save_marks(folder, splits, marks)
-        wanted = held_out(splits)
-        save_texts(folder, splits, _pick(_documents(corpus), wanted))
+        save_texts(folder, splits, _pick(_documents(corpus), held_out(splits)))
         write_meta(folder, {**meta, **classes, "splits": counts})
         write_sums(folder)
     return read_meta(out)
@@ -139,7 +139,7 @@ def _survey(corpus: Corpus) -> tuple[dict[str, int], Marks, int]:
     noticed = Noticed()
     for name, read in corpus.parts.items():
         before = len(marks.ids)
-        for document in _progress(read(), f"reading {name}"):
+        for document in progress_bar(read(), f"reading {name}", unit=UNIT):
             if not corpus.has(document):
                 left_out += 1
                 continue
@@ -163,7 +163,7 @@ def _tokenize(
     """Types, arrays of the documents of any split, and the rows of each split."""
     wanted = np.sort(np.concatenate(list(splits.values())))
     texts = (document.text for document in _pick(_documents(corpus), wanted))
-    texts = _progress(texts, "tokenizing", len(wanted))
+    texts = progress_bar(texts, "tokenizing", len(wanted), unit=UNIT)
     types, arrays = tokenize_all(texts, sentences, file, mapped)
     rows = {name: np.searchsorted(wanted, numbers) for name, numbers in splits.items()}
     return types, arrays, rows
@@ -182,10 +182,6 @@ def _pick(items: Iterable[Document], wanted: np.ndarray) -> Iterator[Document]:
         if number == following:
             yield item
             following = next(numbers, None)
-
-
-def _progress(items: Iterable, label: str, total: int | None = None) -> tqdm:
-    return progress_bar(items, label, total, unit=" documents")
 
 
 def _phrases(types: list[str], train: Arrays, preprocessing: Preprocessing) -> Phrases:
@@ -214,40 +210,17 @@ def _vocabulary(
         refuse_without_spaces(words, counts)
     rules = choose(words, counts, preprocessing.rules)
     vocabulary = build_vocabulary(words, counts, len(train.sentences) - 1, rules)
-    misread = _misread(corpus, train)
+    is_tdlm = corpus.sentences is split_tdlm
+    lines = [without_tabs(train) if is_tdlm else None]
+    lines += [blank_lines(train) if corpus.of_lines and not is_tdlm else None]
     refuse_no_topics(vocabulary, rules)
     ids = np.array(vocabulary.ids(types), dtype=np.int32)
     train = train._replace(tokens=ids[train.tokens])
     given = preprocessing.context, preprocessing.language
-    found = warnings(words, counts, train, vocabulary, rules, *given)
-    warn([misread, unseen_words(vocabulary, rules, corpus.sentences), *found])
+    lines += [unseen_words(vocabulary, rules, corpus.sentences)]
+    lines += warnings(words, counts, train, vocabulary, rules, *given)
+    warn(lines)
     return vocabulary, replace(preprocessing, rules=rules)
-
-
-def _misread(corpus: Corpus, train: Arrays) -> str | None:
-    """A warning if the documents look like those of another format."""
-    if corpus.sentences is split_tdlm:
-        return without_tabs(train)
-    return blank_lines(train) if corpus.of_lines else None
-
-
-def _save_splits(
-    folder: Path,
-    types: list[str],
-    arrays: Arrays,
-    rows: dict[str, np.ndarray],
-    vocabulary: Vocabulary,
-    sequence_length: int,
-) -> dict[str, dict[str, int]]:
-    """Write every split, in the word ids of the vocabulary, and return its counts."""
-    ids = np.array(vocabulary.ids(types), dtype=np.int32)
-    counts = {}
-    for name, numbers in rows.items():
-        split = select(arrays, numbers)
-        split = split._replace(tokens=ids[split.tokens])
-        save_arrays(folder / name, split)
-        counts[name] = counts_of(split, vocabulary.topic_ids, sequence_length)
-    return counts
 
 
 def _meta(

@@ -116,7 +116,7 @@ def warnings(
     rules: Rules,
     context: str,
     language: str | None,
-) -> list[str]:
+) -> list[str | None]:
     """What a user should know before training, a line each.
 
     types, counts: the distinct words of the training text; train: the same text in
@@ -124,13 +124,12 @@ def warnings(
     """
     open_rules = replace(rules, min_count=None, topic_min_count=None)
     better = choose(types, counts, open_rules)
-    found = (
+    return [
         _few_topic_words(vocabulary, rules, better),
         _many_unknown(train, vocabulary, rules, better),
         _empty_contexts(train, vocabulary, context),
         _stop_words(types, counts, vocabulary, rules, language),
-    )
-    return [line for line in found if line]
+    ]
 
 
 def in_training_too(arrays: Arrays, rows: dict[str, np.ndarray]) -> list[str]:
@@ -324,22 +323,17 @@ def refuse_no_topics(vocabulary: Vocabulary, rules: Rules) -> None:
             "training documents, whose words are in lower case (those of tdlm: as they "
             "are)"
         )
-    raise InputError(f"no topic word is left: {_reason(vocabulary, rules)}")
-
-
-def _reason(vocabulary: Vocabulary, rules: Rules) -> str:
-    words = vocabulary.words[len(SPECIALS) :]
-    if not words:
-        return (
-            f"no word occurs {rules.min_count} times in the training documents; lower "
-            "--min-count, or give more of them"
-        )
-    if not any(is_content(word, frozenset(), rules.topic_letters) for word in words):
-        return (
-            f"none of the {len(words)} words has {_LETTER_RULES[rules.topic_letters]}"
-        )
-    return (
+    words, letters = vocabulary.words[len(SPECIALS) :], rules.topic_letters
+    reason = (
         f"none of the {len(words)} words occurs {rules.topic_min_count} times in the "
         "training documents, has a letter (--topic-letters) and is neither a stop word "
         "nor among the most frequent; lower --topic-min-count (auto finds a number)"
     )
+    if not words:
+        reason = (
+            f"no word occurs {rules.min_count} times in the training documents; lower "
+            "--min-count, or give more of them"
+        )
+    elif not any(is_content(word, frozenset(), letters) for word in words):
+        reason = f"none of the {len(words)} words has {_LETTER_RULES[letters]}"
+    raise InputError(f"no topic word is left: {reason}")

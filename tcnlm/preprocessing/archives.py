@@ -36,12 +36,19 @@ def read_aclimdb(path: Path, part: str) -> Iterator[Document]:
     too.
     """
     found = False
-    for name, content in _aclimdb_files(path, part):
-        found = True
-        label = PurePosixPath(name).parent.name
-        checked_name(name, f"{path}: the file's name {name!r}")
-        text = decode(content, f"{path}/{name}", 1)
-        yield Document(text, None if label == "unsup" else label, name)
+    try:
+        for name, content in _reviews(path, part):
+            found = True
+            label = PurePosixPath(name).parent.name
+            checked_name(name, f"{path}: the file's name {name!r}")
+            text = decode(content, f"{path}/{name}", 1)
+            yield Document(text, None if label == "unsup" else label, name)
+    except DAMAGED as error:
+        raise InputError(
+            f"{path}: the archive is damaged or cut short ({error}); fetch it again"
+        ) from None
+    except OSError as error:
+        raise unreadable(path, error) from None
     if not found:
         raise InputError(
             f"{path}: no {part}/pos/*.txt in it; give the folder aclImdb or "
@@ -49,45 +56,23 @@ def read_aclimdb(path: Path, part: str) -> Iterator[Document]:
         )
 
 
-def _aclimdb_files(path: Path, part: str) -> Iterator[tuple[str, bytes]]:
-    try:
-        yield from (_from_folder if path.is_dir() else _from_tar)(path, part)
-    except DAMAGED as error:
-        raise InputError(
-            f"{path}: the archive is damaged or cut short ({error}); fetch it again"
-        ) from None
-    except OSError as error:
-        raise unreadable(path, error) from None
-
-
-def _from_folder(path: Path, part: str) -> Iterator[tuple[str, bytes]]:
-    for label in ACLIMDB_LABELS[part]:
-        for file in sorted((path / part / label).glob("*.txt"), key=_by_number):
-            yield f"{part}/{label}/{file.name}", file.read_bytes()
-
-
-def _by_number(file: Path) -> tuple[int, str]:
-    """Order reviews NUMBER_RATING.txt by their numbers: 2 before 10."""
-    number, _, _ = file.name.partition("_")
-    return len(number), file.name
-
-
-def _from_tar(path: Path, part: str) -> Iterator[tuple[str, bytes]]:
+def _reviews(path: Path, part: str) -> Iterator[tuple[str, bytes]]:
+    """The names and contents of a part's files; of a folder 2_7.txt before 10_1.txt."""
+    if path.is_dir():
+        for label in ACLIMDB_LABELS[part]:
+            files = (path / part / label).glob("*.txt")
+            order = {file: file.name.partition("_")[0] for file in files}
+            for file in sorted(order, key=lambda file: (len(order[file]), file.name)):
+                yield f"{part}/{label}/{file.name}", file.read_bytes()
+        return
     # Opened here, since tarfile takes a gzip file that is cut short for a whole one.
-    with opened(path) as file, tarfile.open(fileobj=file, mode="r|") as archive:
+    with opened(path) as packed, tarfile.open(fileobj=packed, mode="r|") as archive:
         for member in bounded(archive):
-            place = PurePosixPath(member.name).parts[-3:]
-            if member.isfile() and _is_review(place, part):
-                yield "/".join(place), archive.extractfile(member).read()
-
-
-def _is_review(place: tuple[str, ...], part: str) -> bool:
-    return (
-        len(place) == 3
-        and place[0] == part
-        and place[1] in ACLIMDB_LABELS[part]
-        and place[2].endswith(".txt")
-    )
+            name = "/".join(PurePosixPath(member.name).parts[-3:])
+            folder, _, label = str(PurePosixPath(name).parent).partition("/")
+            is_review = folder == part and label in ACLIMDB_LABELS[part]
+            if member.isfile() and is_review and name.endswith(".txt"):
+                yield name, archive.extractfile(member).read()
 
 
 def read_20news(path: Path, part: str, drop_headers: bool) -> Iterator[Document]:
@@ -135,23 +120,21 @@ def read_oanc(path: Path) -> Iterator[Document]:
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            texts = [each for each in archive.infolist() if _is_text(each)]
-            _check_size(texts)
-            for each in sorted(texts, key=lambda each: each.filename):
-                place = PurePosixPath(each.filename).with_suffix("").parts[2:]
-                content = archive.read(each).decode("utf-8-sig")
-                yield Document(content, place[1], "/".join(place))
+            places = {PurePosixPath(each.filename): each for each in archive.infolist()}
+            texts = [
+                place
+                for place in places
+                if place.parts[:2] == ("OANC-GrAF", "data")
+                and len(place.parts) > 4
+                and place.suffix == ".txt"
+            ]
+            _check_size(places[place] for place in texts)
+            for place in sorted(texts, key=str):
+                content = archive.read(places[place]).decode("utf-8-sig")
+                name = place.with_suffix("").parts[2:]
+                yield Document(content, name[1], "/".join(name))
     except _DAMAGED as error:
         raise _not_as_distributed(path, error) from None
-
-
-def _is_text(member: zipfile.ZipInfo) -> bool:
-    place = PurePosixPath(member.filename)
-    return (
-        place.parts[:2] == ("OANC-GrAF", "data")
-        and len(place.parts) > 4
-        and place.suffix == ".txt"
-    )
 
 
 def _lines_of(path: Path, member: str) -> Iterator[str]:

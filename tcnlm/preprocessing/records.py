@@ -47,22 +47,22 @@ def json_documents(
     """The objects of JSON lines, or of one array, as `read_jsonl`; see `ahead`."""
     _refuse_unquoted(path, fields)
     if first.startswith("["):
-        yield from _array(path, lines, fields)
+        try:
+            records = json.loads("\n".join(line for _, line in lines))
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{path}: not valid JSON: {error}") from None
+        for number, record in enumerate(records, 1):
+            yield _document(record, fields, f"{path}, item {number}")
         return
     for number, line in lines:
         if line.strip():
-            yield _json_document(line, fields, f"{path}:{number}")
-
-
-def _array(
-    path: Path, lines: Iterator[tuple[int, str]], fields: Fields
-) -> Iterator[Document]:
-    try:
-        records = json.loads("\n".join(line for _, line in lines))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not valid JSON: {error}") from None
-    for number, record in enumerate(records, 1):
-        yield _document(record, fields, f"{path}, item {number}")
+            where, is_array = f"{path}:{number}", line.lstrip().startswith("[")
+            hint = "; this is an array: write one object a line" if is_array else ""
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise InputError(f"{where}: not valid JSON: {error}{hint}") from None
+            yield _document(record, fields, where, hint)
 
 
 def table_documents(
@@ -70,7 +70,10 @@ def table_documents(
 ) -> Iterator[Document]:
     """The rows of CSV, as `read_table`; see `ahead`."""
     separator = _SEPARATOR.fullmatch(first)
-    delimiter = "\t" if plain_suffix(path) == ".tsv" else _delimiter(first)
+    # What stands most often in a header outside quotes; a comma where none does.
+    delimiter = max(_DELIMITERS, key=_QUOTED.sub("", first).count)
+    if plain_suffix(path) == ".tsv":
+        delimiter = "\t"
     if separator:
         delimiter = separator[1] or "\t"
     rows = _rows(path, lines, delimiter, fields.quoted)
@@ -94,11 +97,6 @@ def table_documents(
             doubt = f"{path}:{number}: a cell goes on to line {last}"
             document = document._replace(doubt=doubt)
         yield document
-
-
-def _delimiter(header: str) -> str:
-    """What stands most often in a header outside quotes; a comma where none does."""
-    return max(_DELIMITERS, key=_QUOTED.sub("", header).count)
 
 
 def _rows(
@@ -234,15 +232,6 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(repr(name)[1:-1] for name in cut) + more if names else "none"
 
 
-def _json_document(line: str, fields: Fields, where: str) -> Document:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        hint = _of_array(line)
-        raise InputError(f"{where}: not valid JSON: {error}{hint}") from None
-    return _document(record, fields, where, _of_array(line))
-
-
 def _document(record: object, fields: Fields, where: str, hint: str = "") -> Document:
     if not isinstance(record, dict):
         like = f'{{"{fields.text}": "..."}}{hint}'
@@ -252,11 +241,15 @@ def _document(record: object, fields: Fields, where: str, hint: str = "") -> Doc
     value = _value(record, "field", fields.text, where)
     if fields.tokenized:
         value = _joined(value, fields.text, where)
+    date = None
+    if fields.date is not None:
+        date = _value(record, "date", fields.date, where)
+        date = iso_date(date, f"{where}: field {fields.date!r}")
     return Document(
         _checked_text(value, fields.text, where),
         _name(record, "label", fields.label, where),
         _name(record, "id", fields.id, where),
-        _date(record, fields.date, where),
+        date,
     )
 
 
@@ -275,11 +268,6 @@ def _joined(value: object, field: str, where: str) -> object:
                 "takes a text, a list of words, or a list of sentences, lists of words"
             )
     return "\t".join(map(" ".join, sentences))
-
-
-def _of_array(line: str) -> str:
-    found = line.lstrip().startswith("[")
-    return "; this is an array: write one object a line" if found else ""
 
 
 def _value(record: dict, option: str, field: str, where: str) -> object:
@@ -312,13 +300,6 @@ def _name(record: dict, option: str, field: str | None, where: str) -> str | Non
     value = _checked_text(value, field, where)
     value = checked_name(value, f"{where}: field {field!r}")
     return value if option == "id" else value.strip() or value
-
-
-def _date(record: dict, field: str | None, where: str) -> str | None:
-    if field is None:
-        return None
-    place = f"{where}: field {field!r}"
-    return iso_date(_value(record, "date", field, where), place)
 
 
 def _checked_text(value: object, field: str, where: str) -> str:

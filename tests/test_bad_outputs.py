@@ -1,4 +1,4 @@
-"""Programs refuse what they cannot write before they work, and leave nothing half."""
+"""What cannot be written: refused before work, named in a line, nothing left half."""
 
 import json
 import os
@@ -9,13 +9,16 @@ from pathlib import Path
 import pytest
 import tiny
 from damage import contents, room_for
+from trained import make_trainer, train_toy
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.files import write_json
 from tcnlm.drawing import figures
+from tcnlm.generation import saved_model
 from tcnlm.programs import coherence, embeddings, evaluate, export, gains, infer
 from tcnlm.report import evaluate_run as evaluation
 from tcnlm.runs.run_folder import RunFolder
+from tcnlm.runs.weights import WEIGHTS, save_weights
 
 
 @pytest.fixture(scope="module")
@@ -207,3 +210,59 @@ def test_an_output_without_room_is_named_and_leaves_nothing(line, toy_data, plac
     with room_for(50), pytest.raises(InputError, match="^out: cannot be written"):
         start(line.replace("TOY", str(toy_data)), None)
     assert contents(place) == before
+
+
+# --- A full disk ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def trainer(toy_data, tmp_path):
+    trainer = make_trainer(toy_data, tmp_path / "RUN", "lstm", epochs=1)
+    trainer.train()
+    return trainer
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [0, 100, 5000])
+def test_a_checkpoint_or_weights_without_room_are_named_and_the_last_ones_kept(
+    size, trainer
+):
+    before = contents(trainer.run)
+    with room_for(size), pytest.raises(InputError) as refused:
+        trainer.checkpoints.save(99, {"epoch": 1})
+    assert "checkpoints/00000099: cannot be written: " in str(refused.value)
+    assert "{{" not in str(refused.value)
+    assert contents(trainer.run) == before
+    refused = pytest.raises(InputError, match=f"{WEIGHTS}: cannot be written")
+    with room_for(size), refused:
+        save_weights(trainer.model, trainer.run)
+    assert (trainer.run / WEIGHTS).read_bytes() == before[Path(WEIGHTS)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("size", "name"), [(0, "history.csv"), (100, "history.csv"), (800, "tensorboard")]
+)
+def test_a_history_without_room_is_named(size, name, trainer):
+    refused = pytest.raises(InputError, match=f"{name}: cannot be written: File too")
+    with room_for(size), refused:
+        trainer.log.evaluation(trainer.state.history)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [0, 100, 20_000])
+def test_a_saved_model_without_room_is_named_and_leaves_nothing(size, tmp_path):
+    model = tiny.make_model("lstm")
+    refused = pytest.raises(InputError, match="saved_model: cannot be written")
+    with room_for(size), refused:
+        saved_model.export(model, tmp_path / "saved_model")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_run_below_a_file_is_refused_before_training(toy_data, tmp_path):
+    (tmp_path / "file").write_text("")
+    result = train_toy(toy_data, tmp_path / "file" / "RUN", model="lstm")
+    assert result.returncode == 2
+    [line] = result.stderr.splitlines()
+    assert "file/RUN: cannot be written: " in line

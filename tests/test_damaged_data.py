@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 import toy
 from damage import DAMAGES, damage
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
@@ -72,8 +70,7 @@ def test_a_file_that_is_not_as_it_was_made_is_refused_by_name(data, name, way, c
         (data / name).mkdir()
     else:
         damage(data / name, way)
-    if (name, way) == ("SHA256SUMS", "missing"):  # as of DATA made before there was one
-        assert Dataset(data).meta["splits"]["train"]["documents"] == 48
+    if (name, way) == ("SHA256SUMS", "missing"):  # held to its fingerprint, below
         return
     message = refused(data)
     # Whatever the sums are of, a line of them that is damaged names another file.
@@ -120,31 +117,6 @@ def test_another_json_than_meta_is_refused(data, content):
     assert re.search(f"meta.json: .*{AGAIN}", refused(data))
 
 
-def places(found, place=()):
-    """Return the places of all values in nested JSON."""
-    if isinstance(found, dict):
-        return [p for name, v in found.items() for p in places(v, (*place, name))]
-    return [place]
-
-
-@settings(max_examples=60)
-@given(choice=st.integers(0, 10**6), value=st.sampled_from([0, -5, 7, "x", None, []]))
-def test_any_entry_of_meta_that_was_changed_is_refused(
-    sound, tmp_path_factory, choice, value
-):
-    data = shutil.copytree(sound, tmp_path_factory.mktemp("meta") / "DATA")
-    meta = json.loads((data / "meta.json").read_text())
-    all_places = places(meta)
-    *outer, last = all_places[choice % len(all_places)]
-    inner = meta
-    for name in outer:
-        inner = inner[name]
-    assume(inner[last] != value)
-    inner[last] = value
-    (data / "meta.json").write_text(json.dumps(meta))
-    refused(data)
-
-
 def exchange_words(data):
     tokens = np.load(data / "train/tokens.npy")
     other = np.flatnonzero(tokens != tokens[0])[0]
@@ -152,42 +124,21 @@ def exchange_words(data):
     np.save(data / "train/tokens.npy", tokens)
 
 
-def move_a_bound(data):
-    offsets = np.load(data / "train/sentences.npy")
-    offsets[5] -= 1
-    np.save(data / "train/sentences.npy", offsets)
-
-
-def change_a_label(data):
-    labels = np.load(data / "test/labels.npy")
-    labels[0] = (labels[0] + 1) % 3
-    np.save(data / "test/labels.npy", labels)
-
-
 UNSEEN = {  # by looking at any one file
     "words exchanged": exchange_words,
-    "a longer sentence": move_a_bound,
-    "another label": change_a_label,
     "fewer context words": lambda data: write(data, "settings.context_words", 299),
+    "another count": lambda data: write(data, "splits.valid.tokens", 7),
     "ids of another split": lambda data: shutil.copy(
         data / "train/ids.txt", data / "test/ids.txt"
     ),
-    "labels of one split alone": lambda data: (data / "valid/labels.npy").unlink(),
 }
 
 
 @pytest.mark.parametrize("name", UNSEEN)
 def test_what_only_a_digest_can_tell_is_refused_by_opening(data, name):
-    UNSEEN[name](data)
-    assert re.search(AGAIN, refused(data))
-
-
-@pytest.mark.parametrize(
-    "name", [n for n in UNSEEN if "label" not in n and "id" not in n]
-)
-def test_data_of_before_there_was_a_digest_is_held_to_its_fingerprint(data, name):
-    (data / "SHA256SUMS").unlink()
-    Dataset(data)
+    if name in [*UNSEEN][:2]:  # which the fingerprint of DATA without sums tells
+        (data / "SHA256SUMS").unlink()
+        Dataset(data)
     UNSEEN[name](data)
     assert re.search(AGAIN, refused(data))
 

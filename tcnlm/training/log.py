@@ -40,7 +40,8 @@ class Forecast:
             return ""
         self.said = True
         seconds = self.left() * (now - self.begun) / self.taken
-        return f"about {_duration(seconds)} to go at most; memory {memory()}"
+        epochs = f"about {_duration(seconds)} of epochs at most"
+        return f"{epochs}, then the SavedModel; memory {memory()}"
 
 
 def memory() -> str:

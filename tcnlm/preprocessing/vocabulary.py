@@ -44,7 +44,7 @@ _COUNTED = re.compile("(.+)\t([0-9]{1,18})", re.DOTALL)
 class Rules:
     """What makes a word a word of the vocabulary, and a topic word."""
 
-    # None: `choose` does. "More than 10" gives Table 1: results/SCOREBOARD.md.
+    # None: `choose` does. "More than 10" gives Table 1: results/counts.md.
     min_count: int | None = 11
     topic_min_count: int | None = 100  # in the whole training text
     top_fraction: float = 0.001  # of the types: so many most frequent ones are no topic

@@ -34,7 +34,7 @@ else:
 FOLDER = Path(__file__).parents[1] / "recipes"
 BY_SIZE = "auto"  # of train.py, where none is named
 OWN = "ours"  # what a recipe answers that no paper has a figure of
-FIGURE = {"document", "table", "cell"}  # what it answers otherwise
+FIGURE = {"document", "cell"}  # what it answers otherwise
 BY_DOCUMENTS = "auto"  # num_topics by `topics_for`
 DOCUMENT_WORDS = 300  # that make a document; of shorter ones several count as one
 TOPICS_PER_ROOT, FEWEST_TOPICS, MOST_TOPICS = 2 / 3, 5, 30
@@ -54,7 +54,7 @@ class Recipe:
 
     source: str  # its name, or the path of its file
     title: str
-    answers: str | dict  # "ours", or document, table and cell, as published.csv has it
+    answers: str | dict  # "ours", or document and cell, as published.csv has it
     reading: str  # literal: as the paper states it; tuned: the best found
     model: str
     seeds: list[int]
@@ -202,7 +202,7 @@ def _is_answer(value: Any) -> bool:
 
 _ENTRIES = {
     "title": TEXT,
-    "answers": (f'"{OWN}" or document, table and cell', _is_answer),
+    "answers": (f'"{OWN}" or document and cell', _is_answer),
     "reading": ("literal or tuned", lambda value: value in ("literal", "tuned")),
     "model": (f"one of {', '.join(sorted(MODELS))}", lambda value: value in MODELS),
     "seeds": ("different whole numbers", _are_seeds),

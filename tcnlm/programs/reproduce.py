@@ -220,9 +220,8 @@ def published(recipe: Recipe, measured: Figure) -> Published | None:
     """Return the published figure that a recipe answers, if there is one."""
     if recipe.answers == OWN:
         return None
-    answers = recipe.answers
-    place = {name: answers[name] for name in ("document", "table")}
-    wanted = {**place, **answers["cell"], "measure": measured.key}
+    wanted = {"document": recipe.answers["document"], "measure": measured.key}
+    wanted |= recipe.answers["cell"]
     same = (f for f in figures() if all(getattr(f, k) == wanted[k] for k in wanted))
     return next(same, None)
 
@@ -234,8 +233,7 @@ def compared(measured: Figure, known: Published | None, values: Sequence[float])
     ours = f"ours {form(mean)}{spread} (seeds: {len(values)})"
     if known is None:
         return f"published –, {ours}"
-    apart = f"{known.difference(mean):+.1%}, {known.verdict(mean)}"
-    return f"published {known.value}, {ours}, difference {apart}"
+    return f"published {known.value}, {ours}, difference {known.difference(mean):+.1%}"
 
 
 def parser() -> argparse.ArgumentParser:

@@ -8,14 +8,13 @@ out are those of the paper. `copied`: whose they are where not the document's ow
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 FILE = Path(__file__).with_name("published.csv")
-PAPER = "Wang et al. 2018"
 COMPARED = ("perplexity", "npmi")  # of a RUN, with what is published at its size
 VOCABULARIES = {  # words and topic words that the figures rest on
     "apnews": (32_400, 7_790),  # Wang et al. 2018, Table 1, with imdb and bnc
@@ -24,8 +23,6 @@ VOCABULARIES = {  # words and topic words that the figures rest on
     "ptb": (10_000, None),  # the corpus as distributed; topic words not stated
 }
 SAME = 0.01  # the paper's own rules on its own data give sizes that are as near
-REPRODUCED, NEAR, OFF = "reproduced", "near", "off"
-WITHIN = {REPRODUCED: 0.05, NEAR: 0.1}
 SCALES = {"K": 1e3, "M": 1e6, "%": 1e-2}
 
 
@@ -59,25 +56,23 @@ class Published:
         return SCALES.get(self.value[-1], 1)
 
     @property
+    def digits(self) -> str:
+        """The printed digits."""
+        return self.value.strip(">KM%").replace(",", "")
+
+    @property
     def decimals(self) -> int:
         """How many of the printed digits are behind the point."""
-        return len(self.value.strip("KM%").partition(".")[2])
+        return len(self.digits.partition(".")[2])
 
     @property
     def number(self) -> float:
         """The printed value."""
-        return float(self.value.strip("KM%").replace(",", "")) * self.scale
+        return float(self.digits) * self.scale
 
     def difference(self, ours: float) -> float:
         """Return how far a figure is above this one, as a share of it."""
         return (ours - self.number) / self.number
-
-    def verdict(self, ours: float) -> str:
-        """Return "reproduced" within 5 % or as rounded in print, "near", or "off"."""
-        share = abs(self.difference(ours))
-        if abs(ours - self.number) <= 0.5 * self.scale / 10**self.decimals:
-            return REPRODUCED
-        return next((said for said, most in WITHIN.items() if share <= most), OFF)
 
     def printed_like(self, ours: float) -> str:
         """Return a figure with as many digits as this one; counts with all theirs."""
@@ -87,10 +82,9 @@ class Published:
         return f"{ours / self.scale:.{self.decimals}f}{percent}"
 
     def beside(self, ours: float) -> str:
-        """Say in a line what is published, what a run has, and how near they are."""
+        """Say in a line what is published, what a run has, and how they differ."""
         said = f"{self.measure} {self.value} ({self.source}), here"
-        apart = f"{self.difference(ours):+.1%}, {self.verdict(ours)}"
-        return f"{said} {self.printed_like(ours)}: {apart}"
+        return f"{said} {self.printed_like(ours)}: {self.difference(ours):+.1%}"
 
 
 @cache
@@ -159,33 +153,20 @@ def _of_model(
 
 def own_size(settings: Mapping[str, Any]) -> str:
     """Return a run's size and number of topics in words."""
-    return _in_words([size(settings)], [layered(settings.get("num_topics", ""))])
+    return _in_words(size(settings), layered(settings.get("num_topics", "")))
 
 
 def sizes(corpus: str, model: str, settings: Mapping[str, Any]) -> str:
-    """Say what sizes of a model have figures on a corpus, by table; "" if none has."""
-    tables: dict[tuple[str, str], list[Published]] = {}
-    for figure in _of_model(corpus, model, settings):
-        tables.setdefault((figure.document, figure.table), []).append(figure)
-    said: dict[tuple[str, str], list[str]] = {}
-    for (document, table), found in tables.items():
-        said.setdefault((_sizes_of(found), document), []).append(table)
-    places = (f"{text} ({d}, {' and '.join(t)})" for (text, d), t in said.items())
-    return "; ".join(places)
+    """Say what sizes of a model have figures on a corpus, by document; "" if none."""
+    said: dict[str, list[str]] = {}
+    for f in _of_model(corpus, model, settings):
+        said.setdefault(f.document, []).append(_in_words(f.size, f.topics))
+    return "; ".join(
+        f"{', '.join(dict.fromkeys(texts))} ({document})"
+        for document, texts in said.items()
+    )
 
 
-def _sizes_of(found: Iterable[Published]) -> str:
-    """Return the sizes of some figures; those with the same topics together."""
-    topics: dict[str, list[str]] = {}
-    for figure in found:
-        topics.setdefault(figure.size, []).append(figure.topics)
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for of_size, numbers in topics.items():
-        alike.setdefault(tuple(dict.fromkeys(numbers)), []).append(of_size)
-    return ", ".join(_in_words(each, numbers) for numbers, each in alike.items())
-
-
-def _in_words(of_size: Iterable[str], topics: Iterable[str]) -> str:
-    size_text, number = " or ".join(of_size), ", ".join(topics)
-    parts = size_text, f"{number} topic{'s' * (number != '1')}" if number else ""
-    return " with ".join(filter(None, parts))
+def _in_words(of_size: str, topics: str) -> str:
+    number = topics and f"{topics} topic{'s' * (topics != '1')}"
+    return " with ".join(filter(None, (of_size, number)))

@@ -36,34 +36,26 @@ def oracle_sentence(model, batch, b, t):
     return of_targets(word_log_probs(model.softmax, h[0]), batch, b)
 
 
-@pytest.fixture
-def epsilon(rng, monkeypatch):
-    """The draws [B, K] that any model will make."""
-    drawn = rng.normal(size=[B, K])
-    fix_draws(monkeypatch, drawn)
-    return drawn
-
-
-@pytest.mark.parametrize("encoder_input", ["counts", "log"])
-def test_loss_is_minus_J_for_the_sampled_topics(rng, epsilon, encoder_input):
-    model, batch = make_model(rng, encoder_input=encoder_input), draw_batch(rng)
-    terms = model.compute_loss(batch, training=True)
-    assert_is_the_oracle_s(terms, oracle_terms(model, batch, epsilon, oracle_sentence))
-
-
-def test_only_the_sentences_are_at_the_mean_where_the_settings_say_so(rng, epsilon):
-    model, batch = make_model(rng, language_topics="mean"), draw_batch(rng)
-    terms = model.compute_loss(batch, training=True)
-    log_p_d, kl, _, R = oracle_terms(model, batch, epsilon, oracle_sentence)
-    _, _, log_p_y, _ = oracle_terms(model, batch, np.zeros([B, K]), oracle_sentence)
+@pytest.mark.parametrize(
+    ("settings", "training"),
+    [
+        ({"encoder_input": "counts"}, True),
+        ({"encoder_input": "log"}, True),
+        ({"language_topics": "mean"}, True),  # of the sentences alone
+        ({}, False),
+    ],
+)
+def test_loss_is_minus_J_for_the_sampled_topics_or_the_posterior_s_mean(
+    rng, monkeypatch, settings, training
+):
+    model, batch = make_model(rng, **settings), draw_batch(rng)
+    epsilon = rng.normal(size=[B, K]) * training
+    fix_draws(monkeypatch, epsilon)
+    terms = tf.function(model.compute_loss)(batch, training=training)
+    log_p_d, kl, log_p_y, R = oracle_terms(model, batch, epsilon, oracle_sentence)
+    if "language_topics" in settings:
+        _, _, log_p_y, _ = oracle_terms(model, batch, 0 * epsilon, oracle_sentence)
     assert_is_the_oracle_s(terms, (log_p_d, kl, log_p_y, R))
-
-
-def test_outside_training_the_topics_are_those_of_the_posterior_s_mean(rng):
-    model, batch = make_model(rng), draw_batch(rng)
-    terms = tf.function(model.compute_loss)(batch, training=False)
-    epsilon = np.zeros([B, K])
-    assert_is_the_oracle_s(terms, oracle_terms(model, batch, epsilon, oracle_sentence))
 
 
 @pytest.mark.parametrize("rate", [0.0, 1e-3])

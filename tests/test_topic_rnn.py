@@ -115,25 +115,19 @@ def oracle_terms(model, batch, epsilon):
     }
 
 
-def assert_terms(terms, expected):
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("cell", CELLS)
+def test_loss_is_minus_the_bound_for_the_sampled_theta_or_the_posterior_s_mean(
+    rng, monkeypatch, cell, training
+):
+    model, batch = make_model(rng, cell), draw_batch(rng)
+    epsilon = rng.normal(size=[B, K]) * training
+    fix_draws(monkeypatch, epsilon)
+    expected = oracle_terms(model, batch, epsilon)
+    terms = model.compute_loss(batch, training=training)
     assert terms.keys() == expected.keys()
     for name, value in expected.items():
         np.testing.assert_allclose(terms[name], value, rtol=2e-5, err_msg=name)
-
-
-@pytest.mark.parametrize("cell", CELLS)
-def test_loss_is_minus_the_bound_for_the_sampled_theta(rng, monkeypatch, cell):
-    model, batch = make_model(rng, cell), draw_batch(rng)
-    epsilon = rng.normal(size=[B, K])
-    fix_draws(monkeypatch, epsilon)
-    terms = model.compute_loss(batch, training=True)
-    assert_terms(terms, oracle_terms(model, batch, epsilon))
-
-
-def test_outside_training_theta_is_the_posterior_s_mean(rng):
-    model, batch = make_model(rng), draw_batch(rng)
-    terms = model.compute_loss(batch, training=False)
-    assert_terms(terms, oracle_terms(model, batch, np.zeros([B, K])))
 
 
 @pytest.mark.parametrize("carried", [False, True])

@@ -1,9 +1,6 @@
 """The training loop: resume, seeds, early stop, broken losses (train.py as run)."""
 
 import shutil
-import signal
-import subprocess
-import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,10 +8,7 @@ import pandas as pd
 import pytest
 import tensorflow as tf
 import tiny
-import toy
-from helpers import read_history
 from trained import (
-    ENVIRONMENT,
     assert_same_weights,
     last_checkpoint,
     make_trainer,
@@ -29,29 +23,6 @@ from tcnlm.models import MODELS
 from tcnlm.preprocessing.vocabulary import Vocabulary
 from tcnlm.programs import train
 from tcnlm.training.validation import collapse
-
-
-@pytest.mark.slow
-def test_a_killed_run_ends_with_the_very_same_weights(
-    toy_data, tmp_path, whole_run_apart
-):
-    run = tmp_path / "RUN"
-    command = toy.train_command(toy_data, run, settings=["checkpoint_steps=3"])
-    process = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENVIRONMENT
-    )
-    while process.poll() is None and not (run / "checkpoints/00000006").exists():
-        time.sleep(0.005)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
-    assert not (run / "saved_model").exists()
-    result = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT)
-    assert "going on from step" in result.stdout
-    assert_same_weights(run, whole_run_apart)
-    ours, theirs = (read_history(r) for r in (run, whole_run_apart))
-    pd.testing.assert_frame_equal(
-        ours.drop(columns="seconds"), theirs.drop(columns="seconds")
-    )
 
 
 @pytest.mark.slow

@@ -8,10 +8,10 @@ standard error over documents; `ratio` that of the perplexities.
 from __future__ import annotations
 
 import argparse
-import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,18 +19,23 @@ from tcnlm.coherence.table import shown
 from tcnlm.common.errors import InputError, add_debug, errors_reported
 from tcnlm.common.outputs import check_outputs
 from tcnlm.common.process import keep_memory
+from tcnlm.common.progress_bar import progress_bar
 from tcnlm.common.rows import check_writable, row_writer
+from tcnlm.preprocessing.vocabulary import EOS, PAD, SPECIALS, UNK, Vocabulary
 
 if TYPE_CHECKING:
-    from tcnlm.data.dataset import Dataset
-    from tcnlm.metrics.gains import Gain
-    from tcnlm.runs.run_folder import RunFolder
+    from tcnlm.data.dataset import Split
+
+RANKS = (100, 1000, 10000)  # of words by their count in the training text
+POSITIONS = (1, 2, 5, 10, 20)  # of a target in its sentence
+CONTENT = (25, 50, 100, 200)  # content words of a document
+
+Gain = dict[str, Any]  # of a class of targets: a row of the table
 
 
 def main(options: argparse.Namespace) -> None:
     """Score both runs, print the table and write it if asked."""
     # Here, as below: to say how it is used takes no TensorFlow.
-    from tcnlm.metrics.gains import gains
     from tcnlm.runs.run_folder import RunFolder
 
     keep_memory()
@@ -46,50 +51,153 @@ def main(options: argparse.Namespace) -> None:
             f"{options.baseline}, {options.run}: were trained on different DATA; "
             "their targets differ"
         )
-    split = datasets[0].split(options.split)
-    nats = [_nats(*each, options.split) for each in zip(runs, datasets)]
-    found = gains(*nats, split, datasets[0].vocabulary)
-    print(table(found))
+    nats = []
+    for run, dataset in zip(runs, datasets):
+        model = run.load()
+        if not model.offers("step"):
+            raise InputError(
+                f"{run.path}: predicts no sentences; give a language model's run"
+            )
+        nats.append(target_nats(model, dataset.split(options.split)))
+    rows = gains(*nats, datasets[0].split(options.split), datasets[0].vocabulary)
+    print(table(rows))
     if options.out:
         with row_writer(options.out) as write:
-            for gain in found:
-                write({**dataclasses.asdict(gain), "ratio": gain.ratio})
+            for row in rows:
+                write(row)
         print(f"written to {options.out}")
 
 
-def _nats(run: RunFolder, dataset: Dataset, split: str) -> np.ndarray:
-    from tcnlm.metrics.gains import target_nats
+def target_nats(model: Any, split: Split, batch_size: int = 64) -> np.ndarray:
+    """Return -ln p of every target of a split in the order of its stream, [N].
 
-    model = run.load()
-    if not model.offers("step"):
-        raise InputError(
-            f"{run.path}: predicts no sentences; give a language model's run"
-        )
-    return target_nats(model, dataset.split(split))
+    The topics are at their posterior mean, as `metrics.scores.score` has them.
+    """
+    import tensorflow as tf
+
+    from tcnlm.layers.tf_function import graph
+
+    @partial(graph, input_signature=[model.batching.signature()])
+    def score(batch):
+        return -tf.boolean_mask(model(batch), batch["targets"] != PAD)
+
+    rows, nats = model.batching.rows(split), np.full(split.num_targets, np.nan)
+    order, batches = rows.order(batch_size, None, 0), rows.batches(batch_size)
+    batches = progress_bar(batches, "scoring", len(order), leave=False)
+    with model.state_apart():
+        for chosen, batch in zip(order, batches):
+            nats[rows.places(chosen)] = score(batch)
+    return nats
 
 
-def table(found: Sequence[Gain]) -> str:
+def gains(
+    baseline: np.ndarray, model: np.ndarray, split: Split, vocabulary: Vocabulary
+) -> list[Gain]:
+    """Return the gain of every class of targets, that of all targets first.
+
+    baseline, model: nats [N] of the split's targets, by `target_nats`. "documents" are
+    those that have such targets, "share" is of all targets, and "share_of_gain" None
+    where there is no gain to share. Nats are means over the targets of the class.
+    """
+    places, gain = np.arange(split.num_targets), baseline - model
+    whole = float(gain.sum())
+    sentence = split.stream.sentence_of(places)
+    document = np.searchsorted(split.documents, sentence, side="right") - 1
+    rows = []
+    for classes, names, numbers in _classes(split, vocabulary, places, sentence):
+        for number in np.unique(numbers):
+            inside = numbers == number
+            mean, size = float(gain[inside].mean()), int(inside.sum())
+            documents, error = standard_error(gain[inside] - mean, document[inside])
+            share = float(gain[inside].sum()) / whole if whole else None
+            rows.append(
+                {
+                    "classes": classes,
+                    "name": names[number],
+                    "targets": size,
+                    "documents": documents,
+                    "share": size / len(places),
+                    "baseline_nats": float(baseline[inside].mean()),
+                    "model_nats": float(model[inside].mean()),
+                    "gain": mean,
+                    "error": error,
+                    "share_of_gain": share,
+                    "ratio": float(np.exp(-mean)),
+                }
+            )
+    return rows
+
+
+def standard_error(
+    deviations: np.ndarray, document: np.ndarray
+) -> tuple[int, float | None]:
+    """Return the number of documents, and a mean's standard error over them.
+
+    deviations [n]: of targets from the mean, each of a document [n]; of a single one
+    there is no error.
+    """
+    documents, rows = np.unique(document, return_inverse=True)
+    number = len(documents)
+    if number == 1:
+        return 1, None
+    squares = np.sum(np.bincount(rows, deviations) ** 2)
+    unbiased = number / (number - 1)
+    return number, float(np.sqrt(unbiased * squares)) / len(document)
+
+
+def _classes(
+    split: Split, vocabulary: Vocabulary, places: np.ndarray, sentence: np.ndarray
+) -> Iterator[tuple[str, Sequence[str], np.ndarray]]:
+    """Yield what targets are told apart by: title, names, and the class [N] of each."""
+    starts = split.stream.starts
+    words = np.full(len(places), EOS)
+    words[places + 1 != starts[sentence + 1]] = split.tokens
+    yield "all", ["all targets"], np.zeros(len(words), int)
+    kinds = np.where(vocabulary.topic_ids >= 0, 0, 1)
+    kinds[[EOS, UNK]] = 2, 3
+    yield "kind", ("topic words", "other words", "<eos>", "<unk>"), kinds[words]
+    rank = np.where(words < len(SPECIALS), 0, words - len(SPECIALS) + 1)
+    names = ["<eos>, <unk>", *_ranges(RANKS)]
+    yield "rank", names, np.searchsorted((0, *RANKS), rank)
+    position = np.searchsorted(POSITIONS, places - starts[sentence] + 1)
+    yield "place in the sentence", _ranges(POSITIONS), position
+    lengths = [len(split.content(i)) for i in range(split.num_documents)]
+    content = np.repeat(lengths, np.diff(starts[split.documents]))
+    bands = np.searchsorted(CONTENT, content)
+    yield "content words of the document", _ranges(CONTENT, 0), bands
+
+
+def _ranges(bounds: tuple[int, ...], first: int = 1) -> list[str]:
+    """Return the names of the bands that bounds make of whole numbers from `first`."""
+    lows = [first, *(bound + 1 for bound in bounds)]
+    names = [
+        f"{low:,}" if low == high else f"{low:,} to {high:,}"
+        for low, high in zip(lows, bounds)
+    ]
+    return [*names, f"over {bounds[-1]:,}"]
+
+
+def table(rows: Sequence[Gain]) -> str:
     """Return the gains as lines of text."""
     form = "{:30} {:>6} {:>9} {:>9} {:>9} {:>16} {:>7} {:>10}"
     titles = ("targets", "share", "documents", "baseline", "model", "gain")
     titles += ("ratio", "of gain")
     lines, classes = [form.format(*titles)], "all"
-    for gain in found:
-        if gain.classes != classes:
-            classes = gain.classes
+    for row in rows:
+        if row["classes"] != classes:
+            classes = row["classes"]
             lines += ["", f"by {classes}"]
-        lines.append(
-            form.format(
-                gain.name,
-                f"{gain.share:.1%}",
-                f"{gain.documents:,}",
-                f"{gain.baseline_nats:.3f}",
-                f"{gain.model_nats:.3f}",
-                f"{gain.gain:.4f} +- {shown(gain.error, '.4f'):>6}",
-                f"{gain.ratio:.3f}",
-                shown(gain.share_of_gain, ".1%"),
-            )
+        cells = (
+            row["name"],
+            f"{row['share']:.1%}",
+            f"{row['documents']:,}",
+            f"{row['baseline_nats']:.3f}",
+            f"{row['model_nats']:.3f}",
+            f"{row['gain']:.4f} +- {shown(row['error'], '.4f'):>6}",
+            f"{row['ratio']:.3f}",
+            shown(row["share_of_gain"], ".1%"),
         )
+        lines.append(form.format(*cells))
     return "\n".join(lines)
 
 

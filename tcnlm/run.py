@@ -37,7 +37,7 @@ from tcnlm.metrics.over_time import (
     group_rows,
     left_out,
 )
-from tcnlm.metrics.reading import Reader, Reading
+from tcnlm.metrics.scores import Reader, Reading
 from tcnlm.models.names import FILE, automatic_labels, shown_words
 from tcnlm.preprocessing.dates import iso_date
 from tcnlm.runs.run_folder import RunFolder

@@ -1,8 +1,9 @@
 """A measure is a file and a line: what they say is then known everywhere."""
 
 import json
-from dataclasses import dataclass
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import tiny
 
@@ -10,6 +11,8 @@ from tcnlm.metrics.base import Figure, Metric, language
 from tcnlm.metrics.registry import METRICS, judge, value
 from tcnlm.models import model_class
 from tcnlm.programs import evaluate
+
+LONGEST = lambda subject: max(sizes(subject))  # noqa: E731
 
 
 class Lengths(Metric):
@@ -20,7 +23,9 @@ class Lengths(Metric):
     option = "lengths"
     purpose = "how long the sentences are"
     figures = (
-        Figure("longest", "longest sentence", "{} words", "max", lambda s: _longest(s)),
+        Figure(
+            "longest", "longest sentence", "{} words", "max", lambda s: max(sizes(s))
+        ),
         Figure("lengths.mean", "mean length", "{:.1f}", "min"),
     )
     entries = ("lengths",)
@@ -28,20 +33,17 @@ class Lengths(Metric):
     template = "<h2>Lengths</h2>{{ note(said) }}{{ image('lengths', 'by sentence') }}"
 
     def measure(self, subject):
-        sizes = _sizes(subject)
-        text = "a < b & c"
-        return {"lengths": {"mean": sum(sizes) / len(sizes), "text": text}}
+        return {"lengths": {"mean": np.mean(sizes(subject)), "text": "a < b & c"}}
 
     def lines(self, evaluation):
-        found = evaluation.get("lengths")
-        return [f"  sentences like {found['text']}"] if found else []
+        entry = evaluation.get("lengths")
+        return [f"  sentences like {entry['text']}"] if entry else []
 
     def unsaved(self, subject):
-        return _sizes(subject)
+        return sizes(subject)
 
-    def shown(self, evaluation, unsaved):
-        found = evaluation.get("lengths")
-        return found and {"said": f"{found['text']}: {found['mean']:.1f}"}
+    def section(self, entry):
+        return {"said": f"{entry['text']}: {entry['mean']:.1f}"}
 
     def draw(self, evaluation, unsaved):
         from tcnlm.drawing.figures import axes_of, blank
@@ -56,26 +58,8 @@ class Lengths(Metric):
         return {"lengths": [{"a & b": (mean, f"{mean:.1f}")}]}
 
 
-def _sizes(subject):
-    split = subject.split
-    return [
-        len(sentence)
-        for document in range(split.num_documents)
-        for sentence in split.document(document)
-    ]
-
-
-def _longest(subject):
-    return max(_sizes(subject))
-
-
-@dataclass
-class Done:
-    printed: str
-    evaluation: dict
-    page: str
-    record: dict
-    export: object
+def sizes(subject):
+    return np.diff(subject.split.sentences).tolist()
 
 
 @pytest.fixture
@@ -86,43 +70,39 @@ def registered():
     METRICS.pop()
 
 
-@pytest.fixture
-def done(registered, toy_data, tmp_path, capsys):
+def test_a_measure_of_one_line_is_in_summary_page_export_and_record(
+    registered, toy_data, tmp_path, capsys
+):
     run = tiny.make_run_on(toy_data, tmp_path / "RUN", "lstm")
-    asked = ["--lengths", "--record", "record.json", "--export", "export"]
-    asked = [str(tmp_path / a) if a[0] in "re" else a for a in asked]
-    evaluate.main(evaluate.parser().parse_args([str(run), *asked]), "evaluate.py")
-    return Done(
-        capsys.readouterr().out,
-        json.loads((run / "evaluation.json").read_text()),
-        (run / "report.html").read_text(),
-        json.loads((tmp_path / "record.json").read_text()),
-        tmp_path / "export",
-    )
-
-
-def test_a_measure_of_one_line_is_in_summary_page_export_and_record(done):
-    mean, longest = done.evaluation["lengths"]["mean"], done.evaluation["longest"]
-    assert f"  {'mean length':<40}{mean:.1f}" in done.printed
-    assert "sentences like a < b & c" in done.printed
-    assert f"a &lt; b &amp; c: {mean:.1f}" in done.page
-    assert f"<b>{longest} words</b>longest sentence" in done.page
-    assert 'alt="by sentence"' in done.page
-    assert done.record["figures"]["lengths"] == {"mean": mean}
-    assert done.record["figures"]["longest"] == longest
-    folder = done.export / "RUN"
+    asked = ["--lengths", "--record", tmp_path / "record.json", "--export", tmp_path]
+    evaluate.main(evaluate.parser().parse_args([str(run), *map(str, asked)]), "")
+    evaluation = json.loads((run / "evaluation.json").read_text())
+    mean, longest = evaluation["lengths"]["mean"], evaluation["longest"]
+    printed = capsys.readouterr().out
+    assert f"  {'mean length':<40}{mean:.1f}" in printed
+    assert "sentences like a < b & c" in printed
+    page = (run / "report.html").read_text()
+    assert f"a &lt; b &amp; c: {mean:.1f}" in page
+    assert f"<b>{longest} words</b>longest sentence" in page
+    assert 'alt="by sentence"' in page
+    figures = json.loads((tmp_path / "record.json").read_text())["figures"]
+    assert figures["lengths"] == {"mean": mean}
+    assert figures["longest"] == longest
+    folder = tmp_path / "RUN"
     assert (folder / "lengths.csv").read_text() == f"a & b\n{mean}\n"
     assert r"a \& b \\" in (folder / "lengths.tex").read_text()
     assert (folder / "lengths.pdf").exists()
-    comparison = (done.export / "comparison.csv").read_text().splitlines()
-    assert "longest sentence" in comparison[0].split(",")
+    titles = (tmp_path / "comparison.csv").read_text().splitlines()[0]
+    assert "longest sentence" in titles.split(",")
 
 
 def test_an_epoch_can_be_judged_by_it(registered):
     judged = judge(model_class("lstm"), "lengths.mean")
     assert judged.improves(3.0, 4.0)
-    subject = type("", (), {"model": model_class("lstm").__new__(model_class("lstm"))})
-    subject.entries = lambda measure: {"lengths": {"mean": 2.5}}
+    subject = SimpleNamespace(
+        model=model_class("lstm").__new__(model_class("lstm")),
+        entries=lambda metric: {"lengths": {"mean": 2.5}},
+    )
     assert value("lengths.mean", subject) == 2.5
 
 

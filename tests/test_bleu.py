@@ -13,8 +13,6 @@ from tcnlm.programs import evaluate
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
-WEIGHTS = {"2": (1 / 2,) * 2, "3": (1 / 3,) * 3, "4": (1 / 4,) * 4}
-
 
 def random_sentences(rng, number):
     """Sentences of few words, so that n-grams recur; one is empty, one is new."""
@@ -23,30 +21,26 @@ def random_sentences(rng, number):
     return [*drawn, [], ["x"]]
 
 
-def nltk_bleu(sentence, references, order):
-    smooth = SmoothingFunction().method1
-    return sentence_bleu(references, sentence, WEIGHTS[order], smooth)
+def nltk_mean(pairs, order):
+    """Return the mean of nltk's BLEU of sentences, each with its references."""
+    smooth, weights = SmoothingFunction().method1, (1 / order,) * order
+    return np.mean([sentence_bleu(r, s, weights, smooth) for s, r in pairs])
 
 
-def test_bleu_against_references_is_nltks(rng):
+def test_bleu_and_self_bleu_are_nltks(rng):
     sentences, references = random_sentences(rng, 30), random_sentences(rng, 25)
     against = bleu.References(references)
     for sentence in sentences:
         for order, value in against.bleu(sentence).items():
-            assert value == pytest.approx(nltk_bleu(sentence, references, order))
-    every = [nltk_bleu(sentence, references, "3") for sentence in sentences]
-    assert bleu.bleu(sentences, references)["3"] == pytest.approx(np.mean(every))
-
-
-def test_self_bleu_is_nltks_against_all_but_the_sentence_itself(rng):
-    sentences = random_sentences(rng, 30)
+            assert value == pytest.approx(
+                nltk_mean([(sentence, references)], int(order))
+            )
+    pairs = [(sentence, references) for sentence in sentences]
+    assert bleu.bleu(sentences, references)["3"] == pytest.approx(nltk_mean(pairs, 3))
     sentences.append(sentences[0])  # a copy does count
+    pairs = [(s, sentences[:i] + sentences[i + 1 :]) for i, s in enumerate(sentences)]
     for order, value in bleu.self_bleu(sentences).items():
-        each = [
-            nltk_bleu(sentence, sentences[:i] + sentences[i + 1 :], order)
-            for i, sentence in enumerate(sentences)
-        ]
-        assert value == pytest.approx(np.mean(each))
+        assert value == pytest.approx(nltk_mean(pairs, int(order)))
 
 
 def test_copies_have_a_bleu_of_one_and_strangers_of_nothing():
@@ -65,7 +59,7 @@ def test_any_model_that_writes_is_measured_beside_real_sentences(name, toy_data)
         assert list(scores) == ["2", "3", "4"]
         assert all(0 <= score <= 1 for score in scores.values())
     assert found == bleu.measure_bleu(model, data, split)
-    assert ("topics" in str(bleu.Protocol.of(found))) == (name == "rgbn_rnn")
+    assert ("topics" in bleu.protocol(found)) == (name == "rgbn_rnn")
 
 
 def test_no_real_sentence_is_its_own_reference(toy_data, monkeypatch):
@@ -88,32 +82,30 @@ def test_a_model_that_writes_nothing_is_refused(toy_data, tmp_path):
         evaluate.main(options, "evaluate.py")
 
 
-def section(test, real=0.5):
+def entry(test, real=0.5):
     scores = {"test": {"2": test, "3": test / 2}, "self": {"2": 0.4, "3": 0.2}}
     ceiling = {"test": {"2": real, "3": real}, "self": {"2": 0.3, "3": 0.1}}
-    made = bleu.Protocol("test", 30, 40)
-    return {**scores, "real": ceiling, **vars(made)}
+    stated = {"split": "test", "sentences": 30, "max_length": 40, "seed": 1}
+    stated |= {"temperature": 1.0, "smoothing": "method1", "topics": ""}
+    return {**scores, "real": ceiling, **stated}
 
 
 def test_runs_are_points_of_one_figure_beside_their_real_text():
-    runs = {"a": {"bleu": section(0.6)}, "b": {"bleu": section(0.7)}, "c": {}}
-    runs["elsewhere"] = {"bleu": section(0.6, real=0.9)}
+    runs = {"a": {"bleu": entry(0.6)}, "b": {"bleu": entry(0.7)}, "c": {}}
+    runs["elsewhere"] = {"bleu": entry(0.6, real=0.9)}
     first, second = bleu.Bleu().draw_compared(runs)
     panel, other = first.axes
     points = {line.get_label(): line.get_xydata().tolist() for line in panel.lines}
-    assert points == {
-        "a": [[0.6, 0.4]],
-        "b": [[0.7, 0.4]],
-        "real sentences": [[0.5, 0.3]],
-    }
+    real = {"real sentences": [[0.5, 0.3]]}
+    assert points == {"a": [[0.6, 0.4]], "b": [[0.7, 0.4]], **real}
     assert other.lines[1].get_xydata().tolist() == [[0.35, 0.2]]
-    assert [line.get_label() for line in second.axes[0].lines][0] == "elsewhere"
+    assert second.axes[0].lines[0].get_label() == "elsewhere"
 
 
 def test_a_page_states_the_protocol():
-    measure = bleu.Bleu()
-    found = measure.shown({"model": "lstm", "bleu": section(0.625)}, None)
-    page = filled(measure.template, **found)
+    metric = bleu.Bleu()
+    found = metric.shown({"model": "lstm", "bleu": entry(0.625)}, None)
+    page = filled(metric.template, **found)
     assert "0.625" in page
     assert "BLEU of 30 sentences sampled (temperature 1, seed 1, at most 40" in page
-    assert measure.shown({"model": "lstm"}, None) is None
+    assert metric.shown({"model": "lstm"}, None) is None

@@ -10,6 +10,7 @@ import sys
 
 import numpy as np
 import pytest
+import tiny
 import toy
 
 from tcnlm.coherence import (
@@ -19,20 +20,17 @@ from tcnlm.coherence import (
     topic_coherence,
     topic_scores,
 )
-from tcnlm.coherence.others import COHERENCES
+from tcnlm.coherence.definitions import COHERENCES
 from tcnlm.coherence.reference import Reference
 from tcnlm.coherence.topic_lists import read_topics
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
-from tcnlm.layers.optimization import Training
 from tcnlm.metrics import evaluate as evaluation
-from tcnlm.metrics.proportions import infer_documents
-from tcnlm.models import model_class
+from tcnlm.metrics.features import infer_documents
 from tcnlm.models.topics import top_words
 from tcnlm.preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.programs import coherence as command
-from tcnlm.runs import new_run as runs
-from tcnlm.runs.run_folder import RunFolder, make_model, write_config
+from tcnlm.runs.run_folder import RunFolder, write_config
 
 DOCUMENTS = ["the ship and the sea", "bread in the oven", "sea and ship", "oven ship"]
 TOKENS = [document.split() for document in DOCUMENTS]
@@ -88,58 +86,18 @@ def test_the_command_scores_prints_and_states_its_protocol(place):
         assert stated in done.stdout
 
 
-def test_scores_for_each_n_and_their_means_over_topics(place):
-    figures = run("topics.txt --reference reference.txt --top 2 3")["results"][0]
-    expected = [topic_scores(counted(), words, (2, 3)) for words in TOPIC_WORDS]
-    for topic, scores in zip(figures["topics"], expected):
-        assert list(topic["npmi_by_top"]) == ["2", "3"]
-        assert list(topic["npmi_by_top"].values()) == pytest.approx(scores)
-    means = list(figures["npmi_by_top"].values())
-    assert means == pytest.approx(list(np.mean(expected, axis=0)))
-
-
-def test_blank_lines_between_topics_do_not_count(place):
-    (place / "spaced.txt").write_text("\n" + "\n \n\n".join(TOPICS) + "\n\n")
-    line = "topics.txt spaced.txt --reference reference.txt"
-    plain, spaced = run(line)["results"]
-    assert spaced["topics"] == plain["topics"]
-
-
-NUMBERED = {
-    "rows": "0\tship sea\n1\toven bread\n",
-    "rows after blank lines": "\n0\tship sea\n\n1\toven bread\n",
-    "a list": "1. ship sea\n2. oven bread\n",
-    "weights": "0.25 ship sea\n1.5E-4 oven bread\n",
-    "MALLET's keys": "0\t0.5\tship sea \n1\t0,07\toven bread \n",
-    "a row without words": "0\tship sea\n1\n",
-}
-
-
-@pytest.mark.parametrize("name", NUMBERED)
-def test_numbers_before_all_topics_are_refused_with_what_cuts_them(place, name):
-    (place / "keys.txt").write_text(NUMBERED[name])
-    with pytest.raises(InputError, match="keys.txt: .* a number.*cut -f2-.*cut -f3-"):
-        run("keys.txt --reference reference.txt")
-
-
-@pytest.mark.parametrize("text", ["1912 ship", "1912 ship\nsea nan", "4x4 sea\ninf b"])
-def test_a_number_that_may_be_a_word_is_taken_for_one(place, text):
-    (place / "words.txt").write_text(text)
-    topics = run("words.txt --reference reference.txt")["results"][0]["topics"]
-    assert [topic["words"] for topic in topics] == [
-        line.split() for line in text.split("\n")
-    ]
-
-
-def test_window_and_zero_rule_are_those_asked_for(place):
-    line = "topics.txt --reference reference.txt --window 0 --zero minus-one"
+def test_numbers_of_words_window_and_zero_rule_are_those_asked_for(place):
+    line = "topics.txt --reference reference.txt --top 2 3 --window 0 --zero minus-one"
     result = run(line)
-    counts = counted(window=0)
-    expected = [topic_coherence(counts, words, never=-1.0) for words in TOPIC_WORDS]
-    assert npmi(result["results"][0]) == pytest.approx(expected)
-    assert expected[2] == -1.0
-    assert result["protocol"]["window"] == 0
-    assert result["protocol"]["windows"] == 4
+    figures, counts = result["results"][0], counted(window=0)
+    expected = [topic_scores(counts, words, (2, 3), -1.0) for words in TOPIC_WORDS]
+    for topic, scores in zip(figures["topics"], expected):
+        assert topic["npmi_by_top"] == pytest.approx(dict(zip("23", scores)))
+    assert npmi(figures) == pytest.approx(np.mean(expected, axis=1))
+    means = dict(zip("23", np.mean(expected, axis=0)))
+    assert figures["npmi_by_top"] == pytest.approx(means)
+    assert expected[2] == [-1.0, -1.0]
+    assert (result["protocol"]["window"], result["protocol"]["windows"]) == (0, 4)
     assert result["protocol"]["zero"].endswith("-1")
 
 
@@ -158,15 +116,17 @@ def test_every_kind_of_reference_gives_the_same_scores(place, name):
 
 def test_many_files_are_scored_from_one_pass(place, monkeypatch):
     (place / "more.txt").write_text("oven sea\n")
-    passes = []
-    read = Reference.documents
+    (place / "spaced.txt").write_text("\n" + "\n \n\n".join(TOPICS) + "\n\n")
+    passes, read = [], Reference.documents
     monkeypatch.setattr(
         Reference, "documents", lambda *given: passes.append(1) or read(*given)
     )
-    both = run("topics.txt more.txt --reference reference.txt")["results"]
+    names = ("topics.txt", "more.txt", "spaced.txt")
+    several = run(f"{' '.join(names)} --reference reference.txt")["results"]
     assert len(passes) == 1
-    for name, figures in zip(("topics.txt", "more.txt"), both):
+    for name, figures in zip(names, several):
         assert figures == run(f"{name} --reference reference.txt")["results"][0]
+    assert several[0]["topics"] == several[2]["topics"]  # blank lines do not count
 
 
 def test_counts_come_back_from_their_file_as_they_were(tmp_path):
@@ -180,39 +140,24 @@ def test_counts_come_back_from_their_file_as_they_were(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["counts.npz"]
 
 
-def test_saved_counts_score_as_the_text_does(place):
-    first = run("topics.txt --reference reference.txt --save-counts counts.npz")
-    again = run("topics.txt --counts counts.npz")
-    assert first == again
-    assert "reference.txt" in again["protocol"]["reference"]
-
-
-def test_the_vocabulary_of_a_data_folder_is_counted_too(place):
+def test_saved_counts_score_as_the_text_does_with_those_of_a_vocabulary(place):
     (place / "DATA").mkdir()
     words = ["cook", "judge", "court"]
     Vocabulary([*SPECIALS, *words], range(7), words).save(place / "DATA")
-    (place / "later.txt").write_text("cook judge court ship\n")
     line = "topics.txt --reference reference.txt --vocabulary DATA"
-    run(f"{line} --save-counts counts.npz")
+    first = run(f"{line} --save-counts counts.npz")
+    again = run("topics.txt --counts counts.npz")
+    assert first == again
+    assert "reference.txt" in again["protocol"]["reference"]
+    (place / "later.txt").write_text("cook judge court ship\n")
     later = run("later.txt --counts counts.npz")["results"][0]
     assert later["absent_words"] == ["cook", "judge", "court"]
 
 
-def make_run(run, data):
-    """Write a RUN as train.py would, but untrained; return its model."""
-    dataset, kind = Dataset(data), model_class("tcnlm")
-    settings = kind.Config(units=6, embedding_size=5, cutoffs=(15,), num_topics=3)
-    config = runs.new_config("tcnlm", settings, Training(), dataset, 1, "train.py")
-    runs.open_run(run, config, dataset.vocabulary)
-    model = make_model(config, dataset.vocabulary)
-    model.save_weights(run / runs.WEIGHTS)
-    return model
-
-
 def test_the_topics_of_a_run_are_scored_and_those_in_use_counted(place, toy_data):
-    model = make_run(place / "RUN", toy_data)
+    model = RunFolder(tiny.make_run_on(toy_data, place / "RUN")).load()
     figures = run("RUN --reference reference.txt")["results"][0]
-    assert [t["words"][:20] for t in figures["topics"]] == top_words(model)
+    assert [t["words"][:20] for t in figures["topics"]] == top_words(model, weight=1.0)
     split = Dataset(toy_data).split("test")
     assert figures["topics_in_use"] == infer_documents(model, split).in_use
     config = RunFolder(place / "RUN").config
@@ -223,7 +168,8 @@ def test_the_topics_of_a_run_are_scored_and_those_in_use_counted(place, toy_data
 
 
 def test_evaluation_takes_counts_in_place_of_their_text(place, toy_data):
-    model, dataset = make_run(place / "RUN", toy_data), Dataset(toy_data)
+    dataset = Dataset(toy_data)
+    model = tiny.untrained("neural_topics", dataset.vocabulary)
     text, path = Reference((place / "reference.txt",)), place / "counts.npz"
     save_counts(path, text.window_counts(itertools.chain(*top_words(model))))
     by_text = evaluation.evaluate(model, dataset, text)
@@ -275,6 +221,8 @@ def write_counts(**changes):
         ("nowhere.txt --counts counts.npz", "nowhere.txt: no such file"),
         ("topics.txt --reference nowhere.txt", "nowhere.txt: no such"),
         ("topics.txt --reference a.csv.gz", "a.csv.gz: no column 'text'"),
+        ("topics.txt --reference b.jsonl", "b.jsonl:2: not valid JSON"),
+        ("topics.txt --reference b.jsonl --field t", "b.jsonl:1: no field 't'"),
         ("topics.txt --counts nowhere.npz", "nowhere.npz: no such"),
         ("gap.txt --counts counts.npz", r"gap.txt:4: .*two different.*\['oven'\]"),
         ("empty.txt --counts counts.npz", "empty.txt: no topics"),
@@ -306,6 +254,7 @@ def test_bad_input_is_refused_by_name(place, line, complaint):
     save_counts(place / "foreign.npz", count_windows(*foreign, 20, "foreign.txt"))
     (place / "gap.txt").write_text("ship sea\n\n \noven\n")
     (place / "a.csv.gz").write_bytes(gzip.compress(b"id,body\n1,ship\n"))
+    (place / "b.jsonl").write_text('{"text": "fine"}\n{"text": \n')
     (place / "empty.txt").write_text("")
     (place / "blank.txt").write_text("\n \n")
     (place / "new.txt").write_text("ship novel\n")
@@ -358,26 +307,18 @@ def test_a_flipped_byte_of_a_counts_file_is_refused_or_changes_nothing(place):
 
 
 def test_the_command_refuses_in_one_line(tmp_path):
-    line = [
-        sys.executable,
-        "-m",
-        "tcnlm",
-        "coherence",
-        tmp_path / "t",
-        "--counts",
-        "no",
-    ]
-    done = subprocess.run(line, capture_output=True, text=True, cwd=toy.ROOT)
+    line = [sys.executable, "-m", "tcnlm", "coherence", tmp_path / "t"]
+    done = subprocess.run(
+        [*line, "--counts", "no"], capture_output=True, text=True, cwd=toy.ROOT
+    )
     assert done.returncode == 2
     assert done.stderr == "error: no: no such reference file\n"
 
 
 def test_topics_in_text_files_need_no_tensorflow(place):
     save_counts(place / "counts.npz", counted())
-    program = (
-        "import sys; from tcnlm.programs.coherence import main; main(sys.argv[1:])"
-    )
-    program += "; sys.exit('tensorflow' in sys.modules)"
+    program = "import sys; from tcnlm.programs.coherence import main; "
+    program += "main(sys.argv[1:]); sys.exit('tensorflow' in sys.modules)"
     line = [sys.executable, "-c", program, place / "topics.txt"]
     line += ["--counts", place / "counts.npz"]
     assert subprocess.run(line, cwd=toy.ROOT, capture_output=True).returncode == 0
@@ -413,7 +354,22 @@ def test_topics_are_read_as_other_programs_print_them(kind, tmp_path):
     assert read_topics(path).topics == [["ship", "sea"], ["oven", "bread"]]
 
 
+@pytest.mark.parametrize("text", ["1912 ship", "1912 ship\nsea nan", "4x4 sea\ninf b"])
+def test_a_number_that_may_be_a_word_is_taken_for_one(tmp_path, text):
+    (tmp_path / "words.txt").write_text(text)
+    topics = read_topics(tmp_path / "words.txt").topics
+    assert topics == [line.split() for line in text.split("\n")]
+
+
+NUMBERS = "txt: .* a number.*cut -f2-.*commas cut -d, -f2-.*cut -f3-"
 NOT_ONE_WORD = {
+    "0\tship sea\n1\toven bread\n": NUMBERS,
+    "\n0\tship sea\n\n1\toven bread\n": NUMBERS,
+    "1. ship sea\n2. oven bread\n": NUMBERS,
+    "0.25 ship sea\n1.5E-4 oven bread\n": NUMBERS,
+    "0\t0.5\tship sea \n1\t0,07\toven bread \n": NUMBERS,  # MALLET's keys
+    "0\tship sea\n1\n": NUMBERS,
+    "topic,words\n0,ship sea\n1,oven bread\n": NUMBERS,
     "ship sea\nship, sea navy\n": "txt:2: 'sea navy' is not one word of a text",
     "ship:0.1 sea:0.2": "txt:1: 'ship:0.1' is not one word",
     "ship (0.1) sea (0.2)": r"txt:1: '\(0.1\)' is not one word",
@@ -423,7 +379,6 @@ NOT_ONE_WORD = {
     '{"topic": ["ship"]}\n' * 2: """txt:1: '{"topic":' is not one word""",
     "[['ship', 'sea'], ['oven', 'bread']]": "txt:1: several topics in a line",
     """[(0, '0.1*"a" + 0.1*"b"'), (1, '0.1*"c"')]""": "txt:1: several topics",
-    "topic,words\n0,ship sea\n1,oven bread\n": "a number.*commas cut -d, -f2-",
 }
 
 
@@ -434,23 +389,11 @@ def test_what_is_no_list_of_words_is_refused_with_its_line(content, tmp_path):
         read_topics(tmp_path / "topics.txt")
 
 
-def test_words_with_signs_that_a_text_has_stay_whole(tmp_path):
-    words = [
-        "1,000",
-        "10:30",
-        "m*a*s*h",
-        "http://a.b/c?d=e",
-        "Q&A",
-        "don\u2019t",
-        "ca\u0301f",
-    ]
-    (tmp_path / "topics.txt").write_text(" ".join(words), encoding="utf-8")
-    expected = [*words[:5], "don't", "c\xe1f"]
-    assert read_topics(tmp_path / "topics.txt").topics == [expected]
-
-
-def test_a_word_twice_in_a_topic_is_noted(tmp_path, capsys):
-    path = tmp_path / "topics.txt"
-    path.write_text("ship sea ship\noven bread\n")
-    read_topics(path)
-    assert "topics.txt:1: 'ship' is there twice" in capsys.readouterr().err
+def test_words_with_signs_that_a_text_has_stay_whole_and_a_second_is_noted(
+    tmp_path, capsys
+):
+    path, words = tmp_path / "topics.txt", "1,000 10:30 m*a*s*h http://a.b/c?d=e Q&A"
+    path.write_text(f"{words} don\u2019t ca\u0301f Q&A", encoding="utf-8")
+    expected = [*words.split(), "don't", "c\xe1f", "Q&A"]
+    assert read_topics(path).topics == [expected]
+    assert "topics.txt:1: 'Q&A' is there twice" in capsys.readouterr().err

@@ -1,16 +1,15 @@
 """evaluate.py --coherences: other coherences of the topics of a RUN."""
 
-import csv
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 import tiny
 import toy
 
 from tcnlm.coherence import count_windows, save_counts
-from tcnlm.coherence.diversity import irbo
-from tcnlm.coherence.others import COHERENCES, coherence, windows_of
+from tcnlm.coherence.definitions import COHERENCES, coherence, irbo, windows_of
 from tcnlm.coherence.reference import Reference
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
@@ -48,11 +47,8 @@ def test_they_stand_in_summary_page_and_tables_as_counted_on_the_corpus(
     page = (run / "report.html").read_text()
     assert "<h2>Other coherences</h2>" in page
     assert "c_v: windows of 110 tokens, complete ones only" in page
-    with (tmp_path / "tables" / "RUN" / "coherences.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    assert [float(row["c_uci"]) for row in rows] == [
-        topic["c_uci"] for topic in found["topics"]
-    ]
+    table = pd.read_csv(tmp_path / "tables" / "RUN" / "coherences.csv")
+    assert list(table.c_uci) == pytest.approx([t["c_uci"] for t in found["topics"]])
 
 
 def test_words_the_reference_lacks_leave_numbers_only(run, tmp_path):

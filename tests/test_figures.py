@@ -5,7 +5,7 @@ import pytest
 
 from tcnlm.drawing.figures import PANEL, learning_curves, svg
 from tcnlm.metrics.retrieval import retrieval_curve
-from tcnlm.metrics.sample_documents import topic_bars
+from tcnlm.metrics.samples import topic_bars
 from tcnlm.metrics.topics import Topics
 
 PRECISIONS = {
@@ -15,29 +15,18 @@ PRECISIONS = {
 
 
 def test_the_retrieval_curve_has_a_line_for_each_vectors_and_one_for_chance():
-    (axes,) = retrieval_curve(PRECISIONS, 0.05).axes
+    figure = retrieval_curve(PRECISIONS, 0.05)
+    (axes,) = figure.axes
     lines = {line.get_label(): line for line in axes.lines}
     assert list(lines) == ["bag of words", "lda", "chance: 0.050"]
-    points = np.array([[0.0001, 0.6], [0.02, 0.25], [0.2, 0.1]])
-    np.testing.assert_array_equal(lines["bag of words"].get_xydata(), points)
+    points = [[0.0001, 0.6], [0.02, 0.25], [0.2, 0.1]]
+    assert lines["bag of words"].get_xydata().tolist() == points
     assert set(lines["chance: 0.050"].get_ydata()) == {0.05}
-    shown = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert shown == list(lines)
-
-
-def test_the_retrieval_curve_marks_every_fraction_on_a_logarithmic_axis():
-    (axes,) = retrieval_curve(PRECISIONS, 0.05).axes
     assert axes.get_xscale() == "log"
     labels = [label.get_text() for label in axes.get_xticklabels()]
     assert labels == ["0.01 %", "0.2 %", "2 %", "20 %"]
-    assert axes.get_xticks() == pytest.approx([0.0001, 0.002, 0.02, 0.2])
     assert axes.get_ylim()[0] == 0
-
-
-def test_the_retrieval_curve_is_drawn():
-    drawn = svg(retrieval_curve(PRECISIONS, 0.05)).decode()
-    assert drawn.startswith("<?xml")
-    assert ">bag of words</text>" in drawn  # text is text, in any script
+    assert ">bag of words</text>" in svg(figure).decode()  # text is text
 
 
 @pytest.mark.parametrize(
@@ -54,11 +43,8 @@ def test_learning_curves_are_of_what_the_weights_are_chosen_by(columns, title, l
     (axes,) = found["learning_curves"].axes
     assert axes.get_title(loc="left").startswith(title)
     assert f"lowest: {lowest}" in axes.get_legend_handles_labels()[1]
-
-
-def test_one_evaluation_makes_no_curves():
-    once = {"step": np.array([1.0]), "valid_perplexity": np.array([9.0])}
-    assert not dict(learning_curves(once))
+    once = {name: values[:1] for name, values in arrays.items()}
+    assert not dict(learning_curves({"step": np.array([1.0]), **once}))
     assert not dict(learning_curves({}))
 
 

@@ -25,9 +25,8 @@ from tcnlm.common.errors import InputError
 from tcnlm.common.rows import quoted
 from tcnlm.data.dataset import Dataset
 from tcnlm.generation.saved_model import Program
-from tcnlm.metrics.proportions import infer_documents
-from tcnlm.metrics.reading import Reading
-from tcnlm.metrics.scores import score
+from tcnlm.metrics.features import infer_documents
+from tcnlm.metrics.scores import Reading, score
 from tcnlm.preprocessing.documents import Document
 from tcnlm.preprocessing.text import sentences
 from tcnlm.programs import infer

@@ -3,6 +3,7 @@
 import json
 import math
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,14 +14,11 @@ from helpers import read_history
 from measured import fake_run
 from trained import make_trainer
 
-from tcnlm.coherence import TOPS, count_windows, topic_coherence
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
-from tcnlm.metrics.evaluate import evaluate
 from tcnlm.metrics.evaluation_context import EvaluationContext
-from tcnlm.metrics.objective import Elbo
-from tcnlm.metrics.parameters import parameters
-from tcnlm.metrics.proportions import DocumentTopics
+from tcnlm.metrics.features import DocumentTopics
+from tcnlm.metrics.perplexity import Elbo, parameters
 from tcnlm.metrics.registry import METRICS, check_words, figure, figures, judge, value
 from tcnlm.models import MODELS, model_class
 from tcnlm.report import evaluate_run as evaluation
@@ -36,12 +34,6 @@ pytestmark = pytest.mark.usefixtures("undrawn")
 def run(toy_data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("measures") / "RUN"
     return tiny.make_run_on(toy_data, folder, "neural_topics")
-
-
-def subject_of(run, split="test"):
-    folder = RunFolder(run)
-    dataset, model = folder.data(), folder.load()
-    return EvaluationContext(model, dataset, model.batching.rows(dataset.split(split)))
 
 
 def test_every_key_and_title_stands_once():
@@ -60,15 +52,12 @@ def test_a_model_is_judged_by_its_own_measure_unless_told(name):
     assert judge(kind).key == own.get(name, "perplexity")
 
 
-def test_a_judge_that_does_not_apply_is_refused_naming_those_that_do():
+def test_a_judge_that_does_not_apply_is_refused_naming_those_that_do(toy_data):
     with pytest.raises(InputError, match="judge=npmi: a LSTM can .* perplexity, nll, "):
         judge(model_class("lstm"), "npmi")
     for key in ("npmy", "parameters", "largest_proportion"):
         with pytest.raises(InputError, match=f"judge={key}: .*npmi, npmi_by_use"):
             judge(model_class("tcnlm"), key)
-
-
-def test_a_judge_that_goes_by_labels_is_refused_for_data_without(toy_data):
     dataset = Dataset(toy_data)
     model = make_model({"model": "lstm", "settings": {}, "seed": 1}, dataset.vocabulary)
     for key in ("retrieval.precision", "classification.accuracy"):
@@ -96,43 +85,22 @@ def test_the_effective_number_of_topics_is_the_exponential_of_the_entropy():
     assert even.effective == pytest.approx(4)
 
 
-def test_npmi_by_use_weighs_every_topic_by_its_mean_share(run):
-    subject = subject_of(run)
-    result = evaluate(subject.model, subject.dataset, subject.reference)
-    expected = sum(t["proportion"] * t["npmi"] for t in result["topics"])
-    assert result["npmi_by_use"] == pytest.approx(expected, rel=1e-5)
-    split, words = subject.dataset.split("train"), subject.dataset.vocabulary.words
-    documents = [
-        [words[i] for sentence in split.document(row) for i in sentence]
-        for row in range(split.num_documents)
-    ]
-    lists = [topic[: max(TOPS)] for topic in subject.topics.topics]
-    counts = count_windows(documents, {word for topic in lists for word in topic})
-    scores = [topic_coherence(counts, topic) for topic in lists]
-    assert result["npmi_median"] == pytest.approx(np.median(scores))
-
-
 @pytest.mark.parametrize("name", ["lda", "lda_lstm"])
 def test_what_was_fitted_counts_among_the_parameters(name):
     model = tiny.make_model(name)
     trained = sum(w.numpy().size for w in model.trainable_variables)
     size = len(model.vocabulary.topic_words)
-    found = parameters(type("", (), {"model": model}))
+    found = parameters(SimpleNamespace(model=model))
     assert found == trained + model.config.num_topics * size
 
 
 @pytest.mark.parametrize("name", ["tcnlm", "lda", "lda_lstm", "topic_rnn", "tdlm"])
 def test_there_is_a_bound_only_where_the_objective_has_a_divergence(name):
     model = tiny.make_model(name)
-    has = {"tcnlm": True, "topic_rnn": True}
-
-    class Scored(EvaluationContext):
-        mean_score = None
-
-    subject = Scored(model, None, None)
     terms = model.compute_loss(model.batching.empty(2), training=False)
-    subject.mean_score = type("", (), {"terms": dict(terms)})
-    assert (Elbo().measure(subject)["elbo"] is not None) == has.get(name, False)
+    subject = SimpleNamespace(mean_score=SimpleNamespace(terms=dict(terms)))
+    has_bound = Elbo().measure(subject)["elbo"] is not None
+    assert has_bound == (name in ("tcnlm", "topic_rnn"))
 
 
 def test_an_evaluation_without_the_newer_keys_is_shown():
@@ -200,18 +168,8 @@ def test_progress_is_told_by_history_and_settings(values, loop, epoch, stopped):
 
 def test_a_fit_is_never_stopped_early_and_no_history_says_nothing():
     history = {"epoch": [1.0], "step": [0.0], "valid_loss": [8.0]}
-    found = progress({"model": "lda"}, history)
-    assert found == {"epoch": 1, "stopped": None}
+    assert progress({"model": "lda"}, history) == {"epoch": 1, "stopped": None}
     assert stated(progress({"model": "lstm"}, {})) == ""
-
-
-def test_a_page_tells_what_the_topics_are_worth():
-    worth = {"own": 90.0, "mean": 100.0, "other": 120.0}
-    run = fake_run(["a", "b"], topic_worth=worth)
-    shown = page.render([run])
-    assert "90.00 with the topics of each sequence" in shown
-    assert "(own / mean 0.900)" in shown
-    assert "(own / other 0.750)" in shown
 
 
 TOPICS = "neural_topics"  # without a recurrence it is traced in little time
@@ -260,29 +218,14 @@ def test_a_run_judged_by_coherence_shows_it_in_its_history(toy_data, tmp_path, c
     assert f"NPMI by use {expected:.3f}" in capsys.readouterr().out
 
 
-def test_evaluations_come_within_an_epoch_and_at_its_end(toy_data, tmp_path):
-    trainer = make_trainer(toy_data, tmp_path, "lstm", epochs=2, evaluation_steps=5)
-    end = trainer.train()
-    assert [row["step"] for row in end.history] == [5, 10, 12, 17, 22, 24]
-    assert [row["epoch"] for row in end.history] == [
-        0.4167,
-        0.8333,
-        1,
-        1.4167,
-        1.8333,
-        2,
-    ]
-    assert history_of(tmp_path) == [row["step"] for row in end.history]
-
-
-def history_of(run):
-    return read_history(run)["step"].tolist()
-
-
-def test_evaluating_within_an_epoch_changes_no_weight(toy_data, tmp_path):
-    often = seeded(toy_data, tmp_path / "a", epochs=1, evaluation_steps=5)
-    often.train()
-    once = seeded(toy_data, tmp_path / "b", epochs=1)
+def test_evaluations_come_within_an_epoch_and_change_no_weight(toy_data, tmp_path):
+    often = seeded(toy_data, tmp_path / "a", epochs=2, evaluation_steps=5)
+    rows = often.train().history
+    assert [row["step"] for row in rows] == [5, 10, 12, 17, 22, 24]
+    epochs = [0.4167, 0.8333, 1, 1.4167, 1.8333, 2]
+    assert [row["epoch"] for row in rows] == epochs
+    assert read_history(tmp_path / "a")["epoch"].tolist() == epochs
+    once = seeded(toy_data, tmp_path / "b", epochs=2)
     once.train()
     for ours, theirs in zip(often.model.weights, once.model.weights):
         np.testing.assert_array_equal(ours, theirs, err_msg=ours.name)
@@ -297,11 +240,8 @@ def whole(toy_data, tmp_path_factory):
     return seeded(toy_data, tmp_path_factory.mktemp("whole"), **LOOP).train()
 
 
-SLOW = pytest.mark.slow
-
-
 @pytest.mark.parametrize(
-    "saves", [2, pytest.param(3, marks=SLOW), pytest.param(7, marks=SLOW)]
+    "saves", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 7))]
 )
 def test_a_run_goes_on_in_the_middle_of_its_patience(toy_data, tmp_path, whole, saves):
     stopped = seeded(toy_data, tmp_path / "RUN", **LOOP)

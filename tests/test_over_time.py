@@ -1,6 +1,5 @@
 """Topics over time and by group: means, intervals, gaps; the command and the page."""
 
-import csv
 import json
 import random
 
@@ -21,13 +20,15 @@ from tcnlm.metrics.evaluate import evaluate
 from tcnlm.metrics.over_time import (
     ByGroup,
     OverTime,
+    Sums,
     by_day,
     by_movement,
     by_period,
     curves,
+    movement,
     points,
+    summed,
 )
-from tcnlm.metrics.proportions import Sums, movement, summed
 from tcnlm.programs.preprocess import main as preprocess
 from tcnlm.report import page
 
@@ -44,105 +45,84 @@ def documents(rng):
     return chosen, vectors, known
 
 
-def told(found, name):
+def part(found, name):
     """Return a part of `compared` as [groups, topics]."""
     return np.array([topic[name] for topic in found["topics"]], float).T
 
 
-def test_means_and_intervals_are_those_of_pandas_and_scipy(documents):
+def every(dates, unit=None):
+    """Return the periods of documents with these dates, all alike."""
+    days = by_day(dates, np.ones([len(dates), 1]), np.ones(len(dates), bool))
+    return by_period(days, unit)
+
+
+def test_means_and_intervals_are_those_of_pandas_and_scipy_and_a_gap_is_no_zero(
+    documents,
+):
     dates, vectors, known = documents
     found = by_period(by_day(dates, vectors, known), "month")
-    frame = pd.DataFrame(vectors).assign(month=[d and d[:7] for d in dates])
-    groups = frame.groupby("month")
-    own = [found["names"].index(name) for name in MONTHS]
-    assert [found["documents"][i] for i in own] == groups.size().tolist()
-    np.testing.assert_allclose(told(found, "share")[own], groups.mean(), rtol=1e-5)
-    for i, (_, rows) in zip(own, groups):
-        rows = rows.drop(columns="month").dropna()
-        ends = stats.t.interval(0.95, len(rows) - 1, rows.mean(), stats.sem(rows))
-        for name, end in zip(("low", "high"), ends):
-            np.testing.assert_allclose(
-                told(found, name)[i], np.clip(end, 0, 1), rtol=1e-5, atol=1e-9
-            )
-        assert found["without_topic_words"][i] == found["documents"][i] - len(rows)
-    assert found["undated"] == dates.count(None)
-
-
-def test_a_month_without_documents_is_a_gap_and_no_zero(documents):
-    found = by_period(by_day(*documents), "month")
     assert found["names"] == sorted([*MONTHS, "2020-02"])
-    assert found["documents"][3] == 0
-    for name in ("share", "low", "high"):
-        assert np.isnan(told(found, name)[3]).all()
-        assert np.isfinite(np.delete(told(found, name), 3, axis=0)).all()
+    frame = pd.DataFrame(vectors).groupby([d and d[:7] for d in dates])
+    mean, number = (x.reindex(found["names"]) for x in (frame.mean(), frame.count()))
+    size = frame.size().reindex(found["names"], fill_value=0)
+    assert found["documents"] == size.tolist()
+    without = (size - number[0].fillna(0)).astype(int)
+    assert found["without_topic_words"] == without.tolist()
+    half = frame.sem().reindex(found["names"]) * stats.t.ppf(0.975, number - 1)
+    for name, expected in ("share", mean), ("low", mean - half), ("high", mean + half):
+        close = {"rtol": 1e-5, "atol": 1e-9}
+        np.testing.assert_allclose(part(found, name), expected.clip(0, 1), **close)
+        assert np.isnan(part(found, name)).any(axis=1).tolist() == [0, 0, 0, 1, 0, 0]
+    assert found["undated"] == dates.count(None)
     (axes,) = curves(found["names"], found["topics"][:1], ["a"]).axes
-    assert (
-        np.isnan(axes.lines[0].get_ydata()).tolist()
-        == [False] * 3 + [True] + [False] * 2
-    )
+    assert np.isnan(axes.lines[0].get_ydata()).tolist() == [0, 0, 0, 1, 0, 0]
 
 
 def test_a_period_alone_between_gaps_is_a_point_with_its_interval():
     topic = {"topic": 0, "share": [0.1, None, 0.3, None, None, 0.2, 0.2]}
     topic |= {"low": [0, None, 0.2, None, None, 0.1, 0.1]}
     topic |= {"high": [0.2, None, 0.4, None, None, 0.3, 0.3]}
-    (axes,) = curves(list("abcdefg"), [topic], ["$a$"]).axes
+    (axes,) = curves(list("abcdefg"), [topic], ["0 $a$"]).axes
     assert axes.lines[1].get_xydata().tolist() == [[0, 0.1], [2, 0.3]]
-    assert axes.get_title("left") == r"\$a\$"  # no formula
+    assert axes.get_title("left") == r"0 \$a\$"  # no formula
 
 
 @pytest.mark.parametrize("number", [1, 5])
 @pytest.mark.parametrize("draw", [curves, points])
 def test_a_telephone_shows_every_figure_whole(draw, number):
-    part = {"share": [0.1, 0.2], "low": [0, 0.1], "high": [0.2, 0.3]}
-    topics = [{"topic": k, **part} for k in range(number)]
-    figure = draw(["a", "b"], topics, [f"{k} word" for k in range(number)])
+    ends = {"share": [0.1, 0.2], "low": [0, 0.1], "high": [0.2, 0.3]}
+    topics = [{"topic": k, **ends} for k in range(number)]
+    figure = draw(["a$b$", "x" * 30], topics, [f"{k} word" for k in range(number)])
     assert figure.get_size_inches()[0] == PANEL[0]
-    assert [axes.get_title("left") for axes in figure.axes] == [
-        f"{k} word" for k in range(number)
-    ]
+    titles = [axes.get_title("left") for axes in figure.axes]
+    assert titles == [f"{k} word" for k in range(number)]
+    if draw is points:
+        names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+        assert names == [r"a\$b\$", "x" * 23 + "…"]
 
 
-def test_one_document_has_a_mean_and_no_interval(rng):
-    row = rng.dirichlet(np.ones(3), 1)
-    found = by_period(by_day(["2020"], row, np.array([True])))
-    np.testing.assert_allclose(told(found, "share"), row, rtol=1e-5)
-    assert np.isnan(told(found, "low")).all()
-
-
-def test_documents_without_a_topic_word_are_in_no_mean():
+def test_one_document_has_no_interval_and_one_without_a_topic_word_is_in_no_mean():
     vectors = np.array([[0.2, 0.8], [np.nan, np.nan], [np.nan, np.nan]])
     dates = ["2020-01", "2020-01", "2020-02"]
     found = by_period(by_day(dates, vectors, np.array([True, False, False])))
     assert found["documents"] == [2, 1]
     assert found["without_topic_words"] == [1, 1]
-    assert told(found, "share")[0].tolist() == [0.2, 0.8]
+    assert part(found, "share")[0].tolist() == [0.2, 0.8]
+    assert np.isnan(part(found, "low")).all()
     nothing = by_period(by_day(dates, vectors, np.zeros(3, bool)))
-    assert np.isnan(told(nothing, "share")).all()
-
-
-@pytest.mark.parametrize("number", [8, 60])
-def test_intervals_cover_the_true_mean_as_often_as_they_say(rng, number):
-    covered = []
-    for _ in range(400):
-        sums = Sums()
-        sums.add(rng.dirichlet(np.full(4, 0.5), number), np.ones(number, bool))
-        low, high = sums.interval
-        covered.append((low <= 0.25) & (high >= 0.25))
-    assert 0.92 < np.mean(covered) < 0.97
+    assert np.isnan(part(nothing, "share")).all()
 
 
 def test_sums_joined_are_those_of_all(rng):
-    rows, parts = rng.dirichlet(np.ones(3), 40), Sums()
-    known = rng.random(40) > 0.2
+    rows, joined, known = rng.dirichlet(np.ones(3), 40), Sums(), rng.random(40) > 0.2
     for some in np.split(np.arange(40), [7, 30]):
         other = Sums()
         other.add(rows[some], known[some])
-        parts.join(other)
+        joined.join(other)
     whole = summed(["all"] * 40, rows, known)["all"]
-    assert (parts.documents, parts.counted) == (40, known.sum())
-    np.testing.assert_allclose(parts.mean, whole.mean)
-    np.testing.assert_allclose(parts.interval, whole.interval)
+    assert (joined.documents, joined.counted) == (40, known.sum())
+    np.testing.assert_allclose(joined.mean, whole.mean)
+    np.testing.assert_allclose(joined.interval, whole.interval)
 
 
 def test_the_topic_that_rises_moves_most_and_noise_hardly(rng):
@@ -152,13 +132,13 @@ def test_the_topic_that_rises_moves_most_and_noise_hardly(rng):
     rows = np.array([rng.dirichlet(row) for row in weights])
     found = by_period(by_day(years.astype(str), rows, np.ones(1000, bool)))
     assert by_movement(found)[0]["topic"] == 2
-    assert told(found, "low")[-1, 2] > told(found, "high")[0, 2]
+    assert part(found, "low")[-1, 2] > part(found, "high")[0, 2]
     noise = movement(summed(rng.permutation(years).tolist(), rows, years > 0))
     assert noise.max() < 0.3 * max(topic["movement"] for topic in found["topics"])
 
 
 @pytest.mark.parametrize(
-    ("dates", "every", "number"),
+    ("dates", "unit", "number"),
     [
         (["2020-01-01", "2020-02-29"], "day", 60),
         (["2020-01-01", "2020-03-01"], "month", 3),
@@ -173,27 +153,26 @@ def test_the_topic_that_rises_moves_most_and_noise_hardly(rng):
         (["1066-10-14", "2020-01-01"], "decade", 97),
     ],
 )
-def test_the_period_is_the_shortest_that_dates_tell_and_few_enough(
-    dates, every, number
-):
-    found = by_period(by_day(dates, np.ones([2, 1]), np.ones(2, bool)))
-    assert (found["every"], len(found["names"])) == (every, number)
+def test_the_period_is_the_shortest_that_dates_tell_and_few_enough(dates, unit, number):
+    found = every(dates)
+    assert (found["every"], len(found["names"])) == (unit, number)
     assert sum(found["documents"]) == 2
 
 
 def test_a_date_too_inexact_for_the_period_is_left_out_and_counted():
-    days = by_day(["2020", "2020-02", ""], np.ones([3, 1]), np.ones(3, bool))
-    found = by_period(days, "month")
+    dates = ["2020", "2020-02", ""]
+    found = every(dates, "month")
     assert (found["names"], found["documents"]) == (["2020-02"], [1])
     assert (found["inexact"], found["undated"]) == (1, 1)
-    assert by_period(days, "decade")["names"] == ["2020s"]
-    with pytest.raises(InputError, match="no date tells its day; take a longer"):
-        by_period(days, "day")
-    with pytest.raises(InputError, match="no document has a date"):
-        by_period(by_day([None], np.ones([1, 1]), np.ones(1, bool)))
-    far = by_day(["1020-01-01", "2020-01-01"], np.ones([2, 1]), np.ones(2, bool))
-    with pytest.raises(InputError, match="365,244 days from 1020-01-01 to 2020-01-01"):
-        by_period(far, "day")
+    assert every(dates, "decade")["names"] == ["2020s"]
+    far = ["1020-01-01", "2020-01-01"]
+    for given, said in (
+        (dates, "no date tells its day; take a longer"),
+        ([None], "no document has a date"),
+        (far, "365,244 days from 1020-01-01 to 2020-01-01"),
+    ):
+        with pytest.raises(InputError, match=said):
+            every(given, "day")
 
 
 # --- A corpus whose first theme rises -------------------------------------------------
@@ -212,7 +191,7 @@ def corpus(tmp_path_factory):
         row = {"text": f"{' '.join(words)}.", "date": date, "kind": f"theme {theme}"}
         rows.append(row)
     path = tmp_path_factory.mktemp("dated") / "corpus.jsonl"
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    pd.DataFrame(rows).to_json(path, orient="records", lines=True)
     return path
 
 
@@ -239,85 +218,52 @@ def evaluation(run):
     return json.loads((run / "evaluation.json").read_text())
 
 
-def rising(rows):
-    """Return the rows of the topic of ships, which has more of them in the end."""
-    (words,) = {
-        row["words"] for row in rows if row["words"].split()[0] in toy.THEMES[0]
-    }
-    return [row for row in rows if row["words"] == words]
-
-
-def read(path):
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
 @pytest.fixture(scope="module")
-def table(run, corpus):
+def tables(run, corpus):
+    """Proportions, by month and by label, and what the command prints."""
     files = [run.parent / name for name in ("theta.csv", "months.csv", "kinds.csv")]
     line = ["--input", corpus, "--date", "date", "--label", "kind", "--out", files[0]]
     line += ["--over-time", files[1], "--by-label", files[2]]
     done = call("infer", run, *line)
     assert done.returncode == 0, done.stderr
-    return (*map(read, files), done.stdout)
+    return (*map(pd.read_csv, files), done.stdout)
 
 
-def test_the_command_writes_a_row_for_every_month_and_topic(table):
-    _, rows, _, said = table
+def test_the_command_writes_a_row_for_every_month_and_topic(tables):
+    theta, months, kinds, printed = tables
     columns = "period documents without_topic_words topic words share low high"
-    assert list(rows[0]) == columns.split()
-    assert [row["period"] for row in rows[::3]] == [f"2020-{i:02}" for i in range(1, 9)]
-    assert [row["topic"] for row in rows[:3]] == ["0", "1", "2"]
-    assert {len(row["words"].split()) for row in rows} == {10}
-    assert [row["documents"] for row in rows if row["share"] == ""] == ["0"] * 6
-    assert "a row for every topic and month, 2020-01 to 2020-08" in said
-    assert "left out, with no date: 6 documents" in said
+    assert list(months) == columns.split()
+    assert list(months.period[::3]) == [f"2020-{i:02}" for i in range(1, 9)]
+    assert list(months.topic[:3]) == [0, 1, 2]
+    assert set(months.words.str.split().str.len()) == {10}
+    assert list(months.documents[months.share.isna()]) == [0] * 6
+    assert "a row for every topic and month, 2020-01 to 2020-08" in printed
+    assert "left out, with no date: 6 documents" in printed
+    topics = [f"topic_{k}" for k in range(3)]
+    means = theta[topics].groupby(theta.date.str[:7]).mean()
+    shares = months.pivot(index="period", columns="topic", values="share").dropna()
+    np.testing.assert_allclose(shares, means, rtol=1e-4)
+    inside = months.dropna()
+    assert ((inside.low < inside.share) & (inside.share < inside.high)).all()
+    groups = theta.groupby("label")[topics]
+    half = groups.sem().mul(stats.t.ppf(0.975, groups.size() - 1), axis=0)
+    high = kinds.set_index("label")[[f"{topic}_high" for topic in topics]]
+    np.testing.assert_allclose(high, (groups.mean() + half).clip(upper=1), rtol=1e-3)
 
 
-def test_the_commands_means_are_those_of_its_own_rows(table):
-    theta, rows, kinds, _ = table
-    frame = pd.DataFrame(theta)
-    topics = frame[[f"topic_{k}" for k in range(3)]].astype(float)
-    by_month = topics.groupby(frame["date"].str[:7].replace("", np.nan)).mean()
-    for row in rows:
-        if row["share"]:
-            expected = by_month.loc[row["period"], f"topic_{row['topic']}"]
-            assert float(row["share"]) == pytest.approx(expected, rel=1e-4)
-            assert float(row["low"]) < float(row["share"]) < float(row["high"])
-    errors = topics.groupby(frame["label"]).sem()
-    half = errors.mul(stats.t.ppf(0.975, frame.groupby("label").size() - 1), axis=0)
-    for kind in kinds:
-        for k in range(3):
-            mean, high = (float(kind[f"topic_{k}{end}"]) for end in ("", "_high"))
-            wanted = mean + half.loc[kind["label"], f"topic_{k}"]
-            assert high == pytest.approx(min(wanted, 1), rel=1e-3)
-
-
-def test_the_topic_that_rises_in_a_corpus_is_found_to_rise(table):
-    months = [row for row in rising(table[1]) if row["share"]]
-    shares = [float(row["share"]) for row in months]
-    assert float(months[-1]["low"]) > float(months[0]["high"])
-    assert np.polyfit(range(6), shares, 1)[0] > 0.05
-    assert np.corrcoef(range(6), shares)[0, 1] > 0.9
-
-
-def test_from_python_it_is_the_commands_table(run, corpus, table):
+def test_from_python_it_is_the_commands_table(run, corpus, tables):
     rows = [json.loads(line) for line in corpus.read_text().splitlines()]
     texts, dates = ([row[name] for row in rows] for name in ("text", "date"))
     with pytest.warns(UserWarning, match="left out, with no date: 6 documents"):
         found = tcnlm.load_run(run).over_time(texts, dates)
-    expected = pd.DataFrame(table[1]).replace("", np.nan)
-    for name, column in pd.DataFrame(found).items():
-        exact = not pd.api.types.is_numeric_dtype(column)
-        own = expected[name] if exact else expected[name].astype(float)
-        assert exact or np.allclose(own, column, rtol=1e-3, equal_nan=True)
-        assert not exact or own.tolist() == column.tolist()
-    with pytest.raises(InputError, match="240 texts, but 239 dates"):
-        tcnlm.load_run(run).over_time(texts, dates[1:])
-    with pytest.raises(InputError, match="date 1: 'soon' is no date"):
-        tcnlm.load_run(run).over_time(texts, ["2020", "soon"])
-    with pytest.raises(InputError, match="one of day, month, year, decade, not 'week'"):
-        tcnlm.load_run(run).over_time(texts, dates, "week")
+    pd.testing.assert_frame_equal(pd.DataFrame(found), tables[1], rtol=1e-3)
+    for given, said in (
+        ((dates[1:],), "240 texts, but 239 dates"),
+        ((["2020", "soon"],), "date 1: 'soon' is no date"),
+        ((dates, "week"), "one of day, month, year, decade, not 'week'"),
+    ):
+        with pytest.raises(InputError, match=said):
+            tcnlm.load_run(run).over_time(texts, *given)
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), pd.NaT, pd.NA, "NA"])
@@ -330,22 +276,17 @@ def test_dates_of_numpy_and_pandas_are_dates_as_exact_as_they_are(run, missing):
     assert [row["documents"] for row in rows[::3]] == [1, 0, 1]
 
 
-def test_the_page_has_curves_and_groups_of_all_documents(run, evaluation, table):
+def test_the_page_has_curves_and_groups_of_all_documents(run, evaluation, tables):
     text = (run / "report.html").read_text()
     found = evaluation["over_time"]
     assert (found["every"], found["undated"]) == ("month", 6)
     assert sum(found["documents"]) == 234
-    inferred = {(r["period"], int(r["topic"])): r["share"] for r in table[1]}
-    for topic in found["topics"]:
-        for name, share in zip(found["names"], topic["share"]):
-            own = inferred[name, topic["topic"]]
-            assert share == (pytest.approx(float(own), rel=1e-3) if own else None)
+    shares = tables[1].pivot(index="period", columns="topic", values="share")
+    assert found["names"] == list(shares.index)
+    np.testing.assert_allclose(part(found, "share"), shares, rtol=1e-3)
     assert evaluation["by_group"]["names"] == ["theme 0", "theme 1", "theme 2"]
-    for title, key in (
-        ("Topics over time", "over_time"),
-        ("Topics by group", "by_group"),
-    ):
-        assert f"<h2>{title}</h2>" in text
+    for key, title in ("over_time", "over time"), ("by_group", "by group"):
+        assert f"<h2>Topics {title}</h2>" in text
         assert len(list((run / "figures").glob(f"{key}_*.svg"))) == 3
     assert "234 documents of training, validation and test" in text
     assert evaluation["clusters"]["documents"] == 240
@@ -353,9 +294,11 @@ def test_the_page_has_curves_and_groups_of_all_documents(run, evaluation, table)
     assert "The largest topics of all 240 documents with a label agree with" in text
     assert "Without a date: 6." in text
     (rows,) = OverTime().tables(evaluation).values()
-    assert list(rows[0]) == list(table[1][0])
+    assert list(rows[0]) == list(tables[1])
     empty = [row["share"] for row in rows if row["documents"] == (0, "0")]
     assert empty == [(None, "")] * 6
+    many = ByGroup().said({**evaluation["by_group"], "labels": 40})
+    assert many.startswith("The 3 largest of 40 labels, 240 documents")
 
 
 def test_without_dates_and_labels_the_page_has_no_such_section(toy_data):
@@ -368,42 +311,25 @@ def test_without_dates_and_labels_the_page_has_no_such_section(toy_data):
 
 
 def test_one_period_makes_no_curve(corpus, tmp_path):
-    rows = [
-        {**json.loads(line), "date": 2020} for line in corpus.read_text().splitlines()
-    ]
-    same = tmp_path / "same.jsonl"
-    same.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    data = Dataset(make(same, tmp_path / "DATA", "--date", "date"))
-    assert (
-        evaluate(tiny.untrained("lda", data.vocabulary), data, None)["over_time"]
-        is None
-    )
+    rows = pd.read_json(corpus, lines=True, convert_dates=False).assign(date="2020")
+    rows.to_json(tmp_path / "same.jsonl", orient="records", lines=True)
+    data = Dataset(make(tmp_path / "same.jsonl", tmp_path / "DATA", "--date", "date"))
+    found = evaluate(tiny.untrained("lda", data.vocabulary), data, None)
+    assert found["over_time"] is None
 
 
-def test_a_bad_date_stops_the_command_and_writes_nothing(run, corpus, tmp_path):
+def test_a_bad_date_and_a_model_without_topics_stop_the_command(
+    run, toy_data, tmp_path
+):
     texts = tmp_path / "a.jsonl"
     texts.write_text(
         '{"text": "ship", "date": 2020}\n{"text": "sea", "date": "soon"}\n'
     )
     line = ["--input", texts, "--date", "date", "--out", tmp_path / "o.csv"]
-    done = call("infer", run, *line, "--over-time", tmp_path / "t.csv")
+    line += ["--over-time", tmp_path / "t.csv"]
+    done = call("infer", run, *line)
     assert done.returncode == 2
     assert "a.jsonl:2: field 'date': 'soon' is no date" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
-
-
-def test_a_model_without_topics_is_refused(toy_data, tmp_path):
-    run = tiny.make_run_on(toy_data, tmp_path / "RUN", "lstm")
-    texts = tmp_path / "a.jsonl"
-    texts.write_text('{"text": "ship", "date": 2020}\n')
-    line = ["--input", texts, "--date", "date", "--out", tmp_path / "o.csv"]
-    done = call("infer", run, *line, "--over-time", tmp_path / "t.csv")
+    done = call("infer", tiny.make_run_on(toy_data, tmp_path / "RUN", "lstm"), *line)
     assert "--over-time: a lstm has no topics" in done.stderr
-
-
-def test_of_many_labels_the_largest_are_shown(evaluation):
-    found = {**evaluation["by_group"], "labels": 40}
-    assert ByGroup().said(found).startswith("The 3 largest of 40 labels, 240 documents")
-    (axes,) = points(["a$b$", "x" * 30, "c"], [{**found["topics"][0]}], ["a"] * 3).axes
-    names = [label.get_text() for label in axes.get_yticklabels()]
-    assert names == [r"a\$b\$", "x" * 23 + "…", "c"]

@@ -97,20 +97,13 @@ def test_uniform_model_has_the_vocabulary_size_as_perplexity():
     assert found.perplexity == pytest.approx(len(VOCABULARY), rel=1e-6)
 
 
-@pytest.mark.parametrize("batch_size", [1, 5])
-def test_batch_size_is_of_no_account(model, batch_size):
+@pytest.mark.parametrize(("batch_size", "padding"), [(1, 0), (5, 0), (64, 3)])
+def test_batch_size_and_padding_are_of_no_account(model, batch_size, padding):
     whole = score(model, Sequences(SENTENCES), batch_size=64)
-    parts = score(model, Sequences(SENTENCES), batch_size=batch_size)
+    parts = score(model, Sequences(SENTENCES, padding), batch_size=batch_size)
+    assert parts.targets == whole.targets
     assert parts.nll == pytest.approx(whole.nll, rel=1e-5)
     assert parts.terms == pytest.approx(whole.terms, rel=1e-5)
-
-
-def test_padding_is_of_no_account(model):
-    plain = score(model, Sequences(SENTENCES))
-    padded = score(model, Sequences(SENTENCES, padding=3))
-    assert padded.targets == plain.targets
-    assert padded.nll == pytest.approx(plain.nll, rel=1e-5)
-    assert padded.terms == pytest.approx(plain.terms, rel=1e-5)
 
 
 def test_terms_are_those_of_the_objective(rng):
@@ -147,13 +140,9 @@ def test_sampled_score_averages_likelihoods_and_not_their_logarithms():
     expected = -math.log((0.5**2 + 0.1**2) / 2)  # one word and <eos>, one draw for both
     assert found.targets == 2
     assert 2 * found.nll == pytest.approx(expected, abs=0.03)
-
-
-@pytest.mark.parametrize("samples", [1, 7])
-def test_sampled_score_is_the_score_where_draws_do_not_differ(samples):
     split = Sequences(SENTENCES)
-    found = sampled_score(Guesser([0.25, 0.25]), split, samples, batch_size=4)
-    assert found.perplexity == pytest.approx(4, rel=1e-6)
+    alike = sampled_score(Guesser([0.25, 0.25]), split, samples=7, batch_size=4)
+    assert alike.perplexity == pytest.approx(4, rel=1e-6)
 
 
 def test_sampled_score_meets_the_mean_score_as_the_posterior_narrows(rng):

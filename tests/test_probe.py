@@ -7,6 +7,8 @@ import pytest
 import tensorflow as tf
 import tiny
 from helpers import randomise
+from sklearn.linear_model import Ridge
+from sklearn.metrics import r2_score
 from trained import call
 
 from tcnlm.data.dataset import Dataset
@@ -21,23 +23,20 @@ def moments_of(x, y):
     return probe.Moments.of((x[rows], y[rows]) for rows in halves)
 
 
-def test_ridge_and_r2_are_those_of_loops_over_the_rows(rng):
+def test_ridge_and_r2_are_scikit_learns(rng):
     x, y = rng.normal(size=[40, 5]) + 3, rng.normal(size=[40, 3]) - 1
-    penalty = 0.3
-    centred, wanted = x - x.mean(0), y - y.mean(0)
-    added = penalty * np.mean([np.var(column) for column in x.T])
-    gram = sum(np.outer(row, row) for row in centred) / 40 + added * np.eye(5)
-    expected = np.linalg.inv(gram) @ sum(map(np.outer, centred, wanted)) / 40
-    W, b = probe.ridge(moments_of(x, y), penalty)
-    np.testing.assert_allclose(W, expected)
+    W, b = probe.ridge(moments_of(x, y), 0.3)
+    alpha = 40 * 0.3 * x.var(axis=0).mean()  # theirs is of a sum over the rows
+    theirs = Ridge(alpha).fit(x, y)
+    np.testing.assert_allclose(W, theirs.coef_.T)
+    np.testing.assert_allclose(b, theirs.intercept_)
     others, truth = rng.normal(size=[20, 5]) + 3, rng.normal(size=[20, 3])
-    left, whole = np.zeros(3), np.zeros(3)
-    for row, t in zip(others, truth):
-        left += (t - row @ W - b) ** 2
-        whole += (t - truth.mean(0)) ** 2
     r2, by_topic = probe.r_squared(moments_of(others, truth), W, b)
-    np.testing.assert_allclose(by_topic, 1 - left / whole)
-    assert r2 == pytest.approx(1 - left.sum() / whole.sum())
+    predicted = theirs.predict(others)
+    kinds = {"multioutput": "raw_values"}
+    np.testing.assert_allclose(by_topic, r2_score(truth, predicted, **kinds))
+    whole = r2_score(truth, predicted, multioutput="variance_weighted")
+    assert r2 == pytest.approx(whole)
 
 
 def test_a_state_that_holds_topics_predicts_them_and_one_that_does_not_does_not(rng):
@@ -46,17 +45,13 @@ def test_a_state_that_holds_topics_predicts_them_and_one_that_does_not_does_not(
     for size in (400, 200, 200):
         x, noise = rng.normal(size=[size, 6]), rng.normal(size=[size, 3])
         holds.append(moments_of(x, x @ mixing + 0.1 * noise))
+        noise[:, 1] = 0  # which never varies
         lacks.append(moments_of(x, noise))
     assert probe.fit(*holds)["r2"] > 0.99
-    assert abs(probe.fit(*lacks)["r2"]) < 0.1
-    assert probe.fit(*lacks)["penalty"] > probe.fit(*holds)["penalty"]
-
-
-def test_a_topic_that_never_varies_has_no_r2(rng):
-    x, y = rng.normal(size=[30, 2]), rng.normal(size=[30, 2])
-    y[:, 1] = 0
-    found = probe.fit(*[moments_of(x, y)] * 3)
-    assert found["by_topic"][1] is None
+    none = probe.fit(*lacks)
+    assert abs(none["r2"]) < 0.1
+    assert none["penalty"] > probe.fit(*holds)["penalty"]
+    assert none["by_topic"][1] is None
 
 
 def read_by_hand(data, split, rows, row):
@@ -76,11 +71,15 @@ def test_a_target_is_of_the_words_that_the_state_has_read(toy_data, settings):
     data = Dataset(toy_data)
     split = data.split("valid")
     rows = tiny.untrained("lstm", data.vocabulary, **settings).batching.rows(split)
-    found = list(probe.read_words(rows))
-    assert len(found) == len(rows)
+    read = list(probe.read_words(rows))
+    assert len(read) == len(rows)
     for row in range(0, len(rows), 7):
-        assert found[row].tolist() == read_by_hand(data, split, rows, row)
-    assert sum(map(len, found))
+        assert read[row].tolist() == read_by_hand(data, split, rows, row)
+    assert sum(map(len, read))
+    model = tiny.untrained("ntm", data.vocabulary)
+    for words, target in list(zip(read, probe.targets(model, rows)))[:9]:
+        logs = np.log(model.infer(words[None].astype(np.int32)).numpy()[0] + 1.2e-7)
+        np.testing.assert_allclose(target, logs - logs.mean(), atol=1e-5)
 
 
 def stepped(model, words):
@@ -111,17 +110,6 @@ def test_a_carried_state_is_the_one_after_all_words_before_the_last_target(
     assert checked > 5
 
 
-def test_targets_are_centred_logs_of_the_topics(toy_data):
-    data = Dataset(toy_data)
-    topics = tiny.untrained("ntm", data.vocabulary)
-    rows = tiny.untrained("lstm", data.vocabulary).batching.rows(data.split("valid"))
-    found = probe.targets(topics, rows)
-    for row, words in list(enumerate(probe.read_words(rows)))[:9]:
-        t = topics.infer(words[None].astype(np.int32)).numpy()[0]
-        logs = np.log(t + 1.2e-7)
-        np.testing.assert_allclose(found[row], logs - logs.mean(), atol=1e-5)
-
-
 @pytest.mark.slow
 def test_the_command_probes_a_state_and_refuses_what_has_none(toy_data, tmp_path):
     lstm = tiny.make_run_on(toy_data, tmp_path / "lstm", "lstm", carry=True, window=4)
@@ -133,22 +121,21 @@ def test_the_command_probes_a_state_and_refuses_what_has_none(toy_data, tmp_path
     assert len(found["by_topic"]) == 3
     assert found["shuffled"] < max(found["r2"], 0.05)
     assert "Topics in the state" in (lstm / "report.html").read_text()
-    refused = call("evaluate", ntm, "--probe", ntm)
-    assert refused.returncode == 2
-    assert refused.stderr == (
-        "error: --probe is of models whose state can go on through a document; ntm "
-        "does not\n"
-    )
-    refused = call("evaluate", lstm, "--probe", lstm)
-    assert "is a lstm; wanted are models with topics" in refused.stderr
 
 
-def test_the_command_refuses_topics_of_other_data(toy_data, tmp_path):
+def test_the_command_refuses_states_and_topics_that_do_not_fit(toy_data, tmp_path):
     lstm = tiny.make_run_on(toy_data, tmp_path / "lstm", "lstm", carry=True, window=4)
     ntm = tiny.make_run_on(toy_data, tmp_path / "ntm", "ntm")
+    no_state = "--probe is of models whose state can go on through a document; ntm does"
+    for run, beside, said in (
+        (ntm, ntm, f"error: {no_state} not\n"),
+        (lstm, lstm, "is a lstm; wanted are models with topics"),
+    ):
+        refused = call("evaluate", run, "--probe", beside)
+        assert refused.returncode == 2
+        assert said in refused.stderr
     config = json.loads((ntm / "config.json").read_text())
     config["data"]["fingerprint"] = "another"
     write_config(ntm, config)
     refused = call("evaluate", lstm, "--probe", ntm)
-    assert refused.returncode == 2
     assert f"not of the DATA that {lstm} is of" in refused.stderr

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from tcnlm.coherence.diversity import diversity
+from tcnlm.coherence.definitions import diversity
 from tcnlm.layers.neural_topics import bag_of_words
-from tcnlm.metrics import proportions, topics
+from tcnlm.metrics import features, topics
 from tcnlm.models.topics import PROBABILITY, best_words, top_words
 from tcnlm.preprocessing.vocabulary import SPECIALS, Vocabulary
 
@@ -88,25 +88,25 @@ def test_angles_are_right_for_disjoint_topics_and_zero_on_the_diagonal(monkeypat
 @pytest.mark.parametrize("batch_size", [1, 2, 10])
 def test_every_document_is_inferred_in_order_whatever_the_batch(batch_size):
     split = Documents([[0, 0, 0], [1], [2, 3], [0, 0, 1]])
-    found = proportions.infer_documents(Themes(), split, batch_size)
+    found = features.infer_documents(Themes(), split, batch_size)
     assert list(found.largest) == [0, 1, 2, 0]
     np.testing.assert_allclose(found.proportions.sum(axis=1), 1, rtol=1e-6)
     np.testing.assert_allclose(found.proportions[3], [2 / 3, 1 / 3, 0], atol=1e-2)
 
 
 def test_topics_in_use_are_those_largest_somewhere():
-    found = proportions.infer_documents(Themes(), Documents([[0], [0, 0, 1], [2]]))
+    found = features.infer_documents(Themes(), Documents([[0], [0, 0, 1], [2]]))
     assert found.in_use == 2
     assert found.largest_proportion == pytest.approx((1 + 2 / 3 + 1) / 3, abs=1e-2)
 
 
 def test_a_document_without_topic_words_counts_for_no_topic():
-    found = proportions.infer_documents(Themes(), Documents([[0], [], [0]]))
+    found = features.infer_documents(Themes(), Documents([[0], [], [0]]))
     assert list(found.has_words) == [True, False, True]
     assert found.in_use == 1
     assert len(found.proportions) == 3
 
 
 def test_documents_without_any_topic_word_use_no_topic():
-    found = proportions.infer_documents(Themes(), Documents([[], []]))
+    found = features.infer_documents(Themes(), Documents([[], []]))
     assert (found.in_use, found.largest_proportion) == (0, 0.0)

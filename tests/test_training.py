@@ -18,7 +18,7 @@ from trained import (
 
 from tcnlm.common.errors import NotFiniteError
 from tcnlm.data.dataset import Dataset
-from tcnlm.metrics.proportions import DocumentTopics
+from tcnlm.metrics.features import DocumentTopics
 from tcnlm.models import MODELS
 from tcnlm.preprocessing.vocabulary import Vocabulary
 from tcnlm.programs import train

@@ -9,7 +9,7 @@ import pytest
 import tiny
 from trained import make_trainer
 
-from tcnlm.coherence.counts_file import load_counts
+from tcnlm.coherence.windows import load_counts
 from tcnlm.common.errors import UnreadableError
 from tcnlm.data.dataset import Dataset
 from tcnlm.preprocessing.data_folder import (

@@ -12,8 +12,7 @@ has n + 19. A window is a set: a word in it counts once.
 imports TensorFlow, unless the topics are those of a RUN.
 """
 
-from tcnlm.coherence.counts_file import load_counts, save_counts
-from tcnlm.coherence.npmi import (
+from tcnlm.coherence.definitions import (
     NEVER,
     TOPS,
     pairwise_npmi,
@@ -21,7 +20,13 @@ from tcnlm.coherence.npmi import (
     topic_scores,
 )
 from tcnlm.coherence.summary import measure, protocol
-from tcnlm.coherence.windows import WINDOW, WindowCounts, count_windows
+from tcnlm.coherence.windows import (
+    WINDOW,
+    WindowCounts,
+    count_windows,
+    load_counts,
+    save_counts,
+)
 
 __all__ = [
     "NEVER",

@@ -9,8 +9,12 @@ from dataclasses import replace
 
 import apache_beam as beam
 
-from tcnlm.coherence.counts_file import as_arrays, from_arrays
-from tcnlm.coherence.windows import WindowCounts, count_windows
+from tcnlm.coherence.windows import (
+    WindowCounts,
+    as_arrays,
+    count_windows,
+    from_arrays,
+)
 from tcnlm.common.beam import Arrays, Beam, Item
 from tcnlm.common.process import chunks
 from tcnlm.preprocessing.sources import tokens_of

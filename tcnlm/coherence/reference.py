@@ -8,8 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tcnlm.coherence import WINDOW, WindowCounts, load_counts
-from tcnlm.coherence.windows import Windows, count_kinds
+from tcnlm.coherence.windows import (
+    WINDOW,
+    WindowCounts,
+    Windows,
+    count_kinds,
+    load_counts,
+)
 from tcnlm.common.errors import InputError
 from tcnlm.common.progress_bar import progress_bar
 from tcnlm.preprocessing.languages import ENGLISH
@@ -55,9 +60,8 @@ class Reference:
             from tcnlm.coherence.on_beam import count_on
 
             texts = reference_texts(self.files, self.field)
-            described = self.description(dataset)
-            given = words, window, described, self.language
-            return count_on(self.runner, texts, *given)
+            described = self.description(dataset), self.language
+            return count_on(self.runner, texts, words, window, *described)
         return self.kinds_counted(words, [Windows(window)], dataset)[0]
 
     def kinds_counted(
@@ -75,8 +79,22 @@ class Reference:
         if not (self.files or dataset.word_order):
             # There is nothing nearer than in the same document.
             kinds = [Windows(0) for _ in kinds]
-        documents = self._documents_with_progress(dataset)
-        return count_kinds(documents, words, kinds, self.description(dataset))
+        size = None if self.files else dataset.meta["splits"]["train"]["tokens"]
+        bar = progress_bar(
+            desc="counting windows",
+            total=size,  # unknown of files
+            unit=" tokens",
+            unit_scale=True,
+            leave=False,
+        )
+
+        def documents() -> Iterator[Sequence[str]]:
+            for document in self.documents(dataset):
+                yield document
+                bar.update(len(document))
+
+        with bar:
+            return count_kinds(documents(), words, kinds, self.description(dataset))
 
     def counted_for(self, words: Iterable[str]) -> Reference:
         """Return a reference whose files, if it has any, have been counted already.
@@ -98,24 +116,8 @@ class Reference:
         if self.files:
             given = self.field, self.processes, self.language
             return read_reference(self.files, *given)
-        return _corpus_documents(dataset)
-
-    def _documents_with_progress(self, dataset: Any) -> Iterator[Sequence[str]]:
-        """Yield documents of tokens, and show how many tokens there were so far."""
-        size = None if self.files else dataset.meta["splits"]["train"]["tokens"]
-        with progress_bar(
-            desc="counting windows",
-            total=size,  # unknown of files
-            unit=" tokens",
-            unit_scale=True,
-            leave=False,
-        ) as bar:
-            for document in self.documents(dataset):
-                yield document
-                bar.update(len(document))
-
-
-def _corpus_documents(dataset: Any) -> Iterator[list[str]]:
-    split, words = dataset.split("train"), dataset.vocabulary.words
-    for i in range(split.num_documents):
-        yield [words[token] for token in itertools.chain(*split.document(i))]
+        split, words = dataset.split("train"), dataset.vocabulary.words
+        return (
+            [words[token] for token in itertools.chain(*split.document(i))]
+            for i in range(split.num_documents)
+        )

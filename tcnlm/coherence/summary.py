@@ -1,4 +1,4 @@
-"""What is said of a list of topics, ready for JSON, and by which protocol."""
+"""What is said of a list of topics, ready for JSON and as lines, and its protocol."""
 
 from __future__ import annotations
 
@@ -9,12 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from tcnlm.coherence.diversity import DIVERSITY_WORDS, diversity, irbo
-from tcnlm.coherence.npmi import NEVER, TOPS, topic_scores
-from tcnlm.coherence.others import coherence, mean
+from tcnlm.coherence.definitions import (
+    COHERENCES,
+    DIVERSITY_WORDS,
+    NEVER,
+    TOPS,
+    coherence,
+    diversity,
+    irbo,
+    mean,
+    topic_scores,
+)
 from tcnlm.coherence.topic_lists import TopicList
 from tcnlm.coherence.windows import WindowCounts
 from tcnlm.common.errors import InputError
+
+WORDS = 8  # of a topic, in its line
+ABSENT = 20  # words named at most
 
 
 def scored_words(lists: Iterable[TopicList], tops: Sequence[int] = TOPS) -> list[str]:
@@ -106,3 +117,77 @@ def _by_top(tops: Sequence[int], scores: Iterable[float]) -> dict[str, float | N
 
 def _figure(score: float) -> float | None:
     return None if math.isnan(score) else float(score)
+
+
+def table(figures: Mapping[str, Any], tops: Sequence[int]) -> str:
+    """A line for every topic, then what holds for all of them."""
+    others = [name for name in COHERENCES if name in figures]
+
+    def cells(scored: Mapping[str, Any]) -> list[str]:
+        scores = [*scored["npmi_by_top"].values(), scored["npmi"]]
+        scores += [scored[name] for name in others]
+        return [shown(score, ".4f") for score in scores]
+
+    names = [*(f"N={top}" for top in tops), "mean", *others]
+    lines = [figures["source"], line("topic", names, "words")]
+    for topic in figures["topics"]:
+        words = " ".join(topic["words"][:WORDS])
+        lines.append(line(topic["topic"], cells(topic), words))
+    median = f"median {shown(figures['npmi_median'], '.4f')}"
+    lines.append(line("mean", cells(figures), median))
+    return "\n".join([*lines, *_remarks(figures, max(tops), others)])
+
+
+def describe(protocol: Mapping[str, Any]) -> str:
+    """The protocol in words."""
+    window = f"windows of {protocol['window']} tokens, partial ones at both ends too"
+    tops = "/".join(map(str, protocol["tops"]))
+    others = [f"{name}: {kind}" for name, kind in protocol["others"].items()]
+    words = f"the first {max(protocol['tops'])} words"
+    return "\n".join(
+        [
+            f"protocol: {window if protocol['window'] else 'a document is a window'}; "
+            f"{protocol['zero']};",
+            f"  mean over the pairs of the first N words, mean over N = {tops}, "
+            "mean over topics",
+            *(f"  {other}, {words}" for other in others),
+            f"reference: {protocol['reference']}: {protocol['documents']:,} documents, "
+            f"{protocol['tokens']:,} tokens, {protocol['windows']:,} windows",
+        ]
+    )
+
+
+def shown(figure: float | None, form: str) -> str:
+    """A figure in its format; a dash where there is none."""
+    return "-" if figure is None else format(figure, form)
+
+
+def line(label: Any, cells: Sequence[str], rest: str) -> str:
+    """A topic's line: its number or a title, its figures, its words."""
+    return f"{label:>5} " + "".join(f"{cell:>9}" for cell in cells) + f"  {rest}"
+
+
+def _remarks(figures: Mapping[str, Any], top: int, others: Sequence[str]) -> list[str]:
+    topics, used = figures["topics"], figures["topics_in_use"]
+    absent = figures["absent_words"]
+    short = sum(len(topic["words"]) < top for topic in topics)
+    remarks = [
+        f"diversity {figures['diversity']:.4f}: share of different words among the "
+        f"first {figures['diversity_words']} of all topics"
+    ]
+    if figures["irbo"] is not None:
+        remarks.append(f"IRBO {figures['irbo']:.4f}: 1 - overlap of two topics' ranks")
+    if used is not None:
+        remarks.append(
+            f"topics in use: {used} of {len(topics)} are a test document's largest"
+        )
+    if short:
+        remarks.append(f"fewer than {top} words in {short} topics: all are taken there")
+    named = ", ".join(absent[:ABSENT]) + (", ..." if absent[ABSENT:] else "")
+    remarks.append(f"absent from the reference ({len(absent)}): {named or 'none'}")
+    if others and absent:
+        remarks.append(f"without these words: {', '.join(others)}")
+    none = sum(any(topic[name] is None for name in others) for topic in topics)
+    if none:
+        remarks.append(f"fewer than two other words in {none} topics: no such score")
+    return remarks

@@ -1,21 +1,29 @@
-"""Documents of tokens to window counts, in one pass."""
+"""Documents of tokens to window counts, in one pass, and these to a .npz file."""
 
 from __future__ import annotations
 
 import itertools
+import zipfile
+import zlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from tcnlm.common.errors import InputError
+from tcnlm.common.errors import InputError, reading
+from tcnlm.common.files import write_arrays
 
 WINDOW = 20  # tokens; Lau et al. 2014, the setting behind the published tables
 CHUNK = 2_000_000  # tokens held at a time
 PAIRS = 4_000_000  # pairs of neighbouring occurrences held at a time
+FORMAT_VERSION = 1
+SCALARS = ("windows", "window", "documents", "tokens")
+_NOT_COUNTS = (OSError, EOFError, ValueError, LookupError, TypeError, RuntimeError)
+_NOT_COUNTS += (MemoryError, zipfile.BadZipFile, zlib.error)
 
 
 class Windows(NamedTuple):
@@ -108,45 +116,30 @@ def count_kinds(
     nothing = sparse.csr_matrix((len(index), len(index)), dtype=np.int64)
     none = WindowCounts(tuple(index), nothing, 0, 0, 0, 0, reference)
     totals = [replace(none, window=k.size, complete=k.complete) for k in kinds]
-    for chunk in _chunks(_encoded(documents, index)):
+    for chunk in _chunks(documents, index):
         lengths = np.array([len(document) for document in chunk])
+        size = {"documents": len(lengths), "tokens": int(lengths.sum())}
         tokens = np.concatenate(chunk)
-        found = (_counted(tokens, lengths, kind, len(index)) for kind in kinds)
-        totals = [
-            total + replace(total, pairs=pairs, windows=windows, **_size(lengths))
-            for total, (pairs, windows) in zip(totals, found)
-        ]
+        for i, kind in enumerate(kinds):
+            spans, ids, windows = _occurrences(tokens, lengths, kind)
+            count = _cooccurrences if kind.size else _document_cooccurrences
+            pairs = count(*spans, ids, len(index))
+            pairs = (pairs + sparse.triu(pairs, k=1).T).tocsr()
+            totals[i] += replace(totals[i], pairs=pairs, windows=windows, **size)
     return totals
 
 
-def _size(lengths: np.ndarray) -> dict[str, int]:
-    return {"documents": len(lengths), "tokens": int(lengths.sum())}
-
-
-def _counted(
-    tokens: np.ndarray, lengths: np.ndarray, kind: Windows, size: int
-) -> tuple[sparse.csr_matrix, int]:
-    """Return the counts [W, W] of one kind in documents, and how many windows."""
-    spans, ids, windows = _occurrences(tokens, lengths, kind)
-    count = _cooccurrences if kind.size else _document_cooccurrences
-    pairs = count(*spans, ids, size)
-    return (pairs + sparse.triu(pairs, k=1).T).tocsr(), windows
-
-
-def _encoded(
+def _chunks(
     documents: Iterable[Sequence[Hashable]], index: Mapping[Hashable, int]
-) -> Iterator[np.ndarray]:
-    """Each document as int32 rows of its tokens, -1 for those that are not counted."""
-    for document in documents:
-        rows = map(index.get, document, itertools.repeat(-1))
-        yield np.fromiter(rows, np.int32, len(document))
+) -> Iterator[list[np.ndarray]]:
+    """Documents in lists of at least CHUNK tokens (the last: what is left).
 
-
-def _chunks(documents: Iterable[np.ndarray]) -> Iterator[list[np.ndarray]]:
-    """Documents in lists of at least CHUNK tokens (the last: what is left)."""
+    Each is int32 rows of its tokens, -1 for those that are not counted.
+    """
     chunk, size = [], 0
     for document in documents:
-        chunk.append(document)
+        rows = map(index.get, document, itertools.repeat(-1))
+        chunk.append(np.fromiter(rows, np.int32, len(document)))
         size += len(document)
         if size >= CHUNK:
             yield chunk
@@ -197,7 +190,11 @@ def _cooccurrences(
     later one's first to whichever of the two ends first. No window is ever looked at:
     the work is proportional to the pairs of neighbouring occurrences.
     """
-    ends = np.minimum(stops, _next_start(starts, ids))
+    following = np.full(len(starts), np.iinfo(np.int64).max)  # of the same word
+    order = np.argsort(ids, kind="stable")
+    again = ids[order[1:]] == ids[order[:-1]]
+    following[order[:-1][again]] = starts[order[1:][again]]
+    ends = np.minimum(stops, following)
     total = sparse.csr_matrix((size, size), dtype=np.int64)
     for earlier, later in _neighbours(starts, stops):
         shared = np.minimum(ends[earlier], ends[later]) - starts[later]
@@ -224,10 +221,91 @@ def _neighbours(
         yield earlier, earlier + np.arange(len(earlier)) - first
 
 
-def _next_start(starts: np.ndarray, ids: np.ndarray) -> np.ndarray:
-    """Where the word of each occurrence occurs next; beyond all windows if never."""
-    following = np.full(len(starts), np.iinfo(np.int64).max)
-    order = np.argsort(ids, kind="stable")
-    again = ids[order[1:]] == ids[order[:-1]]
-    following[order[:-1][again]] = starts[order[1:][again]]
-    return following
+def save_counts(path: Path, counts: WindowCounts) -> None:
+    """Write window counts of words (strings) as arrays that NumPy can open."""
+    write_arrays(path, as_arrays(counts))
+
+
+def as_arrays(counts: WindowCounts) -> dict[str, Any]:
+    """Return what is written of window counts, in as few bytes as they need."""
+    pairs = counts.pairs
+    return {
+        "format_version": FORMAT_VERSION,
+        "reference": counts.reference,
+        "words": np.array(counts.words, dtype=np.str_),
+        **{name: getattr(counts, name) for name in SCALARS},
+        "indptr": pairs.indptr,
+        "indices": pairs.indices.astype(np.min_scalar_type(len(counts.words))),
+        "data": pairs.data.astype(np.min_scalar_type(pairs.data.max(initial=0))),
+    }
+
+
+def load_counts(
+    path: Path, words: Iterable[str] = (), window: int = WINDOW
+) -> WindowCounts:
+    """Read window counts that `save_counts` wrote.
+
+    Raises InputError, with the file's name, where it is no such file, or was counted
+    without one of `words` or with another window.
+    """
+    counts = _read(path)
+    if counts.window != window:
+        raise InputError(
+            f"{path}: counted with --window {counts.window}, not {window}; ask for "
+            "that window, or count again"
+        )
+    missing = [word for word in dict.fromkeys(words) if word not in counts.index]
+    if missing:
+        named = ", ".join(map(repr, missing[:5])) + (", ..." if missing[5:] else "")
+        raise InputError(
+            f"{path}: not counted for {len(missing)} words of the topics ({named}); "
+            "count the reference again, with these topics"
+        )
+    return counts
+
+
+def _read(path: Path) -> WindowCounts:
+    try:
+        # Opened here, since NumPy leaves a file open that turns out to be damaged.
+        with reading(path):
+            opened = path.open("rb")
+        with opened as file:
+            arrays = np.load(file, allow_pickle=False)
+            version = int(arrays["format_version"])
+            if version != FORMAT_VERSION:
+                raise InputError(
+                    f"{path}: format version {version}, but this program reads version "
+                    f"{FORMAT_VERSION}; count the reference again"
+                )
+            return from_arrays(arrays)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except InputError:
+        raise
+    except _NOT_COUNTS:
+        raise InputError(
+            f"{path}: not a counts file, or damaged; make one with python -m "
+            "tcnlm.coherence --save-counts"
+        ) from None
+
+
+def from_arrays(arrays: Mapping[str, np.ndarray]) -> WindowCounts:
+    """Return the counts; ValueError where no text can have them."""
+    words = tuple(arrays["words"].tolist())
+    parts = [_whole(arrays[name]) for name in ("data", "indices", "indptr")]
+    pairs = sparse.csr_matrix(tuple(parts), (len(words), len(words)))
+    pairs.check_format(full_check=True)
+    scalars = {name: int(_whole(arrays[name])) for name in SCALARS}
+    counts = WindowCounts(words, pairs, **scalars, reference=str(arrays["reference"]))
+    beyond = max(counts.window - 1, 0) * counts.documents
+    windows = counts.tokens + beyond if counts.window else counts.documents
+    within = (pairs.data >= 0).all() and (pairs.data <= windows).all()
+    if len(counts.index) < len(words) or counts.windows != windows or not within:
+        raise ValueError("counts that no text has")
+    return counts
+
+
+def _whole(values: np.ndarray) -> np.ndarray:
+    if values.dtype.kind not in "iu":
+        raise ValueError("no whole numbers")
+    return values.astype(np.int64)

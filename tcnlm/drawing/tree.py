@@ -62,23 +62,23 @@ def topic_tree(layers: Layers) -> Figure:
     axes.axis("off")
     axes.set_xlim(-0.35, widest)
     axes.set_ylim(0.65, len(layers) + 0.5)
-    places = _places(chosen, widest)
+    places = {
+        (layer, topic): ((i + 0.5) * widest / len(topics), float(layer))
+        for layer, topics in enumerate(chosen, 1)
+        for i, topic in enumerate(topics)
+    }
     for layer, topics in enumerate(layers, 1):
         axes.text(-0.3, layer, f"layer {layer}", rotation=90, color=INK, va="center")
         for topic in topics:
             _arrows(axes, layer, topic, places)
     for (layer, k), place in places.items():
         _box(axes, layer, layers[layer - 1][k], place)
-    _legend(figure, any(topic["next"] for layer in layers for topic in layer))
+    moves = any(topic["next"] for layer in layers for topic in layer)
+    kinds = [(GREY, "below, by Φ")] + [(RED, "next sentence, by Π")] * moves
+    lines = [Line2D([], [], color=colour, lw=2, label=text) for colour, text in kinds]
+    below = {"loc": "outside lower center", "ncols": 2, "frameon": False}
+    figure.legend(handles=lines, fontsize=8, **below)
     return figure
-
-
-def _places(chosen: Sequence[Sequence[int]], widest: int) -> Places:
-    return {
-        (layer, topic): ((i + 0.5) * widest / len(topics), float(layer))
-        for layer, topics in enumerate(chosen, 1)
-        for i, topic in enumerate(topics)
-    }
 
 
 def _box(axes: Axes, layer: int, topic: Mapping[str, Any], place: tuple) -> None:
@@ -103,37 +103,21 @@ def _arrows(axes: Axes, layer: int, topic: Mapping[str, Any], places: Places) ->
     for below, weight in topic["below"]:
         end = places.get((layer - 1, below))
         if end:
-            _arrow(axes, _edge(start, -1), _edge(end, 1), weight, GREY)
+            _arrow(axes, (start, -1), (end, 1), weight, GREY)
     for after, weight in topic["next"]:
         end = places.get((layer, after))
         if end and weight >= SMALLEST:
-            side, bend = (
-                (1 if end[0] > start[0] else -1),
-                -BEND / abs(end[0] - start[0]),
-            )
-            _arrow(axes, _edge(start, side), _edge(end, side), weight, RED, bend)
-
-
-def _edge(place: tuple[float, float], side: int) -> tuple[float, float]:
-    """Return the middle of a box's upper edge, side 1, or of its lower, -1."""
-    return place[0], place[1] + side * HEIGHT / 2
+            side = 1 if end[0] > start[0] else -1
+            bend = -BEND / abs(end[0] - start[0])
+            _arrow(axes, (start, side), (end, side), weight, RED, bend)
 
 
 def _arrow(
     axes: Axes, start: tuple, end: tuple, weight: float, colour: str, bend: float = 0.0
 ) -> None:
+    """Draw an arrow between boxes' edges: each a centre, and 1 of the upper, or -1."""
+    ends = ((x, y + side * HEIGHT / 2) for (x, y), side in (start, end))
     shape = {"arrowstyle": "-|>", "connectionstyle": f"arc3,rad={bend}"}
-    width, look = max(0.6, THICKEST * weight), {"alpha": 0.75, "zorder": 1}
-    axes.add_patch(
-        FancyArrowPatch(
-            start, end, mutation_scale=9, lw=width, color=colour, **shape, **look
-        )
-    )
-
-
-def _legend(figure: Figure, moves: bool) -> None:
-    kinds = [(GREY, "below, by Φ")] + [(RED, "next sentence, by Π")] * moves
-    lines = [Line2D([], [], color=colour, lw=2, label=text) for colour, text in kinds]
-    figure.legend(
-        handles=lines, loc="outside lower center", ncols=2, fontsize=8, frameon=False
-    )
+    look = {"lw": max(0.6, THICKEST * weight), "color": colour, "alpha": 0.75}
+    arrow = FancyArrowPatch(*ends, mutation_scale=9, zorder=1, **shape, **look)
+    axes.add_patch(arrow)

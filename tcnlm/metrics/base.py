@@ -1,6 +1,6 @@
 """What a metric is: its figures, its section, and all that is shown of it.
 
-A metric is a file of this folder and a line of `tcnlm.metrics.registry`. Programs,
+A metric is a class in this folder and a line of `tcnlm.metrics.registry`. Programs,
 page, comparison, exported tables and records ask the registry and know none by its
 name. What takes seconds to import (TensorFlow, nltk) is imported where it works.
 """
@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Optional
 
 from tcnlm.common.settings import names
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 Contract = Callable[[type], bool]
 Evaluation = Mapping[str, Any]  # the contents of an evaluation.json
 Rows = Sequence[Mapping[str, Any]]  # of a table, by title
+Shown = Optional[Mapping[str, Any]]  # what a template is filled with
+Drawn = Iterator[tuple[str, "Drawing"]]  # figures with names for their files
 
 
 def any_model(kind: type) -> bool:
@@ -98,10 +100,10 @@ class Figure:
 
     def value(self, evaluation: Evaluation) -> Any:
         """Return the figure in an evaluation.json; None where it is not there."""
-        found: Any = evaluation
+        value: Any = evaluation
         for part in self.key.split("."):
-            found = (found or {}).get(part)
-        return found
+            value = (value or {}).get(part)
+        return value
 
     def text(self, evaluation: Evaluation) -> str | None:
         """Return the same in its format."""
@@ -153,14 +155,22 @@ class Metric:
         """Return what the page shows beside evaluation.json."""
         return None
 
-    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+    def shown(self, evaluation: Evaluation, unsaved: Any) -> Shown:
         """Return what its template is filled with; None where there is nothing."""
-        return None
+        entry = evaluation.get(self.key) if self.template else None
+        return self.section(entry) if entry else None
 
-    def draw(
-        self, evaluation: Evaluation, unsaved: Any
-    ) -> Iterator[tuple[str, Drawing]]:
+    def section(self, entry: Any) -> Shown:
+        """Return the same of its main entry, where there is one."""
+        return entry
+
+    def draw(self, evaluation: Evaluation, unsaved: Any) -> Drawn:
         """Yield its figures with names for their files."""
+        entry = evaluation.get(self.key)
+        return self.plots(entry) if entry else iter(())
+
+    def plots(self, entry: Any) -> Drawn:
+        """Yield the same of its main entry, where there is one."""
         return iter(())
 
     def draw_compared(self, runs: Mapping[str, Evaluation]) -> Iterator[Drawing]:

@@ -3,8 +3,8 @@
 The protocol of Texygen (Zhu et al. 2018), which Guo et al. (ICML 2020) use: the mean
 over sentences of nltk's `sentence_bleu`, smoothed by its method 1, against all
 references at once; in self-BLEU the references are the other sentences. What it leaves
-open is `Protocol`, kept beside the figures. High test-BLEU and low self-BLEU are good;
-real sentences, scored in the same way, tell what there is to reach.
+open is kept beside the figures. High test-BLEU and low self-BLEU are good; real
+sentences, scored in the same way, tell what there is to reach.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +21,15 @@ from tcnlm.common.errors import InputError
 from tcnlm.common.progress_bar import progress_bar
 from tcnlm.data.dataset import NO_WORD, Dataset, Split, cut, pad
 from tcnlm.generation.methods import MAX_LENGTH
-from tcnlm.metrics.base import Evaluation, Figure, Metric, language, topical
+from tcnlm.metrics.base import (
+    Drawn,
+    Evaluation,
+    Figure,
+    Metric,
+    Shown,
+    language,
+    topical,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -33,37 +40,11 @@ ORDERS = (2, 3, 4)  # the longest n-grams of each BLEU, weighted alike
 SENTENCES = 500
 ROWS = 100  # sentences that are written at a time
 LEAST = 4  # of a split: two to refer to and two to be scored, each by the other
+SEED, TEMPERATURE = 1, 1.0
+REAL = "real sentences"
 
 Sentence = Sequence[str]
 Scores = dict[str, float]  # by the order, a string as in JSON
-
-
-@dataclass(frozen=True)
-class Protocol:
-    """How many sentences, how they are drawn and scored."""
-
-    split: str
-    sentences: int  # written, references and held out: as many of each
-    max_length: int  # words; what is longer is cut, real text as well
-    seed: int = 1
-    temperature: float = 1.0
-    smoothing: str = "method1"
-    topics: str = ""  # what the sentences are written from
-
-    @classmethod
-    def of(cls, section: Mapping[str, Any]) -> Protocol:
-        """Return that of the section of an evaluation.json."""
-        return cls(**{field.name: section[field.name] for field in fields(cls)})
-
-    def __str__(self) -> str:
-        source = f" from {self.topics}" if self.topics else ""
-        return (
-            f"BLEU of {self.sentences} sentences sampled{source} (temperature "
-            f"{self.temperature:g}, seed {self.seed}, at most {self.max_length} words) "
-            f"against {self.sentences} of the {self.split} split; self-BLEU against "
-            f"the others; nltk's sentence_bleu, {self.smoothing}. Real: as many other "
-            f"sentences of the split, scored alike."
-        )
 
 
 class References:
@@ -87,46 +68,35 @@ class References:
 
         A sentence without a word of the references has 0.
         """
-        bleu_score = _nltk().translate.bleu_score
-        found, clipped = _counts(sentence), Counter()
-        for gram, count in found.items():
+        from nltk.translate import bleu_score
+
+        clipped, lengths, length = Counter(), self.lengths, len(sentence)
+        for gram, count in _counts(sentence).items():
             first, second, owner = self.most.get(gram, (0, 0, -1))
             most = second if owner == without else first
             clipped[len(gram)] += min(count, most)
         if not clipped[1]:
             return {str(order): 0.0 for order in ORDERS}
-        length = len(sentence)
-        precisions = bleu_score.SmoothingFunction().method1(
-            [
-                bleu_score.Fraction(
-                    clipped[n], max(1, length - n + 1), _normalize=False
-                )
-                for n in range(1, max(ORDERS) + 1)
-            ]
-        )
-        lengths = map(range, self._lengths(without))  # nltk takes len() of each
-        closest = bleu_score.closest_ref_length(lengths, length)
+        fractions = [
+            bleu_score.Fraction(clipped[n], max(1, length - n + 1), _normalize=False)
+            for n in range(1, max(ORDERS) + 1)
+        ]
+        precisions = bleu_score.SmoothingFunction().method1(fractions)
+        if without is not None:
+            lengths = lengths[:without] + lengths[without + 1 :]
+        # nltk takes len() of each reference.
+        closest = bleu_score.closest_ref_length(map(range, lengths), length)
         brevity = bleu_score.brevity_penalty(closest, length)
         logs = list(map(math.log, precisions))
         return {str(n): brevity * math.exp(math.fsum(logs[:n]) / n) for n in ORDERS}
-
-    def _lengths(self, without: int | None) -> list[int]:
-        lengths = self.lengths
-        return (
-            lengths if without is None else lengths[:without] + lengths[without + 1 :]
-        )
-
-
-def _nltk() -> Any:
-    import nltk.translate.bleu_score
-
-    return nltk
 
 
 def _counts(sentence: Sentence) -> Counter:
     """Count the n-grams of every order up to the highest."""
     orders = range(1, max(ORDERS) + 1)
-    return Counter(gram for n in orders for gram in _nltk().ngrams(sentence, n))
+    return Counter(
+        gram for n in orders for gram in zip(*(sentence[i:] for i in range(n)))
+    )
 
 
 def bleu(sentences: Sequence[Sentence], references: Sequence[Sentence]) -> Scores:
@@ -153,73 +123,72 @@ def measure_bleu(model: Any, dataset: Dataset, split: Split) -> dict[str, Any]:
     """
     real = [s for d in range(split.num_documents) for s in split.document(d) if s]
     number = min(SENTENCES, len(real) // 2)
-    from_topics = topical(type(model))
-    source = "the topics of training documents, a document each" if from_topics else ""
-    protocol = Protocol(split.name, number, MAX_LENGTH, topics=source)
-    rng, names = np.random.default_rng(protocol.seed), model.vocabulary.words
+    rng, words = np.random.default_rng(SEED), model.vocabulary.words
     drawn = [
-        [names[word] for word in real[i][: protocol.max_length]]
-        for i in rng.permutation(len(real))[: 2 * number]
+        [words[i] for i in real[row][:MAX_LENGTH]]
+        for row in rng.permutation(len(real))[: 2 * number]
     ]
     references, others = drawn[:number], drawn[number:]
-    written = write(model, dataset.split("train"), protocol)
+    written = write(model, dataset.split("train"), number)
+    from_topics = topical(type(model))
     return {
         "test": bleu(written, references),
         "self": self_bleu(written),
         "real": {"test": bleu(others, references), "self": self_bleu(others)},
-        **asdict(protocol),
+        "split": split.name,
+        "sentences": number,  # written, references and held out: as many of each
+        "max_length": MAX_LENGTH,  # words; what is longer is cut, real text as well
+        "seed": SEED,
+        "temperature": TEMPERATURE,
+        "smoothing": "method1",
+        "topics": (
+            "the topics of training documents, a document each" if from_topics else ""
+        ),
     }
 
 
-def write(model: Any, train: Split, protocol: Protocol) -> list[list[str]]:
+def protocol(entry: Mapping[str, Any]) -> str:
+    """Say how the sentences of an evaluation.json were drawn and scored."""
+    source = f" from {entry['topics']}" if entry["topics"] else ""
+    return (
+        f"BLEU of {entry['sentences']} sentences sampled{source} (temperature "
+        f"{entry['temperature']:g}, seed {entry['seed']}, at most "
+        f"{entry['max_length']} words) against {entry['sentences']} of the "
+        f"{entry['split']} split; self-BLEU against the others; nltk's sentence_bleu, "
+        f"{entry['smoothing']}. Real: as many other sentences of the split, scored "
+        "alike."
+    )
+
+
+def write(model: Any, train: Split, number: int) -> list[list[str]]:
     """Return sampled sentences, of a topic model from training documents' topics.
 
     A model of no topics starts from an empty context.
     """
     from tcnlm.generation.decoding import Decoding, SentenceDecoder
 
-    rng, written = np.random.default_rng(protocol.seed), []
     options = Decoding(
-        temperature=protocol.temperature,
-        max_length=protocol.max_length,
+        temperature=TEMPERATURE,
+        max_length=MAX_LENGTH,
         allow_unknown=True,  # real sentences have it
     )
-    decoder, documents = SentenceDecoder(model, options), np.arange(protocol.sentences)
-    if topical(type(model)):
+    rng, written = np.random.default_rng(SEED), []
+    decoder, documents = SentenceDecoder(model, options), np.arange(number)
+    from_topics, size = topical(type(model)), train.contexts.size
+    if from_topics:
         known = np.flatnonzero(train.contexts.lengths())
-        few = len(known) < protocol.sentences
-        documents = rng.choice(known, protocol.sentences, replace=few)
-    parts = cut(documents, ROWS)
-    for rows in progress_bar(parts, "writing sentences", leave=False):
-        context, copies = _contexts(model, train, rows)
+        documents = rng.choice(known, number, replace=len(known) < number)
+    for rows in progress_bar(cut(documents, ROWS), "writing sentences", leave=False):
+        if from_topics:
+            content = [train.content(row)[:size] for row in rows]
+            topics = model.infer(pad(content, NO_WORD, size))
+            context, copies = model.context({"topics": topics}), 1
+        else:
+            context, copies = model.context(model.batching.empty(1)), len(rows)
         seed = int(rng.integers(2**31))
-        found = decoder(context, len(rows) // copies, copies, seed=seed)
-        written += [sentence.words for group in found for sentence in group]
+        groups = decoder(context, len(rows) // copies, copies, seed=seed)
+        written += [sentence.words for group in groups for sentence in group]
     return written
-
-
-def _contexts(model: Any, train: Split, rows: np.ndarray) -> tuple[Any, int]:
-    """Return contexts of these documents' topics, and how many to write of each."""
-    if not topical(type(model)):
-        return model.context(model.batching.empty(1)), len(rows)
-    size = train.contexts.size
-    content = [train.content(row)[:size] for row in rows]
-    topics = model.infer(pad(content, NO_WORD, size))
-    return model.context({"topics": topics}), 1
-
-
-def check_sentences(split: Split) -> None:
-    """Raise InputError where a split is too small for references and real text."""
-    with_words = int(np.count_nonzero(np.diff(split.sentences)))
-    if with_words < LEAST:
-        raise InputError(
-            f"--bleu: the {split.name} split has {with_words} sentences; it takes "
-            f"{LEAST}"
-        )
-
-
-REAL = "real sentences"
-ALT = "self-BLEU against test-BLEU"
 
 
 def _figures() -> Iterator[Figure]:
@@ -243,11 +212,16 @@ class Bleu(Metric):
     entries = ("bleu",)
     template = """
 <h2>BLEU</h2>
-{{ table(titles, kinds, rows) }}{{ note(protocol) }}{{ image("bleu", alt) }}"""
+{{ table(titles, kinds, rows) }}{{ note(protocol) }}
+{{- image("bleu", "self-BLEU against test-BLEU") }}"""
 
     def check(self, dataset: Dataset, split: str) -> None:
-        """Refuse a split of too few sentences."""
-        check_sentences(dataset.split(split))
+        """Refuse a split that is too small for references and real text."""
+        sentences = int(np.count_nonzero(np.diff(dataset.split(split).sentences)))
+        if sentences < LEAST:
+            raise InputError(
+                f"--bleu: the {split} split has {sentences} sentences; it takes {LEAST}"
+            )
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
         """Return the scores and their protocol."""
@@ -255,16 +229,16 @@ class Bleu(Metric):
 
     def lines(self, evaluation: Evaluation) -> Iterable[str]:
         """Return the protocol."""
-        found = evaluation.get("bleu")
-        return [f"  {Protocol.of(found)}"] if found else []
+        entry = evaluation.get("bleu")
+        return [f"  {protocol(entry)}"] if entry else []
 
-    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+    def shown(self, evaluation: Evaluation, unsaved: Any) -> Shown:
         """Return a row of scores of the model, and one of real sentences."""
-        found = evaluation.get("bleu")
-        if not found:
+        entry = evaluation.get("bleu")
+        if not entry:
             return None
-        kinds = [(kind, n) for kind in ("test", "self") for n in found["test"]]
-        rows = {evaluation["model"]: found, REAL: found["real"]}
+        kinds = [(kind, n) for kind in ("test", "self") for n in entry["test"]]
+        rows = {evaluation["model"]: entry, REAL: entry["real"]}
         return {
             "titles": ["sentences", *(f"{kind}-BLEU-{n}" for kind, n in kinds)],
             "kinds": ["", *["number"] * len(kinds)],
@@ -272,13 +246,10 @@ class Bleu(Metric):
                 [name, *(f"{each[kind][n]:.3f}" for kind, n in kinds)]
                 for name, each in rows.items()
             ],
-            "protocol": str(Protocol.of(found)),
-            "alt": ALT,
+            "protocol": protocol(entry),
         }
 
-    def draw(
-        self, evaluation: Evaluation, unsaved: Any
-    ) -> Iterator[tuple[str, Drawing]]:
+    def draw(self, evaluation: Evaluation, unsaved: Any) -> Drawn:
         """Yield the planes of the one run."""
         for figure in self.draw_compared({evaluation["model"]: evaluation}):
             yield "bleu", figure
@@ -287,11 +258,11 @@ class Bleu(Metric):
         """Yield a figure of all runs that are set against the same real sentences."""
         groups: dict[str, dict[str, Any]] = {}
         for name, evaluation in runs.items():
-            found = evaluation.get("bleu")
-            if found:
-                groups.setdefault(json.dumps(found["real"]), {})[name] = found
-        for found in groups.values():
-            yield bleu_planes(found, next(iter(found.values()))["real"])
+            entry = evaluation.get("bleu")
+            if entry:
+                groups.setdefault(json.dumps(entry["real"]), {})[name] = entry
+        for real, entries in groups.items():
+            yield bleu_planes(entries, json.loads(real))
 
 
 def bleu_planes(
@@ -308,14 +279,12 @@ def bleu_planes(
         axes_of(axes, f"BLEU-{order}", "test-BLEU (right is better)", "self-BLEU")
         for name, scores in runs.items():
             axes.plot(scores["test"][order], scores["self"][order], "o", label=name)
-        axes.plot(
-            real["test"][order], real["self"][order], "*", color=INK, ms=10, label=REAL
-        )
+        star = {"color": INK, "ms": 10, "label": REAL}
+        axes.plot(real["test"][order], real["self"][order], "*", **star)
         axes.margins(0.2)
         axes.grid(color=LIGHT, lw=0.8)
     figure.axes[0].set_ylabel("self-BLEU (down is better)", fontsize=9, color=INK)
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=4, fontsize=8, frameon=False
-    )
+    legend = figure.axes[0].get_legend_handles_labels()
+    below = {"loc": "outside lower center", "ncols": 4, "frameon": False}
+    figure.legend(*legend, fontsize=8, **below)
     return figure

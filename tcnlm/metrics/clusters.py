@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcnlm.metrics.base import Evaluation, Figure, Metric, topical
+from tcnlm.metrics.base import Figure, Metric, Shown, topical
 from tcnlm.metrics.features import UNLABELLED
 
 if TYPE_CHECKING:
@@ -38,14 +37,12 @@ class Clusters(Metric):
         largest = subject.all_documents.proportions[told].argmax(axis=1)
         return {"clusters": agreement(largest, labels[told])}
 
-    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+    def section(self, entry: Any) -> Shown:
         """Return what the figures say."""
-        found = evaluation.get("clusters")
-        if not found:
-            return None
-        nmi, ami, purity = (figure.text(evaluation) for figure in self.figures)
+        found = {"clusters": entry}
+        nmi, ami, purity = (figure.text(found) for figure in self.figures)
         return {
-            "said": f"The largest topics of all {found['documents']:,} documents with "
+            "said": f"The largest topics of all {entry['documents']:,} documents with "
             f"a label agree with the labels by NMI {nmi}; by AMI {ami}, which takes "
             f"chance off. Both are 1 where they are the same. Purity {purity} is the "
             "share of documents that have the commonest label of their topic."

@@ -6,11 +6,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tcnlm.coherence import TOPS
-from tcnlm.coherence.diversity import irbo
-from tcnlm.coherence.others import COHERENCES, coherence, kinds, mean, windows_of
-from tcnlm.coherence.summary import scored_words
-from tcnlm.coherence.table import shown
-from tcnlm.metrics.base import Evaluation, Figure, Metric, Rows, topical
+from tcnlm.coherence.definitions import (
+    COHERENCES,
+    coherence,
+    irbo,
+    kinds,
+    mean,
+    windows_of,
+)
+from tcnlm.coherence.summary import scored_words, shown
+from tcnlm.metrics.base import Evaluation, Figure, Metric, Rows, Shown, topical
 
 if TYPE_CHECKING:
     from tcnlm.metrics.evaluation_context import EvaluationContext
@@ -61,13 +66,10 @@ class Coherences(Metric):
         }
         return {"coherences": found}
 
-    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+    def section(self, entry: Any) -> Shown:
         """Return the table of topics."""
-        found = evaluation.get("coherences")
-        if not found:
-            return None
-        rows = [[text for _, text in _cells(t).values()] for t in found["topics"]]
-        counted = "; ".join(f"{name}: {how}" for name, how in found["counted"].items())
+        rows = [[text for _, text in _cells(t).values()] for t in entry["topics"]]
+        counted = "; ".join(f"{name}: {how}" for name, how in entry["counted"].items())
         return {
             "titles": ["topic", "words", *COHERENCES],
             "kinds": ["number", "", *["number"] * len(COHERENCES)],
@@ -78,8 +80,8 @@ class Coherences(Metric):
 
     def tables(self, evaluation: Evaluation) -> dict[str, Rows]:
         """Return the same as a paper's table."""
-        found = evaluation.get("coherences")
-        return {"coherences": list(map(_cells, found["topics"]))} if found else {}
+        entry = evaluation.get("coherences")
+        return {"coherences": list(map(_cells, entry["topics"]))} if entry else {}
 
 
 def _cells(topic: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:

@@ -5,17 +5,15 @@ Larochelle and Lauly, "A Neural Autoregressive Topic Model" (NIPS 2012).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import NO_WORD, Split
-from tcnlm.metrics.base import Evaluation, Figure, Metric, documental
+from tcnlm.metrics.base import Figure, Metric, Shown, documental
 from tcnlm.metrics.features import Vectors, count_vectors
 
 if TYPE_CHECKING:
@@ -25,18 +23,12 @@ ORDERS = 5  # of the words, each drawn by a seed of its own
 BATCH = 64
 
 
-@dataclass(frozen=True)
-class Perplexity:
-    """Two averages of the same nats; documents without a word are in neither."""
+def perplexity(nats: np.ndarray, lengths: np.ndarray) -> tuple[float, float]:
+    """Return the perplexities of documents: as published, and of the corpus.
 
-    published: float  # exp of the mean over documents of their mean nats a word
-    corpus: float  # exp of all nats over all words
-
-
-def perplexity(nats: np.ndarray, lengths: np.ndarray) -> Perplexity:
-    """Return the perplexities of documents.
-
-    nats [D]: -ln p(document), the sum over its words; lengths [D]: how many words.
+    nats [D]: -ln p(document), the sum over its words; lengths [D]: how many words. The
+    first is exp of the mean over documents of their mean nats a word, the second exp of
+    all nats over all words; documents without a word are in neither.
     """
     if nats.shape != lengths.shape:
         raise InputError(f"nats of {nats.shape} documents, lengths of {lengths.shape}")
@@ -44,43 +36,8 @@ def perplexity(nats: np.ndarray, lengths: np.ndarray) -> Perplexity:
     if not scored.any():
         raise InputError(f"none of the {len(lengths)} documents has a word")
     nats, lengths = nats[scored], lengths[scored]
-    return Perplexity(
-        published=float(np.exp(np.mean(nats / lengths))),
-        corpus=float(np.exp(nats.sum() / lengths.sum())),
-    )
-
-
-class Spread(NamedTuple):
-    """A figure over several orders of the words."""
-
-    mean: float
-    deviation: float | None  # of a sample (n - 1); None for one order
-
-
-@dataclass(frozen=True)
-class Orders:
-    """Both perplexities over orders of the words; see `Perplexity`."""
-
-    published: Spread
-    corpus: Spread
-
-
-def summarise(nats: np.ndarray, lengths: np.ndarray) -> Orders:
-    """Return the mean and spread over orders of both perplexities.
-
-    nats [O, D]: of every document in each order; lengths [D]. The mean is of the
-    perplexities, an order each, not the perplexity of the mean nats.
-    """
-    orders = [perplexity(order, lengths) for order in nats]
-    return Orders(
-        published=_spread([order.published for order in orders]),
-        corpus=_spread([order.corpus for order in orders]),
-    )
-
-
-def _spread(figures: list[float]) -> Spread:
-    deviation = float(np.std(figures, ddof=1)) if len(figures) > 1 else None
-    return Spread(float(np.mean(figures)), deviation)
+    corpus = float(np.exp(nats.sum() / lengths.sum()))
+    return float(np.exp(np.mean(nats / lengths))), corpus
 
 
 class Unigram:
@@ -103,7 +60,7 @@ class Unigram:
         scored = np.asarray(counts.sum(axis=0)).ravel() > 0
         return int(np.count_nonzero(scored & (self.counts == 0)))
 
-    def perplexity(self, counts: Vectors) -> Perplexity:
+    def perplexity(self, counts: Vectors) -> tuple[float, float]:
         """Return the perplexities of documents [D, V]; a count of n is n words."""
         known = self.counts + bool(self.unseen(counts))
         # A word that nowhere occurs is multiplied by zero: any number does.
@@ -118,22 +75,23 @@ def perplexity_over_orders(model: Any, train: Split, test: Split) -> dict[str, A
     And those of the unigram model on the very words that the model counts.
     """
     lengths, nats = _nats(model, test)
-    orders = summarise(nats, lengths)
+    orders = np.array([perplexity(order, lengths) for order in nats])
+    mean, deviation = orders.mean(axis=0), orders.std(axis=0, ddof=1)
     counts = [_counted(model, split) for split in (train, test)]
     of_train = Unigram(counts[0])
-    unigram = of_train.perplexity(counts[1])
+    unigram, unigram_corpus = of_train.perplexity(counts[1])
     return {
         "orders": ORDERS,
         "documents": int(np.count_nonzero(lengths)),
         "without_words": int(np.count_nonzero(lengths == 0)),
-        "published": orders.published.mean,
-        "published_deviation": orders.published.deviation,
-        "corpus": orders.corpus.mean,
-        "corpus_deviation": orders.corpus.deviation,
-        "unigram": unigram.published,
-        "unigram_corpus": unigram.corpus,
+        "published": float(mean[0]),
+        "published_deviation": float(deviation[0]),
+        "corpus": float(mean[1]),
+        "corpus_deviation": float(deviation[1]),
+        "unigram": unigram,
+        "unigram_corpus": unigram_corpus,
         "unseen_words": of_train.unseen(counts[1]),
-        "ratio": orders.published.mean / unigram.published,
+        "ratio": float(mean[0]) / unigram,
     }
 
 
@@ -208,24 +166,21 @@ class DocumentPerplexity(Metric):
         parts = subject.model, subject.train, subject.split
         return {"document_perplexity": perplexity_over_orders(*parts)}
 
-    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+    def section(self, entry: Any) -> Shown:
         """Return a row for each of the two perplexities."""
-        found = evaluation.get("document_perplexity")
-        if not found:
-            return None
-        over = f"Over {found['orders']} orders of the words of {found['documents']:,} "
-        over += f"documents; {found['without_words']} without a word are left out."
-        if found.get("unseen_words", True):  # it always was before this was told
+        over = f"Over {entry['orders']} orders of the words of {entry['documents']:,} "
+        over += f"documents; {entry['without_words']} without a word are left out."
+        if entry.get("unseen_words", True):  # it always was before this was told
             over += " One is added to each of the unigram model's counts."
         rows = [
             (
                 title,
-                f"{found[own]:.1f}",
-                f"{found[f'{own}_deviation']:.1f}",
-                f"{found[unigram]:.1f}",
-                f"{found[own] / found[unigram]:.3f}",
+                f"{entry[key]:.1f}",
+                f"{entry[f'{key}_deviation']:.1f}",
+                f"{entry[unigram]:.1f}",
+                f"{entry[key] / entry[unigram]:.3f}",
             )
-            for title, own, unigram in (
+            for title, key, unigram in (
                 ("mean over documents (as published)", "published", "unigram"),
                 ("over all words", "corpus", "unigram_corpus"),
             )

@@ -5,12 +5,11 @@ The table of measures says what applies to it; an entry that does not is None.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tcnlm.coherence.reference import Reference
 from tcnlm.data.dataset import Dataset
-from tcnlm.metrics.base import Metric
 from tcnlm.metrics.evaluation_context import EvaluationContext
 from tcnlm.metrics.registry import METRICS, check_words, chosen, figures
 
@@ -46,8 +45,8 @@ def subject_of(
     of the RUN that its option takes; names: of the topics, by default automatic.
     """
     check_words(model, dataset, split)
-    for measure in chosen(type(model), ask):
-        measure.check(dataset, split)
+    for metric in chosen(type(model), ask):
+        metric.check(dataset, split)
     rows = model.batching.rows(dataset.split(split))
     return EvaluationContext(model, dataset, rows, reference, **options)
 
@@ -55,21 +54,15 @@ def subject_of(
 def measured(subject: EvaluationContext, ask: Sequence[str] = ()) -> dict[str, Any]:
     """Return the figures and entries of all measures that apply."""
     applying = chosen(type(subject.model), ask)
-    for measure in sorted(applying, key=lambda measure: not measure.early):
-        subject.entries(measure)
-    return {
+    for metric in sorted(applying, key=lambda metric: not metric.early):
+        subject.entries(metric)
+    result = {
         "split": subject.split.name,
         **{f.key: None for f in figures() if "." not in f.key},
-        **{name: None for measure in METRICS for name in measure.entries},
-        **_merged({**_single(m, subject), **subject.entries(m)} for m in applying),
+        **{name: None for metric in METRICS for name in metric.entries},
     }
-
-
-def _merged(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    return {name: value for part in parts for name, value in part.items()}
-
-
-def _single(measure: Metric, subject: EvaluationContext) -> dict[str, Any]:
-    """Return the figures of a measure that no entry holds."""
-    single = (figure for figure in measure.figures if figure.compute)
-    return {figure.key: measure.figure(figure, subject) for figure in single}
+    for metric in applying:
+        single = (f for f in metric.figures if f.compute)  # that no entry holds
+        result.update({f.key: metric.figure(f, subject) for f in single})
+        result.update(subject.entries(metric))
+    return result

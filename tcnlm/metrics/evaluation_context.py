@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from tcnlm.coherence import TOPS, WindowCounts, measure
-from tcnlm.coherence.diversity import DIVERSITY_WORDS
+from tcnlm.coherence.definitions import DIVERSITY_WORDS
 from tcnlm.coherence.reference import Reference
 from tcnlm.coherence.summary import scored_words
 from tcnlm.coherence.topic_lists import TopicList
 from tcnlm.data.batching import Rows
 from tcnlm.data.dataset import Dataset, Split
-from tcnlm.metrics import proportions
-from tcnlm.metrics.features import document_vectors
+from tcnlm.metrics.features import DocumentTopics, document_vectors, infer_documents
 from tcnlm.metrics.scores import Score, sampled_score, score
 from tcnlm.models.names import Names, Row, automatic_labels
 from tcnlm.models.topics import PROBABILITY, top_words
@@ -26,7 +25,7 @@ SCORED = max(*TOPS, DIVERSITY_WORDS)  # words of a topic
 
 
 class EvaluationContext:
-    """What is measured; every part is made when it is first asked for."""
+    """A model on a split of its data; every part is made when it is first asked for."""
 
     def __init__(
         self,
@@ -48,11 +47,11 @@ class EvaluationContext:
         self._names = names
         self._entries: dict[str, dict[str, Any]] = {}
 
-    def entries(self, measure: Any) -> dict[str, Any]:
+    def entries(self, metric: Any) -> dict[str, Any]:
         """Return what a measure gives of it beside single figures."""
-        if measure.key not in self._entries:
-            self._entries[measure.key] = measure.measure(self)
-        return self._entries[measure.key]
+        if metric.key not in self._entries:
+            self._entries[metric.key] = metric.measure(self)
+        return self._entries[metric.key]
 
     @cached_property
     def names(self) -> Names:
@@ -70,6 +69,11 @@ class EvaluationContext:
         return self.dataset.split("train")
 
     @cached_property
+    def splits(self) -> list[Split]:
+        """Training, validation and test."""
+        return [self.dataset.split(name) for name in SPLITS]
+
+    @cached_property
     def mean_score(self) -> Score:
         """How well it predicts with the topics at their posterior mean."""
         return score(self.model, self.rows, self.batch_size)
@@ -82,26 +86,21 @@ class EvaluationContext:
         return sampled_score(self.model, self.rows, self.samples, self.batch_size)
 
     @cached_property
-    def documents(self) -> proportions.DocumentTopics:
+    def documents(self) -> DocumentTopics:
         """The topic proportions of the split's documents."""
-        return proportions.infer_documents(self.model, self.split)
+        return infer_documents(self.model, self.split)
 
     @cached_property
-    def splits(self) -> list[Split]:
-        """Training, validation and test."""
-        return [self.dataset.split(name) for name in SPLITS]
-
-    @cached_property
-    def all_documents(self) -> proportions.DocumentTopics:
-        """The topic proportions of the documents of all splits, one after the other."""
-        found = [
+    def all_documents(self) -> DocumentTopics:
+        """Those of all splits' documents."""
+        inferred = [
             self.documents
             if split.name == self.split.name
-            else proportions.infer_documents(self.model, split)
+            else infer_documents(self.model, split)
             for split in self.splits
         ]
-        parts = [(each.proportions, each.has_words) for each in found]
-        return proportions.DocumentTopics(*map(np.concatenate, zip(*parts)))
+        parts = [(each.proportions, each.has_words) for each in inferred]
+        return DocumentTopics(*map(np.concatenate, zip(*parts)))
 
     @cached_property
     def beta(self) -> np.ndarray:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tcnlm.data.dataset import Dataset, Split
-from tcnlm.metrics.proportions import DocumentTopics, infer_documents
+from tcnlm.metrics.features import UNLABELLED, DocumentTopics, infer_documents
 from tcnlm.models.names import Names
 from tcnlm.models.topics import PROBABILITY, RELEVANCE, relevance, word_shares
 from tcnlm.preprocessing.data_folder import read_texts
@@ -47,49 +47,39 @@ def explore(model: Any, dataset: Dataset, split: Split, names: Names) -> dict[st
     """
     inferred, beta = infer_documents(model, split), np.asarray(model.topics(), float)
     beta = names.mean(beta, inferred.shares)
-    whole = _summed(inferred, names, names.groups)
-    rows = typical_documents(_summed(inferred, names, names.shown))
-    numbers = [k if k in names.shown else UNTOLD for k in names.groups]
+
+    def summed(groups: Sequence[int]) -> DocumentTopics:
+        proportions = names.summed(inferred.proportions, groups)
+        return replace(inferred, proportions=proportions)
+
+    whole = summed(names.groups)
+    rows = typical_documents(summed(names.shown))
+    numbers = np.array([k if k in names.shown else UNTOLD for k in names.groups])
     texts = read_texts(dataset.path / split.name, rows) or [None] * len(rows)
+    shown = [names.groups.index(k) for k in names.shown]
+    largest = np.bincount(whole.largest, minlength=len(beta))
+    words = relevant_words(beta, model.vocabulary)
     return {
-        "topics": _topics(whole, beta, names, model.vocabulary),
+        "topics": [
+            {
+                "topic": k,
+                "label": names.rows[k].label,
+                "members": names.members(k),
+                "place": place.tolist(),
+                "share": float(whole.shares[i]),
+                "documents": int(largest[i]),
+                "words": words[i],
+            }
+            for k, i, place in zip(names.shown, shown, topic_places(beta[shown]))
+        ],
         "documents": [
             {"text": text}
-            | _document(
-                row, whole.proportions[row], beta, np.array(numbers), dataset, split
-            )
+            | _document(row, whole.proportions[row], beta, numbers, dataset, split)
             for row, text in zip(rows, texts)
         ],
         "named": any(row.given for row in names.rows),
         "hidden": names.hidden,
     }
-
-
-def _summed(
-    inferred: DocumentTopics, names: Names, groups: Sequence[int]
-) -> DocumentTopics:
-    return replace(inferred, proportions=names.summed(inferred.proportions, groups))
-
-
-def _topics(
-    inferred: DocumentTopics, beta: np.ndarray, names: Names, vocabulary: Vocabulary
-) -> list[dict[str, Any]]:
-    """Return the topics that are shown, of the proportions and words of all groups."""
-    shown = [names.groups.index(k) for k in names.shown]
-    largest = np.bincount(inferred.largest, minlength=len(beta))
-    words = relevant_words(beta, vocabulary)
-    return [
-        {
-            "topic": k,
-            "label": names.rows[k].label,
-            "members": names.members(k),
-            "place": place.tolist(),
-            "share": float(inferred.shares[i]),
-            "documents": int(largest[i]),
-            "words": words[i],
-        }
-        for k, i, place in zip(names.shown, shown, topic_places(beta[shown]))
-    ]
 
 
 def relevant_words(
@@ -99,16 +89,17 @@ def relevant_words(
 
     beta [K, D]; those by `RELEVANCE` come first.
     """
-    shares, names, found = word_shares(vocabulary), vocabulary.topic_words, []
+    shares, names, words = word_shares(vocabulary), vocabulary.topic_words, []
     for p in beta:
         orders = (
             np.argsort(-relevance(p, shares, weight), kind="stable")[:CANDIDATES]
             for weight in WEIGHTS
         )
         chosen = dict.fromkeys(itertools.chain(*orders))
-        lift = p / shares
-        found.append([(names[i], _short(p[i]), _short(lift[i])) for i in chosen])
-    return found
+        p_and_lift = np.stack([p, p / shares], axis=1)
+        short = (tuple(float(f"{x:.4g}") for x in p_and_lift[i]) for i in chosen)
+        words.append([(names[i], *pair) for i, pair in zip(chosen, short)])
+    return words
 
 
 def topic_places(beta: np.ndarray) -> np.ndarray:
@@ -118,8 +109,8 @@ def topic_places(beta: np.ndarray) -> np.ndarray:
     between the rows of beta [K, D].
     """
     number = len(beta)
-    squared = np.array([divergences(row, beta) for row in beta])
     centre = np.eye(number) - 1 / number
+    squared = divergences(beta, beta)
     values, vectors = np.linalg.eigh(-0.5 * centre @ squared @ centre)
     places = np.zeros([number, 2])
     main = vectors[:, ::-1][:, :2] * np.sqrt(np.maximum(values[::-1][:2], 0))
@@ -129,14 +120,12 @@ def topic_places(beta: np.ndarray) -> np.ndarray:
     return places / max(np.abs(places).max(), SMALLEST)
 
 
-def divergences(row: np.ndarray, beta: np.ndarray) -> np.ndarray:
-    """Return the Jensen-Shannon divergences of a topic to every other, nats: [K]."""
-    middle = (row + beta) / 2
+def divergences(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the Jensen-Shannon divergences of two lists of topics, nats [K, L]."""
+    from scipy.spatial.distance import cdist
 
-    def to_middle(p: np.ndarray) -> np.ndarray:
-        return np.sum(p * np.log((p + SMALLEST) / (middle + SMALLEST)), axis=1)
-
-    return np.maximum((to_middle(row + 0 * beta) + to_middle(beta)) / 2, 0)
+    # Rounding may give rows that are alike the root of less than zero.
+    return np.nan_to_num(cdist(first, second, "jensenshannon")) ** 2
 
 
 def typical_documents(inferred: DocumentTopics) -> list[int]:
@@ -164,29 +153,19 @@ def _document(
     words = list(itertools.islice(itertools.chain(*split.document(row)), EXCERPT))
     topical = dataset.vocabulary.topic_ids[words]
     likely = (proportions[:, None] * beta[:, topical]).argmax(axis=0)
-    told = np.argsort(-proportions, kind="stable")
+    label = UNLABELLED if split.labels is None else split.labels[row]
     return {
         "document": row,
         "id": split.ids[row] if split.ids else None,
-        "label": _label(row, dataset, split),
+        "label": None if label == UNLABELLED else dataset.meta["labels"][label],
         "words": [dataset.vocabulary.words[i] for i in words],
         "topics": np.where(topical < 0, UNTOLD, numbers[likely]).tolist(),
         "proportions": {
             int(numbers[i]): round(float(proportions[i]), 4)
-            for i in told
+            for i in np.argsort(-proportions, kind="stable")
             if proportions[i] >= LEAST and numbers[i] != UNTOLD
         },
     }
-
-
-def _label(row: int, dataset: Dataset, split: Split) -> str | None:
-    if split.labels is None or split.labels[row] < 0:
-        return None
-    return dataset.meta["labels"][split.labels[row]]
-
-
-def _short(value: float) -> float:
-    return float(f"{value:.4g}")
 
 
 def colour(topic: int, lightness: int = 82) -> str:
@@ -205,7 +184,23 @@ def laid_out(exploration: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "maps": {kind: topic_map(topics, *size) for kind, size in MAPS.items()},
         "heat": heat_map(topics[:MAPPED], documents),
-        "documents": [_laid_out(document, labels) for document in documents],
+        "documents": [
+            {
+                "number": document["document"],
+                "name": _name(document),
+                "label": document["label"],
+                "shares": "; ".join(
+                    f"{k} {labels[k]} {share:.0%}"
+                    for k, share in list(document["proportions"].items())[:4]
+                ),
+                "words": [
+                    (word, topic, None if topic < 0 else colour(topic))
+                    for word, topic in zip(document["words"], document["topics"])
+                ],
+                "text": document.get("text"),
+            }
+            for document in documents
+        ],
         "script": {
             "relevance": RELEVANCE,
             "labels": labels,
@@ -224,7 +219,9 @@ def topic_map(
     largest: radius of the most used, pixels.
     """
     most = topics[0]["share"] or 1
-    labels = [f"{t['topic']} {_short_name(t['label'])}" for t in topics]
+    # The first of the words of an automatic label, or a name's start.
+    short = (topic["label"].partition(",")[0][:NAMED] for topic in topics)
+    labels = [f"{topic['topic']} {name}" for topic, name in zip(topics, short)]
     radii = [max(5.0, largest * (t["share"] / most) ** 0.5) for t in topics]
     sizes = np.array([(LETTER * len(label) + 4, LINE) for label in labels])
     sizes = np.maximum(sizes, SEEN * np.array(radii)[:, None])
@@ -233,8 +230,23 @@ def topic_map(
     places = np.array([topic["place"] for topic in topics])
     inner = np.array([width, height]) - 2 * margins
     places = pushed_apart(margins + (places + 1) / 2 * inner, sizes, margins, inner)
-    circles = map(_circle, topics, labels, radii, places)
-    return {"width": width, "height": height, "circles": list(circles)}
+    circles = [
+        {
+            "topic": topic["topic"],
+            "label": label,
+            "x": f"{x:.1f}",
+            "y": f"{y:.1f}",
+            "below": f"{y + 4:.1f}",  # the middle of a letter
+            "radius": f"{radius:.1f}",
+            "fill": colour(topic["topic"]),
+            "stroke": colour(topic["topic"], 45),
+            "title": f"{topic['topic']} {topic['label']}: "
+            f"{' '.join(word for word, *_ in topic['words'][:8])} "
+            f"({topic['share']:.1%})",
+        }
+        for topic, label, radius, (x, y) in zip(topics, labels, radii, places)
+    ]
+    return {"width": width, "height": height, "circles": circles}
 
 
 def pushed_apart(
@@ -264,30 +276,6 @@ def pushed_apart(
     return placed
 
 
-def _circle(
-    topic: Mapping[str, Any], label: str, radius: float, place: np.ndarray
-) -> dict[str, Any]:
-    x, y = place
-    number, words = topic["topic"], " ".join(word for word, *_ in topic["words"][:8])
-    called = f"{number} {topic['label']}"
-    return {
-        "topic": number,
-        "label": label,
-        "x": f"{x:.1f}",
-        "y": f"{y:.1f}",
-        "below": f"{y + 4:.1f}",  # the middle of a letter
-        "radius": f"{radius:.1f}",
-        "fill": colour(number),
-        "stroke": colour(number, 45),
-        "title": f"{called}: {words} ({topic['share']:.1%})",
-    }
-
-
-def _short_name(label: str) -> str:
-    """Return the first of the words of an automatic label, or a name's start."""
-    return label.partition(",")[0][:NAMED]
-
-
 def heat_map(
     topics: Sequence[Mapping[str, Any]], documents: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
@@ -303,35 +291,22 @@ def heat_map(
 
     ordered = sorted((d for d in documents if d["proportions"]), key=by_largest)
     step = 100 / max(len(ordered), 1)
-    rows = []
-    for topic in topics:
-        number = topic["topic"]
-        shares = [document["proportions"].get(number, 0.0) for document in ordered]
-        cells = [
-            (document["document"], _name(document), f"{step * i:.3f}")
-            + (f"{share:.2f}", f"{share:.1%}")
-            for i, (document, share) in enumerate(zip(ordered, shares))
-            if share
-        ]
-        told = {"topic": number, "label": topic["label"], "cells": cells}
-        rows.append({**told, "colour": colour(number, 45)})
+    rows = [
+        {
+            "topic": topic["topic"],
+            "label": topic["label"],
+            "colour": colour(topic["topic"], 45),
+            "cells": [
+                (d["document"], _name(d), f"{step * i:.3f}", f"{x:.2f}", f"{x:.1%}")
+                for i, d in enumerate(ordered)
+                for x in [d["proportions"].get(topic["topic"])]
+                if x
+            ],
+        }
+        for topic in topics
+    ]
     return {"rows": rows, "step": f"{0.92 * step:.3f}"}
 
 
 def _name(document: Mapping[str, Any]) -> str:
     return document["id"] or f"document {document['document']}"
-
-
-def _laid_out(document: Mapping[str, Any], labels: Mapping[int, str]) -> dict[str, Any]:
-    largest = list(document["proportions"].items())[:4]
-    return {
-        "number": document["document"],
-        "name": _name(document),
-        "label": document["label"],
-        "shares": "; ".join(f"{k} {labels[k]} {share:.0%}" for k, share in largest),
-        "words": [
-            (word, topic, None if topic < 0 else colour(topic))
-            for word, topic in zip(document["words"], document["topics"])
-        ],
-        "text": document.get("text"),
-    }

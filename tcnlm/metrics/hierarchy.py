@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import entr
 
 from tcnlm.data.dataset import Dataset, Split
-from tcnlm.metrics.base import Evaluation, Metric
-from tcnlm.metrics.proportions import DocumentTopics
+from tcnlm.metrics.base import Drawn, Metric, Shown
+from tcnlm.metrics.features import DocumentTopics
 from tcnlm.models.topics import top_words
 from tcnlm.preprocessing.vocabulary import GO, SPECIALS, UNK
 
@@ -181,29 +181,22 @@ class Hierarchy(Metric):
         parts = subject.model, subject.dataset, subject.split
         return {"hierarchy": hierarchy(*parts)}
 
-    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+    def section(self, entry: Any) -> Shown:
         """Return the tree from the most used topics of the highest layer down."""
-        found = evaluation.get("hierarchy")
-        if not found:
-            return None
-        layers = found["layers"]
+        layers = entry["layers"]
         roots = sorted(layers[-1], key=lambda topic: -topic["use"])
         return {
             "roots": [_branch(layers, len(layers), topic) for topic in roots],
-            "document": found["document"],
+            "document": entry["document"],
         }
 
-    def draw(
-        self, evaluation: Evaluation, unsaved: Any
-    ) -> Iterator[tuple[str, Drawing]]:
+    def plots(self, entry: Any) -> Drawn:
         """Yield the tree, a document's proportions and the norms."""
         from tcnlm.drawing.tree import topic_tree
 
-        found = evaluation.get("hierarchy")
-        if found:
-            yield "topic_tree", topic_tree(found["layers"])
-            yield "sentences", sentence_topics(found)
-            yield "norms", state_norms(**found["norms"])
+        yield "topic_tree", topic_tree(entry["layers"])
+        yield "sentences", sentence_topics(entry)
+        yield "norms", state_norms(**entry["norms"])
 
 
 def _branch(

@@ -60,12 +60,6 @@ class Judged(NamedTuple):
     dataset: Dataset
     split: Split
 
-    def topics(self) -> list[list[str]]:
-        """Return the first words of every topic, as many as an intruder is not of."""
-        order = np.argsort(-self.beta, axis=1, kind="stable")[:, : max(OWN)]
-        words = self.dataset.vocabulary.topic_words
-        return [[words[i] for i in row] for row in order]
-
 
 class Judges(Metric):
     """What judges are given: it has no figure of its own."""
@@ -82,7 +76,10 @@ class Judges(Metric):
     def write(self, folder: Path, evaluation: Evaluation, unsaved: Any) -> None:
         """Write word_intrusion and proxann into the folder of a run."""
         if unsaved:
-            write_intrusion(unsaved.topics(), folder / "word_intrusion")
+            order = np.argsort(-unsaved.beta, axis=1, kind="stable")[:, : max(OWN)]
+            words = unsaved.dataset.vocabulary.topic_words
+            topics = [[words[i] for i in row] for row in order]
+            write_intrusion(topics, folder / "word_intrusion")
             write_proxann(unsaved, folder / "proxann")
 
 
@@ -110,8 +107,8 @@ def write_intrusion(topics: Sequence[Sequence[str]], folder: Path) -> None:
     lines = "".join(f"{' '.join(words)}\n" for words in topics)
     write_file(folder / "topics.txt", lines.encode())
     rng = np.random.default_rng(SEED)
-    asked = row_writer(folder / "questions.csv"), row_writer(folder / "answers.csv")
-    with asked[0] as ask, asked[1] as answer:
+    questions, answers = folder / "questions.csv", folder / "answers.csv"
+    with row_writer(questions) as ask, row_writer(answers) as answer:
         for question, (topic, word) in enumerate(intruders(topics, rng), 1):
             words = rng.permutation([*topics[topic][:SHOWN], word]).tolist()
             columns = {f"word {i}": each for i, each in enumerate(words, 1)}
@@ -126,28 +123,22 @@ def write_proxann(judged: Judged, folder: Path) -> None:
     """
     rows = np.flatnonzero(judged.has_words)
     words = judged.dataset.vocabulary.topic_words
-    write_file(folder / "thetas.npy", _npy(judged.proportions[rows]))
-    write_file(folder / "betas.npy", _npy(judged.beta))
+    arrays = {"thetas": judged.proportions[rows], "betas": judged.beta}
+    for name, array in arrays.items():
+        content = io.BytesIO()
+        np.save(content, np.asarray(array, np.float32), allow_pickle=False)
+        write_file(folder / f"{name}.npy", content.getvalue())
     columns = {word: i for i, word in enumerate(words)}
     write_file(folder / "vocab.json", json.dumps(columns).encode())
-    texts = "".join(f"{json.dumps(row)}\n" for row in _texts(judged, rows.tolist()))
+    split, names = judged.split, judged.dataset.vocabulary.words
+    came = read_texts(judged.dataset.path / split.name, rows.tolist())
+    texts = ""
+    for row, text in zip(rows.tolist(), came or [None] * len(rows)):
+        ids = itertools.chain.from_iterable(split.document(row))
+        tokens = " ".join(names[i] for i in ids)
+        name = split.ids[row] if split.ids else row
+        document = {"id": name, "text": text or tokens, "tokenized_text": tokens}
+        texts += f"{json.dumps(document)}\n"
     write_file(folder / "corpus.jsonl", texts.encode())
     numbers = {"topics": len(judged.beta), "documents": len(rows), "least": LEAST}
     write_file(folder / "config.conf", CONFIG.format(**numbers).encode())
-
-
-def _texts(judged: Judged, rows: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Yield the documents' words, and the texts as they came where DATA has them."""
-    split, names = judged.split, judged.dataset.vocabulary.words
-    kept = read_texts(judged.dataset.path / split.name, rows) or [None] * len(rows)
-    for row, text in zip(rows, kept):
-        words = itertools.chain.from_iterable(split.document(row))
-        joined = " ".join(names[i] for i in words)
-        name = split.ids[row] if split.ids else row
-        yield {"id": name, "text": text or joined, "tokenized_text": joined}
-
-
-def _npy(array: np.ndarray) -> bytes:
-    content = io.BytesIO()
-    np.save(content, np.asarray(array, np.float32), allow_pickle=False)
-    return content.getvalue()

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.rows import Row
-from tcnlm.metrics.base import Evaluation, Metric, Rows, titles_of, topical
-from tcnlm.metrics.proportions import Sums, movement, summed
+from tcnlm.metrics.base import (
+    Drawn,
+    Evaluation,
+    Metric,
+    Rows,
+    Shown,
+    titles_of,
+    topical,
+)
 from tcnlm.preprocessing.data_folder import NO_LABEL
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
     from tcnlm.metrics.evaluation_context import EvaluationContext
     from tcnlm.models.names import Names
 
+CONFIDENCE = 0.95
 PERIODS = {"day": 10, "month": 7, "year": 4, "decade": 3}  # letters that tell it
 EXACT = max(PERIODS.values())
 FEW, MOST = 60, 10_000  # periods: where they are chosen by the span; where they aren't
@@ -34,6 +44,86 @@ READING = (
 )
 
 Topic = Mapping[str, Any]  # of `compared`
+Titles = Sequence[str]  # of all topics
+
+
+@dataclass
+class Sums:
+    """Vectors of documents as sums: their mean, and how sure it is.
+
+    Documents without a topic word have no vector: they count in `documents` alone, not
+    in `counted`.
+    """
+
+    documents: int = 0
+    counted: int = 0
+    total: Any = 0.0  # [K]
+    squares: Any = 0.0
+
+    def add(self, vectors: np.ndarray, known: np.ndarray) -> None:
+        """Add documents [n, K]; known [n]: whether one has a topic word."""
+        rows = vectors[known].astype(float)
+        sums = rows.sum(axis=0), (rows**2).sum(axis=0)
+        self.join(Sums(len(known), len(rows), *sums))
+
+    def join(self, other: Sums) -> None:
+        """Add what another has added up."""
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
+
+    @property
+    def mean(self) -> Any:
+        """The mean vector, [K]; NaN where no document has one."""
+        return self.total / (self.counted or math.nan)
+
+    @property
+    def scatter(self) -> Any:
+        """The sum of the squared distances from the mean, [K]."""
+        squares = self.squares - self.total**2 / (self.counted or math.nan)
+        return np.maximum(squares, 0)
+
+    @property
+    def interval(self) -> tuple[Any, Any]:
+        """The mean proportions' 95 % interval by Student's t, two [K], within 0 .. 1.
+
+        It tells how far other documents of the same kind would move the mean, given
+        the model. NaN of fewer than two documents.
+        """
+        degrees = self.counted - 1 if self.counted > 1 else math.nan
+        error = np.sqrt(self.scatter / degrees / self.counted)
+        half = stdtrit(degrees, (1 + CONFIDENCE) / 2) * error
+        return np.clip(self.mean - half, 0, 1), np.clip(self.mean + half, 0, 1)
+
+
+def summed(
+    keys: Sequence[Hashable], vectors: np.ndarray, known: np.ndarray
+) -> dict[Any, Sums]:
+    """Return the sums of the documents [N, K] of every key, one a document.
+
+    known [N]: whether a document has a topic word.
+    """
+    import pandas as pd
+
+    groups = {}
+    for key, rows in pd.Series(range(len(keys))).groupby(np.array(keys), sort=False):
+        groups[key] = Sums()
+        groups[key].add(vectors[rows], known[rows])
+    return groups
+
+
+def movement(sums: Mapping[Any, Sums]) -> np.ndarray:
+    """Return how much each topic's mean share differs between groups, [K].
+
+    The standard deviation over documents of their group's mean; what chance alone would
+    make of it is taken off: sqrt((SSB - (G - 1) MSW) / N), omega squared's numerator.
+    """
+    groups = [each for each in sums.values() if each.counted]
+    number = sum(each.counted for each in groups) or math.nan
+    overall = sum(each.total for each in sums.values()) / number
+    between = sum(each.counted * (each.mean - overall) ** 2 for each in groups)
+    within = sum(each.scatter for each in groups) / max(number - len(groups), 1)
+    excess = 0 * overall + between - (len(groups) - 1) * within
+    return np.sqrt(np.maximum(excess, 0) / number)
 
 
 def by_day(
@@ -54,13 +144,21 @@ def by_period(days: Mapping[str, Sums], every: str | None = None) -> dict[str, A
     whose date does not tell the period, are left out. InputError where all are.
     """
     dated = [day for day in days if day]
-    every = every or _shortest(dated)
-    told = [day for day in dated if len(day) >= PERIODS[every]]
     if not dated:
         raise InputError("no document has a date")
+    exact = min(map(len, dated))
+    short = (p for p in PERIODS if PERIODS[p] <= exact and len(_span(dated, p)) <= FEW)
+    every = every or next(short, "decade")
+    told = [day for day in dated if len(day) >= PERIODS[every]]
     if not told:
         raise InputError(f"no date tells its {every}; take a longer period")
-    sums = {name: Sums() for name in _periods(told, every)}
+    periods = _span(told, every)
+    if len(periods) > MOST:
+        raise InputError(
+            f"{len(periods):,} {every}s from {periods[0]} to {max(told)}: more than "
+            f"{MOST:,}; take a longer period, or mend the dates"
+        )
+    sums = {_period(each, every): Sums() for each in periods}
     for day in told:
         sums[_period(day, every)].join(days[day])
     inexact = sum(days[day].documents for day in {*dated} - {*told})
@@ -76,32 +174,16 @@ def left_out(found: Mapping[str, Any]) -> Iterator[str]:
             yield f"left out, with {why}: {found[number]:,} documents"
 
 
-def _shortest(dates: Sequence[str]) -> str:
-    exact = min(map(len, dates), default=0)
-    told = [every for every, size in PERIODS.items() if size <= exact]
-    return next((every for every in told if _span(dates, every)[1] <= FEW), "decade")
-
-
-def _span(dates: Sequence[str], every: str) -> tuple[Any, int]:
-    """Return the first of the periods that dates span, and how many they are."""
+def _span(dates: Sequence[str], every: str) -> np.ndarray:
+    """Return all periods from the first date to the last."""
     size, kind = PERIODS[every], int if every == "decade" else np.datetime64
     first, last = kind(min(dates)[:size]), kind(max(dates)[:size])
-    return first, int(np.int64(last - first)) + 1
+    return first + np.arange(int(np.int64(last - first)) + 1)
 
 
 def _period(date: Any, every: str) -> str:
     start = str(date)[: PERIODS[every]]
     return f"{int(start)}0s" if every == "decade" else start
-
-
-def _periods(dates: Sequence[str], every: str) -> list[str]:
-    first, number = _span(dates, every)
-    if number > MOST:
-        raise InputError(
-            f"{number:,} {every}s from {first} to {max(dates)}: more than {MOST:,}; "
-            "take a longer period, or mend the dates"
-        )
-    return [_period(each, every) for each in first + np.arange(number)]
 
 
 def compared(sums: Mapping[str, Sums]) -> dict[str, Any]:
@@ -141,15 +223,88 @@ def group_rows(
     """
     groups = zip(found["names"], found["documents"], found["without_topic_words"])
     for i, (name, documents, without) in enumerate(groups):
-        for (topic, best), told in zip(words.items(), found["topics"]):
+        for (topic, best), shares in zip(words.items(), found["topics"]):
             yield {
                 title: name,
                 "documents": documents,
                 "without_topic_words": without,
                 "topic": topic,
                 "words": " ".join(best[:WORDS]),
-                **{end: told[end][i] for end in ENDS},
+                **{end: shares[end][i] for end in ENDS},
             }
+
+
+def by_movement(found: Mapping[str, Any]) -> list[Topic]:
+    """Return the topics of `compared`, those first that differ most between groups."""
+    return sorted(found["topics"], key=lambda topic: -(topic["movement"] or 0))
+
+
+def curves(names: Sequence[str], topics: Sequence[Topic], titles: Titles) -> Drawing:
+    """Draw topics over periods, a panel each: curves in their intervals' bands."""
+    from tcnlm.drawing.figures import BLUE
+
+    figure = _panels(topics, titles, 1.9, 1.3)
+    places, ticks = np.arange(len(names)), 4 if len(topics) == 1 else 2
+    ticks = np.unique(np.linspace(0, len(names) - 1, ticks).round().astype(int))
+    for axes, topic in zip(figure.axes, topics):
+        share, low, high = (np.array(topic[end], float) for end in ENDS)
+        axes.fill_between(places, low, high, color=BLUE, alpha=0.2, lw=0)
+        axes.plot(places, share, color=BLUE, lw=1.5)
+        # Of one between gaps neither line nor band shows anything.
+        known = np.isfinite([math.nan, *share, math.nan])
+        alone = known[1:-1] & ~known[:-2] & ~known[2:]
+        axes.vlines(places[alone], low[alone], high[alone], color=BLUE, alpha=0.2)
+        axes.plot(places[alone], share[alone], "o", color=BLUE, ms=2.5)
+        axes.set_ylim(0, _top(share, high))
+        axes.set_xticks(ticks, [names[i] for i in ticks])
+    return figure
+
+
+def points(names: Sequence[str], topics: Sequence[Topic], titles: Titles) -> Drawing:
+    """Draw topics in groups, a panel each: points on their intervals."""
+    from tcnlm.drawing.figures import BLUE
+
+    height = 0.6 + 0.17 * len(names)
+    figure = _panels(topics, titles, height, height, sharey=True)
+    places = -np.arange(len(names))  # the first on top
+    for axes, topic in zip(figure.axes, topics):
+        share, low, high = (np.array(topic[end], float) for end in ENDS)
+        axes.hlines(places, low, high, color=BLUE, alpha=0.4, lw=3)
+        axes.plot(share, places, "o", color=BLUE, ms=4)
+        axes.set_xlim(0, _top(share, high))
+        axes.tick_params(left=False)
+        axes.set_yticks(places, [_plain(name, LETTERS) for name in names])
+    return figure
+
+
+def _panels(
+    topics: Sequence[Topic], titles: Titles, height: float, small: float, **shared: Any
+) -> Drawing:
+    """Return a figure with axes for each: one of a height, inches, or small by twos."""
+    from tcnlm.drawing.figures import PANEL, axes_of, blank
+
+    columns, letters = (1, 44) if len(topics) == 1 else (2, 24)
+    rows = -(-len(topics) // columns)
+    figure = blank(PANEL[0], height if columns == 1 else small * rows)
+    panels = figure.subplots(rows, columns, squeeze=False, **shared).flat
+    for spare in panels[len(topics) :]:
+        spare.remove()
+    for axes, topic in zip(panels, topics):
+        axes_of(axes, _plain(titles[topic["topic"]], letters))
+        if columns > 1:
+            axes.set_title(axes.get_title("left"), loc="left", fontsize=8)
+    return figure
+
+
+def _plain(text: str, letters: int) -> str:
+    """Return a text of so many letters at most, none of which is taken for TeX."""
+    cut = text if len(text) <= letters else f"{text[: letters - 1]}…"
+    return cut.replace("$", r"\$")
+
+
+def _top(share: np.ndarray, high: np.ndarray) -> float:
+    """Return the end of an axis of shares from 0."""
+    return 1.08 * float(np.nanmax([1e-9, *share, *high]))
 
 
 class Compared(Metric):
@@ -158,6 +313,7 @@ class Compared(Metric):
     applies = staticmethod(topical)
     title: str  # of its section
     column: str  # of the groups' names in a table
+    chart: Callable[..., Drawing]  # of topics in all groups, a panel each
     template = """
 <h2>{{ title }}</h2>
 {{ note(said) }}
@@ -173,12 +329,6 @@ class Compared(Metric):
         """Say which groups there are."""
         raise NotImplementedError
 
-    def drawn(
-        self, names: Sequence[str], topics: Sequence[Topic], titles: Sequence[str]
-    ) -> Drawing:
-        """Draw topics in all groups, a panel each."""
-        raise NotImplementedError
-
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
         """Return the topics in each of the groups, if two of them have topic words."""
         found = self.groups(subject)
@@ -190,51 +340,51 @@ class Compared(Metric):
         """Return what the topics are called."""
         return subject.names
 
-    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+    def shown(self, evaluation: Evaluation, unsaved: Any) -> Shown:
         """Return the names of the figures and how to read them."""
-        found = evaluation.get(self.key)
-        if not found:
+        entry = evaluation.get(self.key)
+        if not entry:
             return None
-        figures = self._figures(found, titles_of(evaluation, unsaved))
-        named = [
-            (
-                name,
-                f"mean shares of topics {', '.join(str(t['topic']) for t in topics)}",
-            )
-            for name, topics in figures.items()
-        ]
+        figures = self._figures(entry, titles_of(evaluation, unsaved))
+        named = []
+        for name, topics in figures.items():
+            numbers = ", ".join(str(topic["topic"]) for topic in topics)
+            named.append((name, f"mean shares of topics {numbers}"))
         more = sum(map(len, list(figures.values())[SHOWN:]))
         return {
             "title": self.title,
-            "said": f"{self.said(found)} {READING}",
+            "said": f"{self.said(entry)} {READING}",
             "panels": named[:SHOWN],
             "folded": named[SHOWN:],
             "summary": f"The {more} topics that come next",
         }
 
-    def draw(
-        self, evaluation: Evaluation, unsaved: Any
-    ) -> Iterator[tuple[str, Drawing]]:
+    def draw(self, evaluation: Evaluation, unsaved: Any) -> Drawn:
         """Yield a figure of each topic that differs most, then of several others."""
-        found = evaluation.get(self.key)
+        entry = evaluation.get(self.key)
         titles = titles_of(evaluation, unsaved)
-        for name, topics in (self._figures(found, titles) if found else {}).items():
-            yield name, self.drawn(found["names"], topics, titles)
+        for name, topics in (self._figures(entry, titles) if entry else {}).items():
+            yield name, self.chart(entry["names"], topics, titles)
 
     def tables(self, evaluation: Evaluation) -> dict[str, Rows]:
         """Return a row for every group and topic."""
-        found = evaluation.get(self.key)
-        if not found:
+        entry = evaluation.get(self.key)
+        if not entry:
             return {}
         words = enumerate(topic["words"] for topic in evaluation["topics"])
-        rows = group_rows(self.column, found, dict(words))
-        return {self.key: [{name: _cell(v) for name, v in row.items()} for row in rows]}
+        rows = group_rows(self.column, entry, dict(words))
+        return {
+            self.key: [
+                {k: (v, "" if v is None else str(v)) for k, v in row.items()}
+                for row in rows
+            ]
+        }
 
     def _figures(
-        self, found: Mapping[str, Any], titles: Sequence[str]
+        self, entry: Mapping[str, Any], titles: Titles
     ) -> dict[str, list[Topic]]:
         """Return the topics of every figure by its name: one each, then several."""
-        topics = [t for t in by_movement(found) if titles[t["topic"]]]
+        topics = [t for t in by_movement(entry) if titles[t["topic"]]]
         first, rest = topics[:SHOWN], topics[SHOWN : SHOWN + FOLDED]
         return {f"{self.key}_{t['topic']}": [t] for t in first} | {
             f"{self.key}_rest_{i}": rest[i : i + SMALL]
@@ -242,19 +392,11 @@ class Compared(Metric):
         }
 
 
-def _cell(value: Any) -> tuple[Any, str]:
-    return value, "" if value is None else str(value)
-
-
-def by_movement(found: Mapping[str, Any]) -> list[Topic]:
-    """Return the topics of `compared`, those first that differ most between groups."""
-    return sorted(found["topics"], key=lambda topic: -(topic["movement"] or 0))
-
-
 class OverTime(Compared):
     """The topics by day, month or year, where documents have dates."""
 
     key, title, column = "over_time", "Topics over time", "period"
+    chart = staticmethod(curves)
     entries = unrecorded = ("over_time",)
 
     def groups(self, subject: EvaluationContext) -> dict[str, Any] | None:
@@ -273,17 +415,12 @@ class OverTime(Compared):
         undated = found["undated"]
         return text + (f" Without a date: {undated:,}." if undated else "")
 
-    def drawn(
-        self, names: Sequence[str], topics: Sequence[Topic], titles: Sequence[str]
-    ) -> Drawing:
-        """Draw a curve of each topic."""
-        return curves(names, topics, titles)
-
 
 class ByGroup(Compared):
     """The topics by label, where documents have labels."""
 
     key, title, column = "by_group", "Topics by group", "group"
+    chart = staticmethod(points)
     entries = unrecorded = ("by_group",)
 
     def groups(self, subject: EvaluationContext) -> dict[str, Any] | None:
@@ -304,94 +441,8 @@ class ByGroup(Compared):
         which = "" if shown == every else f"The {shown} largest of "
         return f"{which}{every} labels, {_documents(found)}."
 
-    def drawn(
-        self, names: Sequence[str], topics: Sequence[Topic], titles: Sequence[str]
-    ) -> Drawing:
-        """Draw a point a group of each topic."""
-        return points(names, topics, titles)
-
 
 def _documents(found: Mapping[str, Any]) -> str:
     numbers = found["documents"]
     each = f"{min(filter(None, numbers)):,} to {max(numbers):,} each"
     return f"{sum(numbers):,} documents of training, validation and test, {each}"
-
-
-def curves(
-    names: Sequence[str], topics: Sequence[Topic], titles: Sequence[str]
-) -> Drawing:
-    """Draw topics over periods, a panel each: curves in their intervals' bands."""
-    from tcnlm.drawing.figures import BLUE
-
-    figure, panels = _panels(topics, titles, 1.9, 1.3)
-    places, ticks = np.arange(len(names)), 4 if len(topics) == 1 else 2
-    ticks = np.unique(np.linspace(0, len(names) - 1, ticks).round().astype(int))
-    for axes, topic in zip(panels, topics):
-        share, low, high = (np.array(topic[end], float) for end in ENDS)
-        axes.fill_between(places, low, high, color=BLUE, alpha=0.2, lw=0)
-        axes.plot(places, share, color=BLUE, lw=1.5)
-        alone = _alone(share)  # of which neither line nor band shows anything
-        axes.vlines(places[alone], low[alone], high[alone], color=BLUE, alpha=0.2)
-        axes.plot(places[alone], share[alone], "o", color=BLUE, ms=2.5)
-        axes.set_ylim(0, _top(share, high))
-        axes.set_xticks(ticks, [names[i] for i in ticks])
-    return figure
-
-
-def points(
-    names: Sequence[str], topics: Sequence[Topic], titles: Sequence[str]
-) -> Drawing:
-    """Draw topics in groups, a panel each: points on their intervals."""
-    from tcnlm.drawing.figures import BLUE
-
-    height = 0.6 + 0.17 * len(names)
-    figure, panels = _panels(topics, titles, height, height, sharey=True)
-    places = -np.arange(len(names))  # the first on top
-    for axes, topic in zip(panels, topics):
-        share, low, high = (np.array(topic[end], float) for end in ENDS)
-        axes.hlines(places, low, high, color=BLUE, alpha=0.4, lw=3)
-        axes.plot(share, places, "o", color=BLUE, ms=4)
-        axes.set_xlim(0, _top(share, high))
-        axes.tick_params(left=False)
-        axes.set_yticks(places, [_plain(name, LETTERS) for name in names])
-    return figure
-
-
-def _alone(values: np.ndarray) -> np.ndarray:
-    """Return which values have none beside them."""
-    known = np.isfinite(np.concatenate([[np.nan], values, [np.nan]]))
-    return known[1:-1] & ~known[:-2] & ~known[2:]
-
-
-def _panels(
-    topics: Sequence[Topic],
-    titles: Sequence[str],
-    height: float,
-    small: float,
-    **shared: Any,
-) -> tuple[Drawing, list[Axes]]:
-    """Return a figure and its axes: one of a height, inches, or small ones by twos."""
-    from tcnlm.drawing.figures import PANEL, axes_of, blank
-
-    columns, letters = (1, 44) if len(topics) == 1 else (2, 24)
-    rows = -(-len(topics) // columns)
-    figure = blank(PANEL[0], height if columns == 1 else small * rows)
-    panels = list(figure.subplots(rows, columns, squeeze=False, **shared).flat)
-    for spare in panels[len(topics) :]:
-        spare.remove()
-    for axes, topic in zip(panels, topics):
-        axes_of(axes, _plain(titles[topic["topic"]], letters), *[""] * 2)
-        if columns > 1:
-            axes.set_title(axes.get_title("left"), loc="left", fontsize=8)
-    return figure, panels
-
-
-def _plain(text: str, letters: int) -> str:
-    """Return a text of so many letters at most, none of which is taken for TeX."""
-    cut = text if len(text) <= letters else f"{text[: letters - 1]}…"
-    return cut.replace("$", r"\$")
-
-
-def _top(share: np.ndarray, high: np.ndarray) -> float:
-    """Return the end of an axis of shares from 0."""
-    return 1.08 * float(np.nanmax([1e-9, *share, *high]))

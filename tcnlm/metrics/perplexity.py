@@ -1,21 +1,38 @@
-"""Perplexity: how well words are predicted, in sentences or documents."""
+"""How well words are predicted: perplexity, what the topics are worth to it, size.
+
+Models that predict no words in order are measured by what they are trained by.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tcnlm.metrics.base import (
+    Contract,
     Evaluation,
     Figure,
     Metric,
+    Shown,
+    both,
     language,
     predicting,
     topical,
 )
 
 if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from tcnlm.data.batching import Rows
     from tcnlm.metrics.evaluation_context import EvaluationContext
+
+NO_WORDS = "no context has a topic word: no loss and no bound"
+BATCH = 256  # sequences at most, of which one lends another its topics
+SEED = 1  # of the batches
 
 
 def reads_context(model: Any) -> bool:
@@ -64,13 +81,7 @@ class Perplexity(Metric):
             headline=False,  # the perplexity says it
             among="targets",
         ),
-        Figure(
-            "targets",
-            "targets",
-            "{:,}",
-            compute=lambda subject: subject.score.targets,
-            headline=False,
-        ),
+        Figure("targets", "targets", "{:,}", "", lambda s: s.score.targets, False),
     )
     entries = ("sequences", "samples", "context", "leak")
     unrecorded = ("leak",)
@@ -90,10 +101,10 @@ class Perplexity(Metric):
 
     def lines(self, evaluation: Evaluation) -> Iterable[str]:
         """Return a warning of what the contexts tell of the answers."""
-        told = evaluation.get("leak")
-        return [f"  warning: {told}"] if told else []
+        warning = evaluation.get("leak")
+        return [f"  warning: {warning}"] if warning else []
 
-    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+    def shown(self, evaluation: Evaluation, unsaved: Any) -> Shown:
         """Return in words what the perplexity is taken over."""
         if evaluation["perplexity"] is None or evaluation.get("document_perplexity"):
             return None
@@ -105,3 +116,155 @@ class Perplexity(Metric):
         if evaluation.get("context"):
             how += f"; contexts by the rule {evaluation['context']}"
         return {"how": f"Perplexity over {how}.", "leak": evaluation.get("leak")}
+
+
+def _trained_by(term: str) -> Contract:
+    return staticmethod(lambda kind: kind.per_word == term)
+
+
+def _per_word(key: str, title: str) -> tuple[Figure]:
+    def compute(subject: EvaluationContext) -> float | None:
+        return subject.mean_score.nll if subject.mean_score.targets else None
+
+    return (Figure(key, title, "{:.4f}", "min", compute, among="model"),)
+
+
+class Loss(Metric):
+    """The loss of a topic model without a bound."""
+
+    key = "loss"
+    applies = _trained_by("loss")
+    figures = _per_word("loss", "loss per content word")
+    entries = ("content_words",)
+    template = "{{ note(missing) }}"
+
+    def measure(self, subject: EvaluationContext) -> dict[str, Any]:
+        """Return how many words it is a mean over."""
+        return {"content_words": subject.mean_score.targets}
+
+    def lines(self, evaluation: Evaluation) -> Iterable[str]:
+        """Return why there is no figure."""
+        return [f"  {NO_WORDS}"] if evaluation.get("content_words") == 0 else []
+
+    def shown(self, evaluation: Evaluation, unsaved: Any) -> Shown:
+        """Return the same for the page."""
+        missing = evaluation.get("content_words") == 0
+        return {"missing": f"Not measured: {NO_WORDS}."} if missing else None
+
+
+class Bound(Metric):
+    """The variational bound on a document's words."""
+
+    key = "bound"
+    applies = _trained_by("bound")
+    figures = _per_word("bound", "minus the bound, nats per content word")
+    measure = Loss.measure  # of which Loss tells
+
+
+class Elbo(Metric):
+    """The terms of the bound, where the objective is one: it has a KL."""
+
+    key = "elbo"
+    applies = staticmethod(topical)
+    figures = (Figure("elbo.kl", "KL, nats per sequence", "{:.2f}"),)
+    entries = ("elbo",)
+
+    def measure(self, subject: EvaluationContext) -> dict[str, Any]:
+        """Return the terms, nats a sequence."""
+        terms = subject.mean_score.terms
+        return {"elbo": terms if "kl" in terms else None}
+
+
+def parameters(subject: EvaluationContext) -> int:
+    """Return how many numbers a model learns or is fitted."""
+    model = subject.model
+    learned = [*model.trainable_variables, *model.fitted]
+    return sum(int(np.prod(weight.shape)) for weight in learned)
+
+
+class Parameters(Metric):
+    """The number of parameters."""
+
+    key = "parameters"
+    figures = (Figure("parameters", "parameters", "{:,}", compute=parameters),)
+
+
+def topic_worth(
+    model: Any, rows: Rows, mean: np.ndarray, batch_size: int = BATCH
+) -> dict[str, float]:
+    """Return the perplexities with "own", "other" and "mean" topics.
+
+    mean [K]: the proportions that stand for every document's. "other" are those of the
+    next sequence in its batch, the batches being drawn at random: of N documents about
+    one in N is the same after all.
+    """
+    import tensorflow as tf
+
+    shares = tf.constant(mean, tf.float32)
+
+    def average(batch: dict[str, tf.Tensor]) -> Any:
+        rows = tf.shape(batch["targets"])[:-1]
+        shape = tf.concat([rows, tf.shape(shares)], axis=0)
+        return model.context({"topics": tf.broadcast_to(shares, shape)})
+
+    def other(batch: dict[str, tf.Tensor]) -> Any:
+        context = model.context(batch)
+        return tf.nest.map_structure(lambda each: tf.roll(each, 1, axis=0), context)
+
+    contexts = {"own": model.context, "other": other, "mean": average}
+    return {
+        name: _perplexity(model, rows, context, batch_size)
+        for name, context in contexts.items()
+    }
+
+
+def _perplexity(
+    model: Any, rows: Rows, context: Callable[..., Any], batch_size: int
+) -> float:
+    """Return the perplexity of rows with the contexts that a function gives."""
+    import tensorflow as tf
+
+    from tcnlm.layers.tf_function import graph
+
+    @partial(graph, input_signature=[model.batching.signature()])
+    def score(batch):
+        log_probs = model(batch, context=context(batch))
+        total = tf.reduce_sum(tf.cast(log_probs, tf.float64))
+        return total, tf.math.count_nonzero(batch["targets"])
+
+    with model.state_apart():
+        batches = rows.batches(batch_size, SEED)
+        sums = [np.array(score(batch), float) for batch in batches]
+    total, targets = np.sum(sums, axis=0)
+    return math.exp(min(-total / targets, 700.0))
+
+
+class TopicWorth(Metric):
+    """The perplexity with a document's own topics, and with others in their place.
+
+    A split is scored three times: with the topics of each sequence's own document, with
+    another document's, and with the mean of the training documents for all.
+    """
+
+    key = "topic_worth"
+    applies = staticmethod(both)
+    option = "topic-worth"
+    purpose = "perplexity with the mean topics and with another document's, too"
+    figures = (
+        Figure("topic_worth.mean", "perplexity, mean topics", "{:.2f}"),
+        Figure("topic_worth.other", "perplexity, another document's topics", "{:.2f}"),
+    )
+    entries = ("topic_worth",)
+    template = """<h2>What the topics are worth</h2>{{ note(
+"Perplexity %.2f with the topics of each sequence's own document; %.2f with the "
+"training documents' mean topics for all (own / mean %.3f); %.2f with another "
+"document's (own / other %.3f)."
+|format(own, mean, own / mean, other, own / other)) }}"""
+
+    def measure(self, subject: EvaluationContext) -> dict[str, Any]:
+        """Return the perplexities with own, other and mean topics."""
+        from tcnlm.metrics.features import infer_documents
+
+        mean = infer_documents(subject.model, subject.train).shares
+        size = min(BATCH, 4 * subject.batch_size)
+        return {"topic_worth": topic_worth(subject.model, subject.rows, mean, size)}

@@ -8,7 +8,7 @@ Vafa and Blei, TMLR 2023, who descend by Adam; here the normal equations are sol
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ import numpy as np
 from tcnlm.common.errors import InputError
 from tcnlm.common.progress_bar import progress_bar
 from tcnlm.data.dataset import NO_WORD
-from tcnlm.metrics.base import Evaluation, Figure, Metric, carrying, topical
+from tcnlm.metrics.base import Figure, Metric, Shown, carrying, topical
 
 if TYPE_CHECKING:
     from tcnlm.data.batching import TargetRows
@@ -170,23 +170,17 @@ class Probe(Metric):
         """Return R2 in all and by topic, the penalty, and R2 of shuffled targets."""
         if subject.model.carried is None:
             raise InputError("--probe: needs a model trained with carry=true")
-        splits = [subject.dataset.split(n) for n in ("train", "valid")] + [
-            subject.split
-        ]
-        other, size = subject.beside[self.key], subject.batch_size
-        own, shuffled = zip(
-            *(moments(subject.model, other, split, size) for split in splits)
-        )
-        return {"probe": {**fit(*own), "shuffled": fit(*shuffled)["r2"]}}
+        splits = subject.train, subject.dataset.split("valid"), subject.split
+        model, other, size = subject.model, subject.beside[self.key], subject.batch_size
+        parts = [moments(model, other, split, size) for split in splits]
+        real, shuffled = (fit(*kind) for kind in zip(*parts))
+        return {"probe": {**real, "shuffled": shuffled["r2"]}}
 
-    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+    def section(self, entry: Any) -> Shown:
         """Return in words how well topics are predicted, and which best."""
-        found = evaluation.get("probe")
-        if not found:
-            return None
-        each = {k: r2 for k, r2 in enumerate(found["by_topic"]) if r2 is not None}
-        said = f"From the state R2 is {found['r2']:.3f}, with the targets shuffled "
-        said += f"{found['shuffled']:.3f}."
+        each = {k: r2 for k, r2 in enumerate(entry["by_topic"]) if r2 is not None}
+        said = f"From the state R2 is {entry['r2']:.3f}, with the targets shuffled "
+        said += f"{entry['shuffled']:.3f}."
         if each:
             ranked = sorted(each, key=each.__getitem__)
             said += f" Best is topic {ranked[-1]} ({each[ranked[-1]]:.3f}), worst "

@@ -12,19 +12,22 @@ from tcnlm.metrics.bleu import Bleu
 from tcnlm.metrics.classification import Classes
 from tcnlm.metrics.clusters import Clusters
 from tcnlm.metrics.coherences import Coherences
-from tcnlm.metrics.continuations import Continuations
 from tcnlm.metrics.documents import DocumentPerplexity
 from tcnlm.metrics.hierarchy import Hierarchy
 from tcnlm.metrics.judges import Judges
-from tcnlm.metrics.objective import Bound, Elbo, Loss
 from tcnlm.metrics.over_time import ByGroup, OverTime
-from tcnlm.metrics.parameters import Parameters
-from tcnlm.metrics.perplexity import Perplexity
+from tcnlm.metrics.perplexity import (
+    Bound,
+    Elbo,
+    Loss,
+    Parameters,
+    Perplexity,
+    TopicWorth,
+)
 from tcnlm.metrics.probe import Probe
 from tcnlm.metrics.retrieval import Retrieval
-from tcnlm.metrics.sample_documents import SampleDocuments
+from tcnlm.metrics.samples import Continuations, SampleDocuments
 from tcnlm.metrics.stability import Stability
-from tcnlm.metrics.topic_worth import TopicWorth
 from tcnlm.metrics.topics import Topics
 from tcnlm.metrics.units import Units
 
@@ -116,10 +119,6 @@ def check_words(
     if by_topics and not len(split.contexts.words):
         raise InputError(f"{where}: no topic word in it, nothing to measure")
     if judged:
-        _check_judged(dataset, name, judged)
-
-
-def _check_judged(dataset: Dataset, name: str, judged: Figure) -> None:
-    owner(judged.key).check(dataset, name)
-    if len(dataset.vocabulary.topic_words) < judged.topic_words:
+        owner(judged.key).check(dataset, name)
+    if judged and len(dataset.vocabulary.topic_words) < judged.topic_words:
         raise InputError(f"judge={judged.key}: needs two topic words or more")

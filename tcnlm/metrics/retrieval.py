@@ -14,7 +14,7 @@ from scipy import sparse
 
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset, Split
-from tcnlm.metrics.base import Evaluation, Figure, Metric
+from tcnlm.metrics.base import Drawn, Figure, Metric, Shown
 from tcnlm.metrics.features import (
     UNLABELLED,
     Vectors,
@@ -54,15 +54,20 @@ def precision_at_fractions(
     """
     rows = labelled(queries, query_labels, "queries")
     columns = labelled(documents, document_labels, "documents")
-    counts = {fraction: _retrieved(fraction, len(columns)) for fraction in fractions}
-    found = dict.fromkeys(fractions, 0.0)
+    for fraction in fractions:
+        if not 0 < fraction <= 1:
+            raise InputError(
+                f"a fraction of the documents is in (0, 1], got {fraction}"
+            )
+    counts = {f: max(1, round(f * len(columns))) for f in fractions}
+    sums = dict.fromkeys(fractions, 0.0)
     for block, cosines in _blocks(queries, documents, rows):
         nearest = _descending(cosines[:, columns])[:, : max(counts.values())]
         hits = document_labels[columns[nearest]] == query_labels[block, None]
         hits &= cosines.any(axis=1)[:, None]
         for fraction, count in counts.items():
-            found[fraction] += float(hits[:, :count].mean(axis=1).sum())
-    return {fraction: total / len(rows) for fraction, total in found.items()}
+            sums[fraction] += float(hits[:, :count].mean(axis=1).sum())
+    return {fraction: total / len(rows) for fraction, total in sums.items()}
 
 
 def chance(query_labels: np.ndarray, document_labels: np.ndarray) -> float:
@@ -80,45 +85,31 @@ def nearest(
     The nearest first; equal cosines go by the order of the documents. With vectors of
     zeros the cosine is 0. There are fewer columns where there are fewer documents.
     """
-    found = []
+    parts = []
     for _, cosines in _blocks(queries, documents, np.arange(queries.shape[0])):
         best = _descending(cosines)[:, :count]
-        found.append((best, np.take_along_axis(cosines, best, axis=1)))
-    places, cosines = zip(*found)
+        parts.append((best, np.take_along_axis(cosines, best, axis=1)))
+    places, cosines = zip(*parts)
     return np.concatenate(places), np.concatenate(cosines)
-
-
-def _retrieved(fraction: float, documents: int) -> int:
-    if not 0 < fraction <= 1:
-        raise InputError(f"a fraction of the documents is in (0, 1], got {fraction}")
-    return max(1, round(fraction * documents))
 
 
 def _blocks(
     queries: Vectors, documents: Vectors, rows: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield some of the rows [q] of queries, and their cosines to documents [q, N]."""
-    queries, documents = _floats(queries), _floats(documents)
-    if queries.shape[1] != documents.shape[1]:
-        sizes = f"{queries.shape[1]} and {documents.shape[1]}"
-        raise InputError(f"vectors of queries and documents have {sizes} dimensions")
+    queries, documents = (
+        vectors.astype(np.result_type(vectors.dtype, np.float32), copy=False)
+        for vectors in (queries, documents)
+    )
     scale = _inverse_norms(documents)
     step = max(1, BLOCK // len(scale))
     for start in range(0, len(rows), step):
         block = rows[start : start + step]
         some = queries[block]
-        scaled = _dense(some) * _inverse_norms(some)[:, None]
-        cosines = (documents @ scaled.T).T
+        dense = some.toarray() if sparse.issparse(some) else some
+        cosines = (documents @ (dense * _inverse_norms(some)[:, None]).T).T
         cosines *= scale
         yield block, np.round(cosines, DECIMALS, out=cosines)
-
-
-def _floats(vectors: Vectors) -> Vectors:
-    return vectors.astype(np.result_type(vectors.dtype, np.float32), copy=False)
-
-
-def _dense(vectors: Vectors) -> np.ndarray:
-    return vectors.toarray() if sparse.issparse(vectors) else vectors
 
 
 def _inverse_norms(vectors: Vectors) -> np.ndarray:
@@ -224,30 +215,23 @@ class Retrieval(Metric):
         queries = neighbours(*parts, subject.dataset)
         return {"retrieval": {**retrieval(*parts), "queries": queries}}
 
-    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+    def section(self, entry: Any) -> Shown:
         """Return the queries, each above what it found."""
-        found = evaluation.get("retrieval")
-        if not found:
-            return None
         rows = []
-        for query in found["queries"]:
+        for query in entry["queries"]:
             rows.append((query["label"] or "", "query", query["words"]))
             for near in query["nearest"]:
                 cosine = f"{near['cosine']:.3f}"
                 rows.append((near["label"] or "", cosine, near["words"]))
-        return {"rows": rows, "chance": found["chance"]}
+        return {"rows": rows, "chance": entry["chance"]}
 
-    def draw(
-        self, evaluation: Evaluation, unsaved: Any
-    ) -> Iterator[tuple[str, Drawing]]:
+    def plots(self, entry: Any) -> Drawn:
         """Yield the precision by the fraction retrieved."""
-        found = evaluation.get("retrieval")
-        if found:
-            curves = {
-                name.replace("_", " "): {float(at): p for at, p in curve.items()}
-                for name, curve in found["curves"].items()
-            }
-            yield "retrieval", retrieval_curve(curves, found["chance"])
+        curves = {
+            name.replace("_", " "): {float(at): p for at, p in curve.items()}
+            for name, curve in entry["curves"].items()
+        }
+        yield "retrieval", retrieval_curve(curves, entry["chance"])
 
 
 def retrieval_curve(

@@ -1,4 +1,4 @@
-"""How well a model predicts a split: nats of all its words, and of each document's.
+"""How well a model predicts a split, and what it makes of texts of no DATA.
 
 Corpus perplexity is exp(total nats / total targets), every word, `<unk>` and `<eos>` a
 target once and no KL in it (TCNLM, Table 2). Sums, not means of batch means: the batch
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,13 +20,13 @@ import tensorflow as tf
 from tcnlm.common.errors import InputError
 from tcnlm.common.progress_bar import progress_bar
 from tcnlm.data.batching import Batch, Rows
-from tcnlm.data.dataset import NO_WORD, Split
+from tcnlm.data.dataset import NO_WORD, Split, Tokens, split_of
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.tf_function import graph
 from tcnlm.models.base import Model
-from tcnlm.preprocessing.vocabulary import PAD
+from tcnlm.preprocessing.vocabulary import PAD, UNK
 
-Pair = tuple[tf.Tensor, tf.Tensor]
+BATCH = 64  # documents whose units are computed at a time
 
 
 @dataclass(frozen=True)
@@ -80,38 +81,29 @@ def sampled_score(
         raise InputError("samples: this model has no topics to draw; leave it out")
     if "fresh" in model.batching.arrays:
         raise InputError("samples: this model carries its state, one for all draws")
-    numbers = tf.TensorSpec([], tf.int32)
-    evaluate = graph(
-        lambda batch, number: _log_mean_likelihood(
-            model, batch, samples, (seed, number)
-        ),
-        input_signature=[model.batching.signature(), numbers],
-    )
+    signature = [model.batching.signature(), tf.TensorSpec([], tf.int32)]
+
+    @partial(graph, input_signature=signature)
+    def likelihoods(batch, number):
+        """Return log 1/S sum_s p(sequence | t_s) for each sequence, [...] float64."""
+
+        def drawn(sample):
+            context = model.context(
+                batch, Noise(seed, number * samples + sample, "samples")
+            )
+            log_probs = tf.cast(model(batch, context=context), tf.float64)
+            return tf.reduce_sum(log_probs, axis=-1)
+
+        kind = {"parallel_iterations": 1, "fn_output_signature": tf.float64}
+        every = tf.map_fn(drawn, tf.range(samples), **kind)
+        return tf.reduce_logsumexp(every, axis=0) - math.log(samples)
+
     total, targets, sequences = 0.0, 0, 0
     for number, batch in enumerate(_batches(model, rows, batch_size)):
-        total -= float(tf.reduce_sum(evaluate(batch, tf.constant(number))))
+        total -= float(tf.reduce_sum(likelihoods(batch, tf.constant(number))))
         targets += int(np.count_nonzero(batch["targets"]))
         sequences += model.batching.sequences(batch)
     return Score(total / targets, targets, sequences)
-
-
-def _log_mean_likelihood(
-    model: Any, batch: dict, samples: int, seed: tuple[int, tf.Tensor]
-) -> tf.Tensor:
-    """Return log 1/S sum_s p(sequence | t_s) for each sequence, [...] float64.
-
-    seed: and the number of the batch.
-    """
-
-    def drawn(sample: tf.Tensor) -> tf.Tensor:
-        step = seed[1] * samples + sample
-        context = model.context(batch, Noise(seed[0], step, "samples"))
-        log_probs = model(batch, context=context)
-        return tf.reduce_sum(tf.cast(log_probs, tf.float64), axis=-1)
-
-    kind = {"parallel_iterations": 1, "fn_output_signature": tf.float64}
-    likelihoods = tf.map_fn(drawn, tf.range(samples), **kind)
-    return tf.reduce_logsumexp(likelihoods, axis=0) - math.log(samples)
 
 
 def _batches(model: Model, rows: Rows, batch_size: int) -> Iterator[Batch]:
@@ -141,10 +133,8 @@ class DocumentScorer:
 
     def __init__(self, model: Any, batch_size: int = 64):
         self.model, self.batch_size = model, batch_size
-        self._score = graph(
-            self._of_bags if model.documental else self._of_sentences,
-            input_signature=[model.batching.signature()],
-        )
+        signature = [model.batching.signature()]
+        self._score = graph(self._of_rows, input_signature=signature)
 
     def __call__(self, split: Split) -> DocumentNats:
         """Return nats and words; both are zero for a document without a word."""
@@ -158,16 +148,85 @@ class DocumentScorer:
                     np.add.at(sums, documents, found.numpy())
         return DocumentNats(nats, words.astype(int))
 
-    def _of_bags(self, batch: dict[str, tf.Tensor]) -> Pair:
-        read = self.model.read(batch["words"]) != NO_WORD
-        return _of_rows(self.model(batch), read)
+    def _of_rows(self, batch: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
+        """Return the nats and the words of every row, whatever its shape: [B], [B]."""
+        log_probs = tf.cast(self.model(batch), tf.float64)
+        if self.model.documental:
+            predicted = self.model.read(batch["words"]) != NO_WORD
+        else:
+            predicted = batch["targets"] != PAD
+        rows = [tf.shape(log_probs)[0], -1]
+        nats = -tf.reduce_sum(tf.reshape(log_probs, rows), axis=1)
+        return nats, tf.math.count_nonzero(tf.reshape(predicted, rows), axis=1)
 
-    def _of_sentences(self, batch: dict[str, tf.Tensor]) -> Pair:
-        return _of_rows(self.model(batch), batch["targets"] != PAD)
+
+class Reading(NamedTuple):
+    """What a model makes of N documents; None where it says no such thing.
+
+    A document without a topic word has no vector: NaN, not what an empty bag gives.
+    """
+
+    words: np.ndarray  # [N] tokens
+    unknown: np.ndarray  # [N] of these that are not in the vocabulary
+    topic_words: np.ndarray  # [N] of these that are in the topic vocabulary
+    nats: np.ndarray | None  # [N] -ln p
+    predicted: np.ndarray | None  # [N] words that the nats are a sum over
+    vectors: np.ndarray | None  # [N, K] topic proportions or a document model's units
+
+    @property
+    def perplexity(self) -> np.ndarray:
+        """The exponential of the nats a predicted word, [N]; NaN without a word."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            return np.exp(self.nats / self.predicted)
 
 
-def _of_rows(log_probs: tf.Tensor, predicted: tf.Tensor) -> Pair:
-    """Return the nats and the words of every row, whatever a row's shape: [B], [B]."""
-    rows = [tf.shape(log_probs)[0], -1]
-    nats = -tf.reduce_sum(tf.reshape(tf.cast(log_probs, tf.float64), rows), axis=1)
-    return nats, tf.math.count_nonzero(tf.reshape(predicted, rows), axis=1)
+class Reader:
+    """Tokenized documents -> `Reading`.
+
+    preprocessing: sequence_length, context and context_words, those of the training.
+    """
+
+    def __init__(self, model: Any, preprocessing: Mapping[str, Any]):
+        self.model, self.preprocessing = model, preprocessing
+        self.vectors_of = None  # what an entry of a vector is: "topic" or "unit"
+        if model.offers("topics"):
+            self.vectors_of, self._vectors = "topic", self._proportions
+            contexts = tf.TensorSpec([None, None], tf.int32)
+            self._infer = graph(model.infer, input_signature=[contexts])
+        elif model.documental:
+            self.vectors_of, self._vectors = "unit", self._units
+        self.score = DocumentScorer(model) if model.offers("call") else None
+
+    def __call__(self, documents: Sequence[Tokens]) -> Reading:
+        """Read documents, one at least."""
+        split = split_of(documents, self.model.vocabulary, self.preprocessing)
+        bounds = split.sentences[split.documents]
+        unknown = np.cumsum([0, *(split.tokens == UNK)])
+        return Reading(
+            np.diff(bounds),
+            np.diff(unknown[bounds]),
+            split.contexts.lengths(),
+            *(self.score(split) if self.score else (None, None)),
+            self._vectors(split) if self.vectors_of else None,
+        )
+
+    def _proportions(self, split: Split) -> np.ndarray:
+        (contexts,) = split.document_contexts(split.num_documents)
+        proportions = self._infer(contexts).numpy()
+        proportions[split.contexts.lengths() == 0] = np.nan
+        return proportions
+
+    def _units(self, split: Split) -> np.ndarray:
+        rows, features = self.model.batching.rows(split), self.model.features
+        width = features(self.model.batching.empty(1)).shape[1]
+        units = np.full([split.num_documents, width], np.nan)
+        for chosen in rows.order(BATCH, None, 0):
+            units[rows.documents[chosen]] = features(rows.batch(chosen))
+        return units
+
+
+def read_texts(
+    reader: Reader, sentences: Callable[[str], Tokens], texts: Sequence[str]
+) -> Reading:
+    """Read raw documents, of which `sentences` makes tokens."""
+    return reader([sentences(text) for text in texts])

@@ -69,9 +69,7 @@ def matched(
     # Here, since it is of several runs alone.
     from scipy.optimize import linear_sum_assignment
 
-    second = second.astype(float)
-    every = np.stack([divergences(row.astype(float), second) for row in first])
-    bits = every / np.log(2)
+    bits = divergences(first, second) / np.log(2)
     rows, columns = linear_sum_assignment(bits)
     return rows, columns, bits[rows, columns]
 

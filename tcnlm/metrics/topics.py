@@ -10,7 +10,7 @@ import numpy as np
 from markupsafe import Markup
 
 from tcnlm.coherence import TOPS, protocol
-from tcnlm.coherence.table import line, shown
+from tcnlm.coherence.summary import line, shown
 from tcnlm.generation.samples import topic_sentences, warning
 from tcnlm.metrics.base import Evaluation, Figure, Metric, Rows, topical
 from tcnlm.metrics.exploration import explore, laid_out

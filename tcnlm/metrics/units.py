@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.settings import is_whole
-from tcnlm.metrics.base import Evaluation, Metric, documental
+from tcnlm.metrics.base import Metric, Shown, documental
 
 if TYPE_CHECKING:
     from tcnlm.metrics.evaluation_context import EvaluationContext
@@ -53,7 +52,6 @@ class Units(Metric):
         """Return every unit's words."""
         return {"units": unit_words(subject.model)}
 
-    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+    def section(self, entry: Any) -> Shown:
         """Return a row for every unit."""
-        units = evaluation.get("units")
-        return units and {"rows": [(i, " ".join(w)) for i, w in enumerate(units)]}
+        return {"rows": [(i, " ".join(words)) for i, words in enumerate(entry)]}

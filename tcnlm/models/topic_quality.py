@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tcnlm.coherence import TOPS, WindowCounts, topic_coherence
-from tcnlm.coherence.diversity import DIVERSITY_WORDS, diversity
+from tcnlm.coherence.definitions import DIVERSITY_WORDS, diversity
 from tcnlm.coherence.reference import Reference
 from tcnlm.data.dataset import Dataset
 from tcnlm.models.topics import PROBABILITY, RELEVANCE, top_words

@@ -5,22 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from tcnlm.coherence import (
-    NEVER,
-    TOPS,
-    WINDOW,
-    WindowCounts,
-    measure,
-    protocol,
-    save_counts,
-)
-from tcnlm.coherence.diversity import DIVERSITY_WORDS
-from tcnlm.coherence.others import COHERENCES, kinds, windows_of
+from tcnlm.coherence import NEVER, TOPS, WINDOW, measure, protocol, save_counts
+from tcnlm.coherence.definitions import COHERENCES, DIVERSITY_WORDS, kinds, windows_of
 from tcnlm.coherence.reference import Reference
-from tcnlm.coherence.summary import scored_words
-from tcnlm.coherence.table import describe, table
+from tcnlm.coherence.summary import describe, scored_words, table
 from tcnlm.coherence.topic_lists import TopicList, read_topics
 from tcnlm.coherence.windows import Windows
 from tcnlm.common.errors import InputError, add_debug, errors_reported
@@ -32,55 +21,47 @@ from tcnlm.common.settings import LARGEST, whole_number
 from tcnlm.preprocessing.languages import ENGLISH, languages
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
-Figures = list[dict[str, Any]]
-
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Score the topics and print, as the arguments say."""
     options = parser().parse_args(arguments)
     _check_together(options)
-    reference = Reference(
-        tuple(options.reference),
-        options.field,
-        cores(),
-        options.counts,
-        runner=None if options.runner is None else on_runner(options.runner),
-        language=options.language,
-    )
+    given = tuple(options.reference), options.field, cores(), options.counts
+    runner = None if options.runner is None else on_runner(options.runner)
+    reference = Reference(*given, runner=runner, language=options.language)
     lists = [_topics(path, max(options.top)) for path in options.topics]
     words = scored_words(lists, options.top)
     if options.vocabulary:
         words += Vocabulary.load(options.vocabulary).topic_words
-    counts, others = _counted(reference, words, options)
+    names = list(dict.fromkeys(options.also))
+    if names:
+        every = [Windows(options.window), *windows_of(names)]
+        counts, *others = reference.kinds_counted(words, every)
+    else:
+        counts, others = reference.window_counts(words, options.window), ()
     if options.save_counts:
         save_counts(options.save_counts, counts)
-    said = counts, options.top, options.zero
-    figures = [measure(listed, *said, others) for listed in lists]
-    _report(figures, {**protocol(*said), "others": kinds(others)}, options)
-
-
-def _counted(
-    reference: Reference, words: Sequence[str], options: argparse.Namespace
-) -> tuple[WindowCounts, dict[str, WindowCounts]]:
-    """Count windows, and those of other coherences by their names."""
-    if not options.also:
-        return reference.window_counts(words, options.window), {}
-    names = list(dict.fromkeys(options.also))
-    every = [Windows(options.window), *windows_of(names)]
-    counts, *others = reference.kinds_counted(words, every)
-    return counts, dict(zip(names, others))
+    others, stated = dict(zip(names, others)), (counts, options.top, options.zero)
+    figures = [measure(listed, *stated, others) for listed in lists]
+    described = {**protocol(*stated), "others": kinds(others)}
+    if options.json:
+        with writing(options.json):
+            write_json(options.json, {"protocol": described, "results": figures})
+    tables = [table(one, options.top) for one in figures]
+    print("\n\n".join([*tables, describe(described)]))
+    if options.json:
+        print(f"written to {options.json}")
 
 
 def _topics(path: Path, number: int) -> TopicList:
+    """Return the topics of a text file, or of a RUN.
+
+    Of a RUN how many are in use too, where its DATA is still there.
+    """
     if not path.is_dir():
         return read_topics(path)
-    return _topics_of_run(path, max(number, DIVERSITY_WORDS))
-
-
-def _topics_of_run(path: Path, number: int) -> TopicList:
-    """Return a RUN's topics; how many are in use too, where its DATA is still there."""
     # Here, since topics in a text file need no TensorFlow.
-    from tcnlm.metrics.proportions import infer_documents
+    from tcnlm.metrics.features import infer_documents
     from tcnlm.models.topics import PROBABILITY, top_words
     from tcnlm.runs.run_folder import RunFolder
 
@@ -88,7 +69,7 @@ def _topics_of_run(path: Path, number: int) -> TopicList:
     model = run.load()
     if not model.offers("topics"):
         raise InputError(f"{path}: a {run.model_name} has no topics")
-    topics = top_words(model, number, weight=PROBABILITY)
+    topics = top_words(model, max(number, DIVERSITY_WORDS), weight=PROBABILITY)
     try:
         split = run.data().split("test")
     except InputError:
@@ -142,18 +123,6 @@ def _check_together(options: argparse.Namespace) -> None:
     for path in filter(None, (options.save_counts, options.json)):
         check_writable(path)
     check_outputs(options, "save_counts", "json")
-
-
-def _report(
-    figures: Figures, stated: dict[str, Any], options: argparse.Namespace
-) -> None:
-    if options.json:
-        with writing(options.json):
-            write_json(options.json, {"protocol": stated, "results": figures})
-    tables = [table(one, options.top) for one in figures]
-    print("\n\n".join([*tables, describe(stated)]))
-    if options.json:
-        print(f"written to {options.json}")
 
 
 def run() -> None:

@@ -14,7 +14,7 @@ from tcnlm.common.outputs import check_outputs
 from tcnlm.common.process import command_line, cores, keep_memory
 from tcnlm.common.settings import LARGEST, whole_number
 from tcnlm.data.dataset import RULES
-from tcnlm.metrics.base import Metric
+from tcnlm.metrics.base import Contract, Metric
 from tcnlm.metrics.registry import asked
 from tcnlm.report.published import corpora, other_data
 from tcnlm.runs.folders import runs_of
@@ -37,10 +37,9 @@ def main(options: argparse.Namespace, command: str) -> None:
 
     keep_memory()
     options.run = [run for path in options.run for run in runs_of(path)]
-    if options.record and len(options.run) > 1:
-        raise InputError("--record takes one RUN, a file each")
-    if options.features and len(options.run) > 1:
-        raise InputError("--features takes one RUN, a file each")
+    for name in ("record", "features"):
+        if getattr(options, name) and len(options.run) > 1:
+            raise InputError(f"--{name} takes one RUN, a file each")
     if options.baseline:
         options.run = _first(options.baseline, options.run)
     runs = [RunFolder(path) for path in options.run]
@@ -49,13 +48,11 @@ def main(options: argparse.Namespace, command: str) -> None:
     _check_corpus(options.corpus, runs)
     reference = _reference(options, runs)
     chosen = {name: getattr(options, name) for name in CHOSEN}
-    chosen["ask"] = [measure.key for measure in _asked(options)]
-    chosen["beside"] = _beside(options, runs)
+    chosen["ask"] = [metric.key for metric in _asked(options)]
+    chosen |= {"beside": _beside(options, runs), "reference": reference}
     measured = []
     for run in runs:
-        measured.append(
-            evaluate_run(run, options.data, command, reference=reference, **chosen)
-        )
+        measured.append(evaluate_run(run, options.data, command, **chosen))
         print(summary(measured[-1].evaluation))
         for line in measured[-1].beside:
             print(f"  published: {line}")
@@ -69,17 +66,14 @@ def _reference(options: argparse.Namespace, runs: Sequence[RunFolder]) -> Refere
     from tcnlm.metrics.evaluate import Reference
     from tcnlm.report.evaluate_run import scored_words
 
-    files = tuple(options.reference)
-    reference = Reference(
-        files,
-        options.field,
-        cores(),
-        options.counts,
-        language=runs[0].vocabulary.language,
-    )
+    given = tuple(options.reference), options.field, cores(), options.counts
+    reference = Reference(*given, language=runs[0].vocabulary.language)
     if len(runs) == 1:
         return reference
-    _check_data(options, runs)
+    for run in runs:  # before anything is counted for all of them
+        dataset = run.data(options.data, options.context)
+        for metric in _asked(options):
+            metric.check(dataset, options.split)
     return reference.counted_for(scored_words(runs))
 
 
@@ -136,7 +130,7 @@ def _write_asked(
 
 def _asked(options: argparse.Namespace) -> list[Metric]:
     """Return the measures that are asked for by their options."""
-    return [measure for measure in asked() if getattr(options, measure.key)]
+    return [metric for metric in asked() if getattr(options, metric.key)]
 
 
 def _beside(options: argparse.Namespace, runs: Sequence[RunFolder]) -> dict[str, Model]:
@@ -148,27 +142,45 @@ def _beside(options: argparse.Namespace, runs: Sequence[RunFolder]) -> dict[str,
     from tcnlm.runs.run_folder import RunFolder
 
     models = {}
-    for measure in _asked(options):
-        if not measure.takes:
+    for metric in _asked(options):
+        if not metric.takes:
             continue
-        beside = RunFolder(getattr(options, measure.key))
-        said = f"--{measure.option} {beside.path}"
-        if not measure.accepts(model_class(beside.model_name)):
-            of = (measure.accepts.__doc__ or "").rstrip(".").lower()
+        beside = RunFolder(getattr(options, metric.key))
+        said = f"--{metric.option} {beside.path}"
+        if not metric.accepts(model_class(beside.model_name)):
+            of = _kind(metric.accepts)
             raise InputError(f"{said}: is a {beside.model_name}; wanted are {of}")
         for run in runs:
             if beside.fingerprint != run.fingerprint:
                 raise InputError(f"{said}: not of the DATA that {run.path} is of")
-        models[measure.key] = beside.load()
+        models[metric.key] = beside.load()
     return models
+
+
+def _kind(contract: Contract) -> str:
+    return (contract.__doc__ or "").rstrip(".").lower()
 
 
 def _check_asked(options: argparse.Namespace, runs: Sequence[RunFolder]) -> None:
     """Refuse what none of the RUNs has, and --samples where one has none."""
-    for measure in _asked(options):
-        _check_some(runs, measure)
-    if options.samples:
-        _check_drawn(runs)
+    from tcnlm.models import model_class
+
+    kinds = {run.model_name: model_class(run.model_name) for run in runs}
+    for metric in _asked(options):
+        if not any(map(metric.applies, kinds.values())):
+            said = f"--{metric.option} is of {_kind(metric.applies)}"
+            raise InputError(f"{said}; {', '.join(sorted(kinds))} does not")
+    for run in runs if options.samples else ():
+        said = f"--samples: {run.path}"
+        if not kinds[run.model_name].draws_topics:
+            raise InputError(
+                f"{said} is a {run.model_name}, which has no topics to draw for a "
+                "sentence; leave it out"
+            )
+        if getattr(run.settings, "carry", False):
+            raise InputError(
+                f"{said} carries its state, one for all draws; leave it out"
+            )
 
 
 def _check_corpus(corpus: str | None, runs: Sequence[RunFolder]) -> None:
@@ -178,43 +190,6 @@ def _check_corpus(corpus: str | None, runs: Sequence[RunFolder]) -> None:
         if said:
             text = f"the published figures of {corpus} are of other data"
             print(f"warning: {run.path}: {text} ({said})", file=sys.stderr)
-
-
-def _check_data(options: argparse.Namespace, runs: Sequence[RunFolder]) -> None:
-    """Refuse, before anything is counted for all RUNs, data that one of them lacks."""
-    for run in runs:
-        dataset = run.data(options.data, options.context)
-        for measure in _asked(options):
-            measure.check(dataset, options.split)
-
-
-def _check_drawn(runs: Sequence[RunFolder]) -> None:
-    """Refuse --samples where a RUN has no topics to draw, or one state for all."""
-    from tcnlm.models import model_class
-
-    for run in runs:
-        name = run.model_name
-        if not model_class(name).draws_topics:
-            raise InputError(
-                f"--samples: {run.path} is a {name}, which has no topics to draw for a "
-                "sentence; leave it out"
-            )
-        if getattr(run.settings, "carry", False):
-            raise InputError(
-                f"--samples: {run.path} carries its state, one for all draws; leave it "
-                "out"
-            )
-
-
-def _check_some(runs: Sequence[RunFolder], measure: Metric) -> None:
-    """Refuse a measure that none of the RUNs' models has."""
-    from tcnlm.models import model_class
-
-    names = [run.model_name for run in runs]
-    if not any(measure.applies(model_class(name)) for name in names):
-        of = (measure.applies.__doc__ or "").rstrip(".").lower()
-        said = f"--{measure.option} is of {of}"
-        raise InputError(f"{said}; {', '.join(sorted(set(names)))} does not")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -257,11 +232,12 @@ def _add_coherence(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_measures(group: argparse._ArgumentGroup) -> None:
-    for measure in asked():
-        chosen: dict[str, Any] = {"dest": measure.key, "help": measure.purpose}
-        taken = {"metavar": measure.takes, "type": Path}
-        chosen |= taken if measure.takes else {"action": "store_true"}
-        group.add_argument(f"--{measure.option}", **chosen)
+    for metric in asked():
+        takes: dict[str, Any] = {"action": "store_true"}
+        if metric.takes:
+            takes = {"metavar": metric.takes, "type": Path}
+        described = {"dest": metric.key, "help": metric.purpose}
+        group.add_argument(f"--{metric.option}", **described, **takes)
 
 
 def _add_outputs(group: argparse._ArgumentGroup) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcnlm.coherence.table import shown
+from tcnlm.coherence.summary import shown
 from tcnlm.common.errors import InputError, add_debug, errors_reported
 from tcnlm.common.outputs import check_outputs
 from tcnlm.common.process import keep_memory

@@ -30,12 +30,12 @@ from tcnlm.common.runners import add_runner, on_runner
 from tcnlm.metrics.over_time import (
     PERIODS,
     WORDS,
+    Sums,
     by_day,
     by_period,
     group_rows,
     left_out,
 )
-from tcnlm.metrics.proportions import Sums
 from tcnlm.preprocessing.corpora import (
     ids_of,
     read_files,
@@ -54,7 +54,7 @@ from tcnlm.preprocessing.sources import FORMATS, WITH_FIELDS, chosen_format
 from tcnlm.preprocessing.warnings import Noticed, warn
 
 if TYPE_CHECKING:
-    from tcnlm.metrics.reading import Reading
+    from tcnlm.metrics.scores import Reading
     from tcnlm.run import Run
 
 BATCH = 256  # documents in memory at a time
@@ -164,7 +164,7 @@ def readings(
 def _read(
     options: argparse.Namespace, run: Run, texts: Iterable[list[str]]
 ) -> Iterator[Reading]:
-    from tcnlm.metrics.reading import read_texts
+    from tcnlm.metrics.scores import read_texts
 
     sentences = run.model.vocabulary.reading(format_of(options).sentences)
     if options.runner is None:

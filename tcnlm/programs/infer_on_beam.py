@@ -10,7 +10,7 @@ from apache_beam.ml.inference.base import KeyedModelHandler, ModelHandler, RunIn
 
 from tcnlm.common.beam import Arrays, Beam, Item
 from tcnlm.data.dataset import Tokens
-from tcnlm.metrics.reading import Reader, Reading, read_texts
+from tcnlm.metrics.scores import Reader, Reading, read_texts
 from tcnlm.run import Run
 
 Sentences = Callable[[str], Tokens]

@@ -12,7 +12,7 @@ from tcnlm.common.errors import NotFiniteError
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
 from tcnlm.metrics.evaluation_context import EvaluationContext
-from tcnlm.metrics.proportions import DocumentTopics
+from tcnlm.metrics.features import DocumentTopics
 from tcnlm.metrics.registry import judge, value
 from tcnlm.models.base import Model
 

@@ -1,30 +1,67 @@
-"""The topics of a few documents, as in the paper's Figures 2 and 3."""
+"""One beginning under several topics, and the topics of a few documents."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcnlm.metrics.base import Evaluation, Metric, titles_of, topical
+from tcnlm.generation.samples import continuations, warning
+from tcnlm.metrics.base import Drawn, Evaluation, Metric, Shown, titles_of, topical
 from tcnlm.metrics.exploration import typical_documents
-from tcnlm.metrics.proportions import DocumentTopics
 from tcnlm.preprocessing.data_folder import read_texts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
     from tcnlm.metrics.evaluation_context import EvaluationContext
+    from tcnlm.models.names import Names
 
 DOCUMENTS = 5
 EXCERPT = 90  # words of a document
 HIGHLIGHTS = ("#1f6f9f", "#d1812a", "#4d8b57")  # the first topics of a document
 
 
+class Continuations(Metric):
+    """One beginning, gone on with from the most used topics."""
+
+    key = "continuations"
+    applies = staticmethod(topical)
+    entries = ("continuations",)
+    unrecorded = entries
+    template = """
+<h2>One beginning, different topics</h2>
+{{ note("“" ~ beginning ~ " …” continued greedily under the most used topics: only the "
+        "topic differs from row to row.") }}
+{% if warning %}{{ note(warning) }}{% endif %}
+{{ table(("topic", "the sentence"), ("", "sentence"), rows) }}"""
+
+    def measure(self, subject: EvaluationContext) -> dict[str, Any]:
+        """Return the beginning, and a row for every topic."""
+        parts = subject.model, subject.split, subject.documents.shares
+        return {"continuations": continuations(*parts, subject.beginning)}
+
+    def unsaved(self, subject: EvaluationContext) -> Names:
+        """Return what the topics are called."""
+        return subject.names
+
+    def shown(self, evaluation: Evaluation, unsaved: Any) -> Shown:
+        """Return the rows as cells; those of hidden topics are left out."""
+        entry = evaluation.get("continuations")
+        if not entry:
+            return None
+        titles = titles_of(evaluation, unsaved)
+        rows = [(titles[r["topic"]], r["sentence"]) for r in entry["rows"]]
+        rows = [row for row in rows if row[0]]
+        sentences, instead = (sentence for _, sentence in rows), "sampling in place of "
+        message = warning(sentences, evaluation, f"{instead}the likeliest word")
+        return {"beginning": entry["prefix"], "rows": rows, "warning": message}
+
+
 class SampleDocuments(Metric):
-    """Documents most typical of different topics, and their topics."""
+    """Documents most typical of different topics, as in the paper's Figures 2 and 3."""
 
     key = "documents"
     applies = staticmethod(topical)
@@ -45,48 +82,34 @@ class SampleDocuments(Metric):
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
         """Return how the documents begin, and their proportions."""
-        inferred, words = subject.documents, subject.dataset.vocabulary.words
-        found = [
-            {
-                "document": row,
-                "text": _excerpt(words, subject.split.document(row)),
-                "proportions": [round(float(x), 5) for x in inferred.proportions[row]],
-            }
-            for row in _chosen(inferred)
-        ]
-        return {"documents": found}
+        proportions = subject.documents.proportions
+        words, documents = subject.dataset.vocabulary.words, []
+        for row in typical_documents(subject.documents)[:DOCUMENTS]:
+            ids = itertools.chain(*subject.split.document(row))
+            tokens = [words[i] for i in itertools.islice(ids, EXCERPT + 1)]
+            text = " ".join(tokens[:EXCERPT]) + " ..." * (len(tokens) > EXCERPT)
+            shares = [round(float(x), 5) for x in proportions[row]]
+            documents.append({"document": row, "text": text, "proportions": shares})
+        return {"documents": documents}
 
     def unsaved(self, subject: EvaluationContext) -> Mapping[str, Any]:
         """Return how the documents begin as they came, if kept, and topics' names."""
         folder = subject.dataset.path / subject.split.name
-        texts = read_texts(folder, _chosen(subject.documents))
+        texts = read_texts(folder, typical_documents(subject.documents)[:DOCUMENTS])
         return {"originals": texts, "names": subject.names}
 
-    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+    def shown(self, evaluation: Evaluation, unsaved: Any) -> Shown:
         """Return the documents, and of which split they are."""
-        found = evaluation.get("documents")
+        documents = evaluation.get("documents")
         originals = unsaved and unsaved["originals"]
-        own = {"split": evaluation["split"], "originals": originals}
-        return found and {"documents": found, **own}
+        beside = {"split": evaluation["split"], "originals": originals}
+        return documents and {"documents": documents, **beside}
 
-    def draw(
-        self, evaluation: Evaluation, unsaved: Any
-    ) -> Iterator[tuple[str, Drawing]]:
+    def draw(self, evaluation: Evaluation, unsaved: Any) -> Drawn:
         """Yield every document's proportions."""
         titles = titles_of(evaluation, unsaved and unsaved["names"])
         for i, document in enumerate(evaluation["documents"] or ()):
             yield f"document_{i}", topic_bars(np.array(document["proportions"]), titles)
-
-
-def _chosen(inferred: DocumentTopics) -> list[int]:
-    return typical_documents(inferred)[:DOCUMENTS]
-
-
-def _excerpt(words: Sequence[str], sentences: Iterable[Sequence[int]]) -> str:
-    tokens = [
-        words[i] for i in itertools.islice(itertools.chain(*sentences), EXCERPT + 1)
-    ]
-    return " ".join(tokens[:EXCERPT]) + (" ..." if len(tokens) > EXCERPT else "")
 
 
 def topic_bars(proportions: np.ndarray, titles: Sequence[str]) -> Drawing:

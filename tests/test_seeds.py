@@ -1,125 +1,95 @@
-"""train.py --seeds: a run a seed, one after the other, each as it would be alone."""
+"""Seed words: what a file says, where topics start by it, and that they stay there."""
 
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
-
+import numpy as np
 import pytest
+import tiny
 import toy
+from trained import call
 
+import tcnlm
 from tcnlm.common.errors import InputError
-from tcnlm.common.process import one_by_one
-from tcnlm.programs.evaluate import _first
-from tcnlm.programs.train import commands, options_of
-from tcnlm.runs.folders import runs_of
+from tcnlm.data.dataset import Dataset
+from tcnlm.models.names import automatic_labels
+from tcnlm.models.seeds import (
+    Seed,
+    check_seeds,
+    seed_loss,
+    seed_weights,
+    seeded_start,
+    seeds_of,
+)
+from tcnlm.models.topics import top_words
 
-PROGRAM = """
-import sys, time
-print(*sys.argv[1:], flush=True)
-if sys.argv[1] == "fail":
-    sys.exit(2)
-if sys.argv[1] == "wait":
-    try:
-        time.sleep(60)
-    except KeyboardInterrupt:
-        print("ended well", flush=True)
-        sys.exit(130)
-"""
-RUNNER = """
-import sys
-from tcnlm.common.process import one_by_one
-sys.argv = [sys.argv[1]]
-sys.exit(one_by_one([["wait"], ["second"]]))
-"""
+GIVEN = "the law: Judge, court colour; bread oven"
 
 
-@pytest.fixture
-def program(tmp_path, monkeypatch):
-    path = tmp_path / "program.py"
-    path.write_text(PROGRAM)
-    monkeypatch.setattr(sys, "argv", [str(path)])
-    before = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}
-    yield path
-    for number, handler in before.items():
-        signal.signal(number, handler)
+def config_of(seed_words, num_topics=3):
+    return tiny.untrained("tcnlm", seed_words=seed_words, num_topics=num_topics).config
 
 
-def test_each_seed_has_the_same_command_but_for_its_folder():
-    line = "data --model lstm --out runs --seeds 3 5 --threads 1 --embeddings train"
-    options = options_of([*line.split(), "--set", "units=8", "epochs=2"])
-    for seed, command in zip((3, 5), commands(options)):
-        alone = options_of(command)
-        assert (alone.seed, alone.out) == (seed, f"runs/seed-{seed}")
-        assert (alone.data, alone.model, alone.threads) == ("data", "lstm", 1)
-        assert alone.set == ["units=8", "epochs=2", "embeddings=train"]
-        assert alone.seeds is None
+def test_a_line_has_a_name_if_wanted_and_words_that_are_known_or_not():
+    law = Seed("the law", ["judge", "court"], ["colour"])
+    config = config_of(GIVEN)
+    assert seeds_of(config, tiny.VOCABULARY) == [law, Seed("", ["bread", "oven"], [])]
+    (said,) = check_seeds(config, tiny.VOCABULARY)
+    assert said == "seed words that are no topic words: colour"
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    ["--out r --seed 1 --seeds 2", "--resume r --seeds 2", "--out r --seeds 2 2"],
+    ("given", "said"),
+    [
+        ("sea; sail; ship; court", "4 lines for 3 topics; raise num_topics"),
+        ("sea; blue: colour hue", r"line 2 has no topic word \(blue: colour, hue\)"),
+    ],
 )
-def test_seeds_that_say_two_things_are_refused(wrong, capsys):
-    with pytest.raises(SystemExit) as ended:
-        options_of(["data", *wrong.split()])
-    assert ended.value.code == 2
-    assert "--seeds" in capsys.readouterr().err
+def test_what_cannot_be_steered_is_refused(given, said):
+    with pytest.raises(InputError, match=said):
+        check_seeds(config_of(given), tiny.VOCABULARY)
 
 
-def test_runs_follow_each_other_until_one_fails(program, capfd):
-    assert one_by_one([["first"], ["fail"], ["never"]]) == 2
-    assert capfd.readouterr().out.split() == ["first", "fail"]
-    assert one_by_one([["first"], ["second"]]) == 0
+def test_a_topic_starts_at_the_fitted_one_that_holds_its_words_half_on_these():
+    topics = np.array([[0.1, 0.2, 0.3, 0.4], [0.6, 0.2, 0.1, 0.1], [0.25] * 4])
+    weights = np.zeros([3, 4])
+    weights[0, [0, 1]] = 0.3, 0.2
+    found = seeded_start(topics, weights)
+    np.testing.assert_allclose(found[0], [0.55, 0.35, 0.05, 0.05])
+    np.testing.assert_allclose(found[1:], topics[[0, 2]])
 
 
-def test_a_signal_ends_the_run_that_is_on_and_those_that_wait(program):
-    with subprocess.Popen(
-        [sys.executable, "-c", RUNNER, str(program)],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=toy.ROOT,
-    ) as process:
-        assert process.stdout.readline() == "wait\n"
-        time.sleep(0.2)  # until it sleeps, too
-        process.send_signal(signal.SIGINT)
-        said, _ = process.communicate(timeout=60)
-    assert (said, process.returncode) == ("ended well\n", 130)
+def test_the_prior_is_that_of_as_many_words_more_as_there_are():
+    weights = seed_weights(config_of("sea sail"), tiny.VOCABULARY)
+    counts = tiny.VOCABULARY.topic_counts
+    topics = np.full([3, 10], 0.1, np.float32)
+    ids = [tiny.TOPIC_WORDS.index(word) for word in ("sea", "sail")]
+    expected = 7 * counts[ids].sum() / counts.sum() * np.log(10)
+    assert float(seed_loss(weights, topics, 7.0)) == pytest.approx(expected, rel=1e-5)
 
 
-def test_a_signal_while_a_run_is_being_started_reaches_it(program, monkeypatch, capfd):
-    start = subprocess.Popen
-
-    def interrupted(command, **options):
-        process = start(command, **options)
-        while not capfd.readouterr().out:
-            time.sleep(0.2)  # and until it sleeps, too
-        signal.raise_signal(signal.SIGINT)
-        return process
-
-    monkeypatch.setattr(subprocess, "Popen", interrupted)
-    assert one_by_one([["wait"], ["second"]]) == 130
-    assert "second" not in capfd.readouterr().out
+@pytest.mark.parametrize("start", ["frequencies", "nmf"])
+def test_topics_are_those_of_their_seed_words_after_steps_alone(toy_data, start):
+    data = Dataset(toy_data)
+    words = [" ".join(theme[:3]) for theme in toy.THEMES[::-1]]
+    settings = {"topic_start": start, "seed_words": "; ".join(words)}
+    settings |= {"topic_pretrain_steps": 200, "topic_pretrain_rates": (0.01, 0.05)}
+    model = tiny.untrained("tcnlm", data.vocabulary, **settings)
+    model.prepare(data)
+    for best, theme in zip(top_words(model, 5), toy.THEMES[::-1]):
+        assert set(best) <= set(theme)
 
 
-def test_a_folder_of_seeds_stands_for_its_runs_by_number(tmp_path):
-    for name in ("seed-10", "seed-2", "seed-x", "other"):
-        (tmp_path / name).mkdir()
-    assert runs_of(tmp_path) == [tmp_path / "seed-2", tmp_path / "seed-10"]
-    (tmp_path / "config.json").touch()
-    assert runs_of(tmp_path) == [tmp_path]
-
-
-def test_the_seeds_of_a_baseline_come_before_all_others():
-    paths = [Path("a"), Path("b/seed-1"), Path("b/seed-2")]
-    assert _first(Path("b/seed-2"), paths) == [paths[2], paths[0], paths[1]]
-    with pytest.raises(InputError, match="--baseline c: is none of the RUNs a"):
-        _first(Path("c"), paths)
-
-
-def test_all_seeds_of_a_folder_are_a_baseline(tmp_path):
-    seeds = [tmp_path / "b" / f"seed-{seed}" for seed in (1, 2)]
-    for seed in seeds:
-        seed.mkdir(parents=True)
-    assert _first(tmp_path / "b", [Path("a"), *seeds]) == [*seeds, Path("a")]
+def test_the_command_keeps_the_words_in_the_run_and_the_page_marks_them(
+    toy_data, tmp_path
+):
+    word = toy.THEMES[1][0]
+    file, run = tmp_path / "seeds.txt", tmp_path / "RUN"
+    file.write_text(f"food: {word.upper()} tofu\n\n")
+    chosen = ["--model", "neural_topics", "--seed-words", file]
+    chosen += ["--set", "num_topics=3", "epochs=1", "batch_size=16"]
+    done = call("train", toy_data, "--out", run, *chosen)
+    assert done.returncode == 0, done.stderr
+    assert "seed words that are no topic words: tofu" in done.stderr
+    file.unlink()
+    assert automatic_labels(tcnlm.load(run))[0] == "food"
+    assert call("evaluate", run).returncode == 0
+    page = (run / "report.html").read_text()
+    assert f'<b title="a seed word">{word}</b>' in page

@@ -14,6 +14,7 @@ from tcnlm.coherence.summary import line, shown
 from tcnlm.generation.samples import topic_sentences, warning
 from tcnlm.metrics.base import Evaluation, Figure, Metric, Rows, topical
 from tcnlm.metrics.exploration import explore, laid_out
+from tcnlm.models.seeds import seeds_of
 from tcnlm.models.topics import RELEVANCE
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ COLUMNS = (
     ("a sentence written from it", "sentence"),
 )
 ORDERS = Markup('<span class="relevant">{}</span><span class="probable">{}</span>')
+SEED = Markup('<b title="a seed word">{}</b>')
 ABSENT = ("", "-")  # cells that say nothing; a column of them is left out
 
 
@@ -282,11 +284,14 @@ def _topics(subject: EvaluationContext) -> list[dict[str, Any]]:
     documents = np.bincount(inferred.largest, minlength=len(scored))
     shares = inferred.shares.tolist() if inferred.any else [None] * len(scored)
     sentences = topic_sentences(subject.model) or [None] * len(scored)
+    seeds = seeds_of(subject.model.config, subject.model.vocabulary)
+    given = [*(seed.words for seed in seeds), *[[]] * (len(scored) - len(seeds))]
     return [
         {
             "topic": i,
             "words": relevant[i][: max(TOPS)],
             "probable": topic["words"][: max(TOPS)],
+            "seeds": given[i],
             "npmi": topic["npmi"],
             "documents": int(documents[i]),  # that have it as their largest
             "proportion": shares[i],  # mean over documents
@@ -329,7 +334,7 @@ def _of_words(evaluation: Evaluation) -> Iterator[str]:
 
 def _row(topic: Mapping[str, Any]) -> tuple:
     by_p = topic.get("probable", topic["words"])  # absent from an old evaluation
-    orders = (" ".join(words[:10]) for words in (topic["words"], by_p))
+    orders = (_marked(words[:10], topic) for words in (topic["words"], by_p))
     return (
         topic["topic"],
         topic.get("label", ""),
@@ -339,6 +344,12 @@ def _row(topic: Mapping[str, Any]) -> tuple:
         shown(topic["proportion"], ".3f"),
         topic["sentence"] or "",
     )
+
+
+def _marked(words: Sequence[str], topic: Mapping[str, Any]) -> Markup:
+    """Return a topic's words in a line, its seed words marked."""
+    seeds = topic.get("seeds", ())
+    return Markup(" ").join(SEED.format(w) if w in seeds else w for w in words)
 
 
 def _cells(topic: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:

@@ -23,6 +23,7 @@ import numpy as np
 from tcnlm.common.errors import InputError, reading
 from tcnlm.common.rows import row_writer
 from tcnlm.common.settings import is_whole
+from tcnlm.models.seeds import seeds_of
 from tcnlm.models.topics import best_words, top_words
 from tcnlm.preprocessing.documents import called
 from tcnlm.preprocessing.markup import normalized
@@ -150,14 +151,17 @@ class Names:
 
 
 def automatic_labels(model: Any) -> list[str]:
-    """Return the most relevant words of each topic, [K].
+    """Return the name of each topic's seed words, or its most relevant words, [K].
 
     Where two topics have the same, their numbers stand behind.
     """
     part = LONGEST // (WORDS + 1)  # of a label: a number may stand behind it
     rows = top_words(model, CANDIDATES)
     fit = ((word for word in row if not _unfit(word, part)) for row in rows)
-    return _apart([", ".join(islice(row, WORDS)) or "topic" for row in fit])
+    labels = [", ".join(islice(row, WORDS)) or "topic" for row in fit]
+    for k, seed in enumerate(seeds_of(model.config, model.vocabulary)):
+        labels[k] = labels[k] if _unfit(seed.name) else seed.name or labels[k]
+    return _apart(labels)
 
 
 def shown_words(model: Any, names: Names, count: int) -> dict[str | int, list[str]]:

@@ -27,9 +27,12 @@ from tcnlm.layers.tf_function import graph
 from tcnlm.models import lda
 from tcnlm.models.lda_fits import gibbs, tomotopy
 from tcnlm.models.nmf import nmf_topics
+from tcnlm.models.seeds import check_seeds, seeded_start
 from tcnlm.models.topic_quality import describe_topics, list_topics
+from tcnlm.preprocessing.warnings import warn
 
 FITTED_SHARE = 0.7  # of a fit's topics where beta starts; the frequencies have the rest
+SMALLEST = 1e-30  # probability that a topic starts with
 CLUSTER_SCALE = 2.0  # logits a deviation of the similarity; 1 to 3 are much alike
 TOPIC_PRETRAIN_BATCH = 64  # contexts
 TOPIC_PRETRAIN_CLIP = 5.0
@@ -49,6 +52,7 @@ def check_starts(model: Any) -> None:
         name, _, value = setting.partition("=")
         if getattr(config, name, "") == value:
             tomotopy(setting)
+    warn(check_seeds(config, model.vocabulary))
 
 
 def start_embeddings(model: Any, dataset: Dataset) -> WordVectors:
@@ -85,6 +89,9 @@ def start_topics(model: Any, dataset: Dataset, vectors: WordVectors) -> None:
         shares = np.exp(frequencies) / np.exp(frequencies).sum()
         mixed = FITTED_SHARE * topics + (1 - FITTED_SHARE) * shares
         model.decoder.start_from(np.log(mixed))
+    if model.seeds is not None:
+        started = seeded_start(np.maximum(model.topics(), SMALLEST), model.seeds)
+        model.decoder.start_from(np.log(started))
     print(f"topics where they start: {describe_topics(model, dataset)}")
 
 

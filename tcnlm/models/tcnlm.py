@@ -29,6 +29,7 @@ from tcnlm.layers.softmax import AdaptiveSoftmax, language_loss, of_targets
 from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTM
 from tcnlm.layers.words import word_embedding
 from tcnlm.models.base import Model, Terms
+from tcnlm.models.seeds import seed_loss, seed_weights
 from tcnlm.models.starts import pretrain_topics, start_embeddings, start_topics
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
@@ -62,6 +63,8 @@ class TopicSettings(Settings):
         "frequencies", "where beta starts: at the words' frequencies, alone or with, a "
         "topic each, clusters of word vectors or the topics of NMF or Gibbs' LDA",
         choices=("frequencies", "vectors", "nmf", "lda", "random"))
+    seed_words: str = setting(
+        "", "words that the first topics start at and keep, see --seed-words")
 
 
 @dataclass(frozen=True)
@@ -241,6 +244,7 @@ def make_topic_model(model: Model) -> None:
     )
     model.proportions = TopicProportions(c.num_topics)
     model.decoder = TopicDecoder(c.num_topics, words)
+    model.seeds = seed_weights(c, model.vocabulary)
     if std:
         model.why_not_shardable = "mu_batchnorm_std scales over a whole batch"
     if c.topic_rows == "document":
@@ -269,16 +273,20 @@ def topic_terms(model: Model, batch: dict, noise: Noise) -> tuple[tf.Tensor, Ter
     log_p_d = log_likelihood(d, model.decoder(t))  # eq. 5, 6
     kl = gaussian_kl(mu, log_variance, prior_variance=c.prior_variance)
     vote = batch.get("vote", 1.0)
-    return t, {
+    terms = {
         "reconstruction": -tf.reduce_mean(vote * log_p_d),
         "kl": tf.reduce_mean(vote * kl),
         "diversity": diversity(model.topics()),
     }
+    if model.seeds is not None:
+        words = tf.reduce_mean(vote * tf.reduce_sum(d, axis=1))
+        terms["seeds"] = seed_loss(model.seeds, model.topics(), words)
+    return t, terms
 
 
 def topic_loss(model: Model, terms: Terms, kl_weight: Any = 1.0) -> tf.Tensor:
     """Return minus the first two terms of eq. 17, and of eq. 18's R: nats a bag."""
-    bound = terms["reconstruction"] + kl_weight * terms["kl"]
+    bound = terms["reconstruction"] + kl_weight * terms["kl"] + terms.get("seeds", 0.0)
     return bound - model.config.diversity_weight * terms["diversity"]
 
 

@@ -34,6 +34,7 @@ from tcnlm.data.dataset import Dataset
 from tcnlm.metrics.perplexity import leak
 from tcnlm.metrics.registry import check_words, judge
 from tcnlm.models import MODELS, model_class
+from tcnlm.preprocessing.files import read_lines
 from tcnlm.programs.recipes import BY_SIZE, ListRecipes, read_recipe
 from tcnlm.runs.folders import FREE, resume_command, seed_folder, topics_folder
 from tcnlm.runs.weights import WEIGHTS, load_weights
@@ -246,6 +247,9 @@ def parser() -> argparse.ArgumentParser:
         help="start from word2vec vectors made "
         "from the training text, or from a file; short for --set embeddings=...",
     )
+    seeds = "a topic a line, its words, a name and a colon before them if wanted: the "
+    seeds += "first topics start at these words and keep them"
+    add("--seed-words", metavar="FILE", type=Path, help=seeds)
     recipe = "model and settings by a name, or of a .toml file; --set and --model "
     recipe += "override them; list: print all names with their titles (default: "
     recipe += f"{BY_SIZE}, by the corpus' size; paper-small has those of --settings)"
@@ -301,6 +305,10 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     _check_numbers(parsed, options)
     if options.embeddings:
         options.set.append(f"embeddings={options.embeddings}")
+    if options.seed_words:
+        with errors_reported():
+            lines = ";".join(read_lines(options.seed_words))
+        options.set.append(f"seed_words={lines}")
     return options
 
 

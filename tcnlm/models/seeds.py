@@ -7,13 +7,15 @@ pseudo-counts are the words' own training counts: as if each stood there twice a
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
 from tcnlm.common.errors import InputError
 from tcnlm.preprocessing.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 SEED_SHARE = 0.5
 LINES = ";"  # between topics, where a file's lines are one setting
@@ -93,4 +95,6 @@ def seeded_start(topics: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 def seed_loss(weights: np.ndarray, topics: tf.Tensor, words: tf.Tensor) -> tf.Tensor:
     """Return minus the log prior of the topics [K, D], nats a bag of `words` words."""
+    import tensorflow as tf  # here, since names and page read seeds without it
+
     return -words * tf.reduce_sum(weights * tf.math.log(topics))

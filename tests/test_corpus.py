@@ -8,7 +8,6 @@ import threading
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-import numpy as np
 import pytest
 import toy
 
@@ -252,18 +251,6 @@ def test_every_corpus_becomes_data(registry, tmp_path, name):
     found = (meta["splits"][part]["documents"] for part in ("train", "test"))
     assert tuple(found) == expected[name]
     assert meta["source"].startswith(f"{name}: {KNOWN[name].files[0].name} sha256:")
-
-
-def test_imdb_is_what_its_archive_gives(registry, server, tmp_path):
-    path = tmp_path / "aclImdb_v1.tar.gz"
-    path.write_bytes(server.files[path.name])
-    sources = (["--corpus", "imdb"], ["--format", "aclimdb", "--input", str(path)])
-    for n, source in enumerate(sources):
-        assert main([*source, *toy.EVERY_WORD, "--out", str(tmp_path / str(n))]) == 0
-    for part in PARTS:
-        for array in (tmp_path / "0" / part).glob("*.npy"):
-            other = tmp_path / "1" / part / array.name
-            np.testing.assert_array_equal(np.load(array), np.load(other))
 
 
 def test_messages_come_by_group_and_number_and_nothing_is_unpacked(server, tmp_path):

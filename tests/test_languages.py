@@ -130,15 +130,6 @@ def test_a_script_without_spaces_is_refused_with_advice(
     assert re.search("no spaces between its words.* segment it .*--format td", message)
 
 
-def test_chinese_that_is_segmented_is_taken_with_its_stop_words(tmp_path):
-    lines = ["我 爱 北京 。\t今天 的 天气 很 好", "他们 的 城市 和 海洋"] * 10
-    status, data = made(tmp_path, lines, "--language", "zh", form="tdlm")
-    assert status == 0
-    topic_words = set(Vocabulary.load(data).topic_words)
-    assert "北京" in topic_words
-    assert not {"我", "的", "和"} & topic_words
-
-
 def test_words_that_are_split_already_stay_so_in_any_language(tmp_path):
     records = [{"text": ["L'ami", "不", "北京"]}, {"text": "le 城市 Dr. x"}] * 5
     given = "--language", "zh", "--tokenized"

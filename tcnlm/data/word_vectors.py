@@ -131,7 +131,7 @@ def read_vectors(path: Path, size: int) -> KeyedVectors:
 
 def _check_number(path: Path) -> None:
     """Raise ValueError where a file is too small for the vectors that it promises."""
-    if path.suffix in (".gz", ".bz2", ".xz"):
+    if _is_packed(path):
         return
     with path.open("rb") as file:
         numbers = file.readline(100).split()
@@ -147,14 +147,20 @@ def _check_number(path: Path) -> None:
 
 
 def _check_values(path: Path, vectors: KeyedVectors) -> None:
-    finite = np.isfinite(vectors.vectors).all(axis=1)
-    word = None if finite.all() else vectors.index_to_key[int(np.argmin(finite))]
-    if word is not None:
+    values, line = vectors.vectors, ""
+    finite = np.isfinite(values).all(axis=1)
+    if not finite.all():
+        word = vectors.index_to_key[int(np.argmin(finite))]
+        if not _is_binary(path) and not _is_packed(path):
+            with path.open(encoding="utf-8") as file:
+                numbered = enumerate(file, 1)
+                line = next(
+                    f":{n}" for n, row in numbered if row.startswith(f"{word} ")
+                )
         raise InputError(
-            f"--embeddings {path}{_line(path, word)}: the vector of {word!r} has "
-            "entries that are no finite numbers; mend or remove it"
+            f"--embeddings {path}{line}: the vector of {word!r} has entries that are "
+            "no finite numbers; mend or remove it"
         )
-    values = vectors.vectors
     if not values.size or float(values.min()) == float(values.max()):
         raise InputError(
             f"--embeddings {path}: all entries of all vectors are the same number; "
@@ -162,17 +168,12 @@ def _check_values(path: Path, vectors: KeyedVectors) -> None:
         )
 
 
-def _line(path: Path, word: str) -> str:
-    """Return the line of a word in a text file as ":7"; nothing of a binary one."""
-    if _is_binary(path) or path.suffix in (".gz", ".bz2", ".xz"):
-        return ""
-    with path.open(encoding="utf-8") as file:
-        lines = (n for n, line in enumerate(file, 1) if line.startswith(f"{word} "))
-        return f":{next(lines)}"
-
-
 def _is_binary(path: Path) -> bool:
     return ".bin" in path.suffixes
+
+
+def _is_packed(path: Path) -> bool:
+    return path.suffix in (".gz", ".bz2", ".xz")
 
 
 def fill(table: np.ndarray, vectors: WordVectors) -> np.ndarray:

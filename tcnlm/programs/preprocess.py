@@ -51,6 +51,7 @@ _PARTS = {
 }
 _PLACES = ("input", "train", "heldout", "valid", "valid_from_train", "test")
 _OF_SEQUENCES = ("sequence_length", "context", "context_words")
+_AS_GIVEN = (*_OF_SEQUENCES, "valid_from_train", "seed", "language", "phrases")
 MOST_PROCESSES = 1000
 _positive = whole_number(1, LARGEST)
 
@@ -249,15 +250,9 @@ def _chosen_preprocessing(options: argparse.Namespace) -> Preprocessing:
             options.max_words,
         ),
         fractions=fractions,
-        valid_from_train=options.valid_from_train,
         limit=options.limit and tuple(options.limit),
-        seed=options.seed,
-        sequence_length=options.sequence_length,
-        context=options.context,
-        context_words=options.context_words,
-        language=options.language,
-        phrases=options.phrases,
         connector_words=connectors,
+        **{name: getattr(options, name) for name in _AS_GIVEN},
     )
 
 

@@ -112,9 +112,9 @@ class Run:
             raise InputError(f"{len(vectors)} texts, but {len(days)} dates")
         shown = self.names.summed(vectors)
         found = by_period(by_day(days, shown, ~np.isnan(vectors[:, 0])), every)
-        told = "; ".join(left_out(found))
-        if told:
-            warnings.warn(told, stacklevel=2)
+        missing = "; ".join(left_out(found))
+        if missing:
+            warnings.warn(missing, stacklevel=2)
         words = shown_words(self.model, self.names, WORDS)
         return list(group_rows("period", found, words))
 
@@ -154,14 +154,12 @@ class Run:
         """
         if not self.reader.score:
             raise InputError(f"{self.path}: a {self.config['model']} predicts no words")
-        if contexts is not None:
-            return self._in_contexts(list(checked(texts)), list(checked(contexts)))
-        read = [reading.perplexity for reading in self._read(texts)]
-        return np.concatenate([np.empty(0), *read])
-
-    def _in_contexts(self, texts: list[str], contexts: list[str]) -> np.ndarray:
+        if contexts is None:
+            read = [reading.perplexity for reading in self._read(texts)]
+            return np.concatenate([np.empty(0), *read])
         if not self.model.offers("step"):
             raise InputError(f"{self.path}: a {self.config['model']} takes no contexts")
+        texts, contexts = list(checked(texts)), list(checked(contexts))
         if len(texts) != len(contexts):
             raise InputError(f"{len(texts)} texts, but {len(contexts)} contexts")
         strings = tf.constant(texts, tf.string), tf.constant(contexts, tf.string)
@@ -170,10 +168,7 @@ class Run:
     @cached_property
     def _score(self) -> Callable[[tf.Tensor, tf.Tensor], dict[str, tf.Tensor]]:
         """The signature `score` of a SavedModel."""
-        sizes = (
-            self.preprocessing["sequence_length"],
-            self.preprocessing["context_words"],
-        )
+        sizes = map(self.preprocessing.get, ("sequence_length", "context_words"))
         return Program(self.model, *sizes).signatures()["score"]
 
     def _read(self, texts: Iterable[str]) -> Iterator[Reading]:
@@ -200,7 +195,12 @@ class Run:
         """
         _check_text("generate: document", document)
         _check_text("generate: prompt", prompt)
-        _check_decoding(decoding)
+        known = [field.name for field in fields(Decoding)]
+        for name in (name for name in decoding if name not in known):
+            raise InputError(
+                f"generate: no argument {name!r}; those of decoding are "
+                f"{', '.join(known)}"
+            )
         if seed is not None and not (is_whole(seed) and -(2**63) <= seed < 2**63):
             raise InputError(f"seed must be a whole number of 64 bits, not {seed!r}")
         if not isinstance(topic, (Mapping, Hashable)):
@@ -221,8 +221,9 @@ class Run:
         seed = requests.new_seed() if seed is None else seed
         if options not in self._decoders:
             self._decoders[options] = SentenceDecoder(self.model, options)
+        write = self._decoders[options]
         asked = topics, number, prompt, seed, before
-        (written,) = requests.write_sentences(self._decoders[options], *asked)
+        (written,) = requests.write_sentences(write, *asked)
         return list(map(str, written))
 
 
@@ -264,13 +265,3 @@ def _check_text(name: str, given: Any) -> None:
             f"{name} has half a surrogate pair at character {error.start}, which is no "
             "text; give the whole character"
         ) from None
-
-
-def _check_decoding(options: Mapping[str, Any]) -> None:
-    known = [field.name for field in fields(Decoding)]
-    for name in options:
-        if name not in known:
-            raise InputError(
-                f"generate: no argument {name!r}; those of decoding are "
-                f"{', '.join(known)}"
-            )

@@ -4,21 +4,17 @@ import copy
 import csv
 import json
 import math
-import os
 import pickle
 import re
 import shutil
 import subprocess
 import sys
-from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
 import toy
-import trained
 
 import tcnlm
 from tcnlm.common.errors import InputError
@@ -131,6 +127,10 @@ def test_ids_and_labels_are_kept_and_labels_averaged(run, corpus, tmp_path, caps
     assert list(rows[0])[:8] == (
         "document id label words unknown_words topic_words perplexity topic".split()
     )
+    empty = [row["topic"] is row["topic_0"] is None for row in rows]
+    assert empty == [False, True, True, False, False]
+    assert [row["perplexity"] is None for row in rows] == [False, True] + [False] * 3
+    assert (rows[2]["words"], rows[2]["unknown_words"]) == (4, 1)
     means = {row["label"]: row for row in read_csv(by_label)}
     assert list(means) == ["law", "none", "sea"]
     for k in range(4):
@@ -177,17 +177,6 @@ def test_topics_that_make_equal_columns_are_refused(
     assert not (tmp_path / "kinds.csv").exists()
 
 
-def test_a_document_without_a_topic_word_keeps_its_row(run, corpus, tmp_path):
-    out = tmp_path / "theta.csv"
-    call(run, "--input", corpus, "--out", out)
-    rows = read_csv(out)
-    assert [row["topic"] == "" for row in rows] == [False, True, True, False, False]
-    assert [row["topic_0"] == "" for row in rows] == [False, True, True, False, False]
-    assert [row["perplexity"] == "" for row in rows] == [False, True] + [False] * 3
-    assert rows[2]["words"] == "4"
-    assert rows[2]["unknown_words"] == "1"
-
-
 def test_many_batches_make_the_rows_of_one(run, corpus, tmp_path, monkeypatch):
     call(run, "--input", corpus, "--out", tmp_path / "whole.csv")
     monkeypatch.setattr(infer, "BATCH", 2)
@@ -199,37 +188,21 @@ def test_many_batches_make_the_rows_of_one(run, corpus, tmp_path, monkeypatch):
             assert same or float(value) == pytest.approx(float(other[name]), rel=1e-4)
 
 
-def test_the_command_reads_standard_input(run, tmp_path):
-    command = [sys.executable, "-m", "tcnlm", "infer", str(run), "--input", "-"]
+def test_the_command_reads_standard_input_and_refuses_a_bad_line_in_one(
+    topics, tmp_path
+):
+    command = [sys.executable, "-m", "tcnlm", "infer", str(topics), "--input", "-"]
     command += ["--out", str(tmp_path / "a.csv")]
     options = {"capture_output": True, "text": True, "cwd": toy.ROOT}
     result = subprocess.run(command, input="The sea.\nA judge.\n", **options)
     assert result.returncode == 0, result.stderr
     assert len(read_csv(tmp_path / "a.csv")) == 2
-
-
-def test_the_command_refuses_a_bad_line_of_standard_input_in_one(topics, tmp_path):
-    line = [topics, "--input", "-", "--out", tmp_path / "b.csv", "--format", "jsonl"]
-    with standard_input(b'{"text": "sea"}\n{"sea": 1}\n'):
-        result = trained.call("infer", *line)
+    command[-1] = str(tmp_path / "b.csv")
+    lines = '{"text": "sea"}\n{"sea": 1}\n'
+    result = subprocess.run([*command, "--format", "jsonl"], input=lines, **options)
     assert result.returncode == 2
     assert result.stderr.startswith("error: /dev/stdin:2: no field 'text'")
-    assert not list(tmp_path.iterdir())
-
-
-@contextmanager
-def standard_input(content):
-    """Have a pipe of this content in place of this process's standard input."""
-    kept, (reading, writing) = os.dup(0), os.pipe()
-    os.write(writing, content)
-    os.close(writing)
-    os.dup2(reading, 0)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 0)
-        os.close(kept)
-        os.close(reading)
+    assert not (tmp_path / "b.csv").exists()
 
 
 @pytest.mark.parametrize(
@@ -261,51 +234,22 @@ def test_what_cannot_be_is_refused(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("--format text", "news.csv: a table, .*--format table --field COLUMN"),
-        ("", "news.csv: no column 'text' .its columns: id, body.; .*--field"),
-        ("--format table --field x", "news.csv: no column 'x' .its columns: id, body"),
-    ],
-)
-def test_a_table_is_refused_as_preprocessing_refuses_it(
-    run, tmp_path, options, message
-):
-    table = tmp_path / "news.csv"
-    table.write_text("id,body\n1,The sea.\n")
-    out = tmp_path / "theta.csv"
-    with pytest.raises(InputError, match=message):
-        call(run, "--input", table, "--out", out, *options.split())
-    assert not out.exists()
-
-
-@pytest.mark.parametrize("options", ["", "--format table"])
-def test_a_table_has_the_rows_of_its_json_lines(topics, corpus, tmp_path, options):
-    table = tmp_path / "texts.csv"
+def test_a_table_has_the_rows_of_its_json_lines(topics, corpus, tmp_path):
+    table, lines = tmp_path / "texts.csv", tmp_path / "texts.jsonl"
     rows = [json.loads(line) for line in corpus.read_text().splitlines()]
+    rows = [row for row in rows if row["text"]]
     with table.open("w", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
-        writer.writerows(row for row in rows if row["text"])
-    lines = tmp_path / "texts.jsonl"
-    lines.write_text("".join(json.dumps(row) + "\n" for row in rows if row["text"]))
+        writer.writerows(rows)
+    lines.write_text("".join(json.dumps(row) + "\n" for row in rows))
     marks = ["--id", "name", "--label", "kind"]
     call(topics, "--input", lines, *marks, "--out", tmp_path / "lines.csv")
-    out = tmp_path / "table.csv"
-    call(topics, "--input", table, *marks, "--out", out, *options.split())
-    assert read_csv(out) == read_csv(tmp_path / "lines.csv")
-
-
-def test_a_table_may_come_from_a_pipe(topics, tmp_path):
-    reading, writing = os.pipe()
-    os.write(writing, b"id,text\n7,The sea.\n")
-    os.close(writing)
-    place = Path(f"/dev/fd/{reading}")
-    out = tmp_path / "theta.csv"
-    call(topics, "--input", place, "--format", "table", "--id", "id", "--out", out)
-    os.close(reading)
-    assert [row["id"] for row in read_csv(out)] == ["7"]
+    call(topics, "--input", table, *marks, "--out", tmp_path / "table.csv")
+    assert read_csv(tmp_path / "table.csv") == read_csv(tmp_path / "lines.csv")
+    with pytest.raises(InputError, match="texts.csv: no column 'x' .its columns: text"):
+        call(topics, "--input", table, "--field", "x", "--out", tmp_path / "x.csv")
+    assert not (tmp_path / "x.csv").exists()
 
 
 def test_texts_that_are_empty_are_left_out_if_asked_and_counted(
@@ -333,32 +277,8 @@ def test_what_is_odd_in_a_table_is_told_as_in_preprocessing(topics, tmp_path, ca
     assert (
         "warning: 2 documents share their ids with others, 2 of them '1': no " in told
     )
-    rows = [(row["id"], row["label"]) for row in read_csv(out)]
+    rows = [(row["id"], row["label"]) for row in read_csv(out)]  # empty where it is NA
     assert rows == [("1", ""), ("1", "a"), ("", "a")]
-
-
-def test_where_all_texts_are_empty_the_field_is_in_question(run, tmp_path):
-    texts, out = tmp_path / "texts.jsonl", tmp_path / "theta.csv"
-    texts.write_text('{"body": "sea"}\n{"body": "ship"}\n')
-    with pytest.raises(InputError, match="all documents, 2, are without a text; name"):
-        call(run, "--input", texts, "--skip-empty", "--out", out)
-    assert not out.exists()
-
-
-def test_an_empty_id_leaves_its_cell_empty(topics, tmp_path):
-    texts, out = tmp_path / "texts.jsonl", tmp_path / "theta.csv"
-    names = ["a", "", None]
-    rows = (json.dumps({"text": "The sea.", "docid": name}) for name in names)
-    texts.write_text("\n".join(rows))
-    call(topics, "--input", texts, "--id", "docid", "--out", out)
-    assert [row["id"] for row in read_csv(out)] == ["a", "", ""]
-
-
-def test_the_input_is_not_replaced(run, corpus):
-    before = corpus.read_bytes()
-    with pytest.raises(InputError, match="is read, .* would be replaced"):
-        call(run, "--input", corpus, "--out", corpus)
-    assert corpus.read_bytes() == before
 
 
 def test_docnade_has_units_and_a_perplexity(corpus, tmp_path):
@@ -431,23 +351,16 @@ def test_the_python_of_the_docs_runs(run):
     exec(block.replace("runs/stories", str(run)), {})
 
 
-def test_labels_of_a_model_without_topics_have_a_perplexity_alone(
-    corpus, toy_data, tmp_path
-):
-    run = tiny.make_run_on(toy_data, tmp_path / "RUN", "lstm")
+def test_labels_of_a_model_without_topics_have_a_perplexity_alone(corpus, tmp_path):
+    tiny.make_run(tmp_path / "RUN", "lstm")
     by_label = tmp_path / "labels.jsonl"
     options = ("--label", "kind", "--by-label", by_label, "--out", tmp_path / "a.csv")
-    call(run, "--input", corpus, *options)
-    rows = [json.loads(line) for line in by_label.read_text().splitlines()]
+    call(tmp_path / "RUN", "--input", corpus, *options)
+    rows = read_jsonl(by_label)
     assert [row["label"] for row in rows] == ["law", "none", "sea"]
-    assert list(rows[0]) == [
-        "label",
-        "documents",
-        "words",
-        "unknown_words",
-        "without_topic_words",
-        "perplexity",
-    ]
+    assert list(rows[0]) == (
+        "label documents words unknown_words without_topic_words perplexity".split()
+    )
 
 
 def test_perplexity_in_contexts_is_the_saved_models(run):
@@ -467,12 +380,10 @@ def test_perplexity_in_contexts_is_the_saved_models(run):
     ("name", "method", "message"),
     [("lstm", "proportions", "lstm has no topics"), ("lda", "perplexity", "no words")],
 )
-def test_what_a_model_does_not_have_is_refused(
-    name, method, message, toy_data, tmp_path
-):
-    run = tiny.make_run_on(toy_data, tmp_path / "RUN", name)
+def test_what_a_model_does_not_have_is_refused(name, method, message, tmp_path):
+    tiny.make_run(tmp_path / "RUN", name)
     with pytest.raises(InputError, match=message):
-        getattr(tcnlm.load_run(run), method)(TEXTS)
+        getattr(tcnlm.load_run(tmp_path / "RUN"), method)(TEXTS)
 
 
 def test_labels_have_the_same_columns_where_one_has_no_word_to_predict():
@@ -503,18 +414,8 @@ def test_no_spreadsheet_runs_what_others_wrote(suffix, asked, topics, tmp_path):
     rows = [{"text": "the sea", "n": name} for name in HOSTILE + HARMLESS]
     texts.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     out, by = (tmp_path / name for name in tables)
-    call(
-        topics,
-        "--input",
-        texts,
-        "--id=n",
-        "--label=n",
-        "--out",
-        out,
-        "--by-label",
-        by,
-        *asked,
-    )
+    marks = ["--id=n", "--label=n", "--by-label", by]
+    call(topics, "--input", texts, "--out", out, *marks, *asked)
     read = read_csv if suffix == ".csv" else read_jsonl
     quote = suffix == ".csv" and not asked
     wanted = [f"'{n}" if quote and n[0] != "'" else n for n in HOSTILE] + HARMLESS

@@ -77,28 +77,21 @@ def test_a_run_without_weights_says_what_to_do(config, toy_data, tmp_path):
         RunFolder(tmp_path / "RUN").load()
 
 
-def test_a_folder_that_is_no_run_is_refused(tmp_path):
-    with pytest.raises(InputError, match="not a RUN .*train one with train.py"):
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({}, "not a RUN .*train one with train.py"),
+        ({"seed-2/a": "", "seed-10/a": ""}, "give .*seed-2, .*seed-10$"),
+        ({"config.json": '{"format_version": 0}'}, "format version 0"),
+        ({"config.json": "{"}, "config.json: damaged"),
+    ],
+)
+def test_what_is_no_run_is_refused_with_what_to_do(files, message, tmp_path):
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=message):
         RunFolder(tmp_path).load()
-
-
-def test_a_folder_of_several_seeds_is_refused_with_the_runs_in_it(tmp_path):
-    for seed in (2, 10):
-        (tmp_path / f"seed-{seed}").mkdir()
-    with pytest.raises(InputError, match="give .*seed-2, .*seed-10$"):
-        RunFolder(tmp_path).load()
-
-
-def test_a_run_of_another_version_is_refused(tmp_path):
-    (tmp_path / "config.json").write_text('{"format_version": 0}')
-    with pytest.raises(InputError, match="format version 0"):
-        RunFolder(tmp_path).load()
-
-
-def test_a_damaged_config_is_refused_by_name(tmp_path):
-    (tmp_path / "config.json").write_text("{")
-    with pytest.raises(InputError, match="config.json: damaged"):
-        RunFolder(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -114,11 +107,21 @@ def test_a_setting_that_cannot_be_is_refused_by_file_and_name(
         RunFolder(tmp_path / "RUN").load()
 
 
-def test_a_folder_with_other_things_is_not_written_into(config, toy_data, tmp_path):
-    (tmp_path / "thesis.tex").write_text("")
-    with pytest.raises(InputError, match="not empty"):
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("thesis.tex", "", "not empty"),
+        ("config.json", '{"architectures": []}', "config.json: format version None"),
+    ],
+)
+def test_what_is_another_s_is_not_written_into(
+    name, text, message, config, toy_data, tmp_path
+):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=message):
         new_run.open_run(tmp_path, config, Dataset(toy_data).vocabulary)
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_text() == text
 
 
 def test_what_breaks_off_leaves_the_old_file(tmp_path):
@@ -169,12 +172,6 @@ def test_a_run_that_cannot_be_begun_leaves_nothing(
     with pytest.raises(InputError, match="RUN: cannot be written: disk full"):
         new_run.open_run(tmp_path / "RUN", config, Dataset(toy_data).vocabulary)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_config_of_another_program_is_not_replaced(config, toy_data, tmp_path):
-    (tmp_path / "config.json").write_text('{"architectures": []}')
-    with pytest.raises(InputError, match="config.json: format version None"):
-        new_run.open_run(tmp_path, config, Dataset(toy_data).vocabulary)
 
 
 def test_weights_without_a_checkpoint_are_not_trained_over(config, toy_data, tmp_path):

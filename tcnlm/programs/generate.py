@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
 
 from tcnlm.common.errors import add_debug, errors_reported
 from tcnlm.common.process import keep_memory
@@ -16,7 +15,7 @@ MOST_SENTENCES, MOST_WORDS, MOST_BEAMS = 10**6, 10**5, 1000  # all fit into memo
 
 def main(options: argparse.Namespace) -> None:
     """Write sentences as the options say and print them."""
-    # Here, as below: to say how it is used takes no TensorFlow.
+    # Here: to say how it is used takes no TensorFlow.
     from tcnlm.generation import paragraphs
     from tcnlm.generation import requests as generation
     from tcnlm.generation.decoding import SentenceDecoder
@@ -44,55 +43,42 @@ def main(options: argparse.Namespace) -> None:
     else:
         start = paragraphs.starts(model, topics, document, run.preprocessing)
         written = paragraphs.write_paragraphs(write, start, options.paragraph, *asked)
-    _say_how(options, model, seed)
-    for row in zip(generation.largest_topics(model, topics, names), written):
-        print(_shown(options, model, names, *row))
-
-
-def _say_how(options: argparse.Namespace, model: Any, seed: int) -> None:
-    from tcnlm.generation import requests as generation
-
     unknown = generation.unknown_words(model, options.prompt)
-    if unknown:
-        say(f"not in the vocabulary, read as <unk>: {' '.join(unknown)}")
+    if unknown:  # beside the sentences, which may go to a file
+        words = " ".join(unknown)
+        print(f"not in the vocabulary, read as <unk>: {words}", file=sys.stderr)
     if options.method == "sample":
-        say(f"sampled with --seed {seed}")
-
-
-def _shown(
-    options: argparse.Namespace, model: Any, names: Any, topics: list, written: list
-) -> str:
-    """Return what was written from one row of topics, as text or JSON."""
-    from tcnlm.generation import paragraphs
-    from tcnlm.generation import requests as generation
-
-    if options.paragraph is None:
-        show = generation.as_json if options.json else generation.as_text
-        return show(topics, written)
-    if options.json:
-        return paragraphs.as_json(model, names, topics, written)
-    return paragraphs.as_paragraphs(topics, written)
-
-
-def say(text: str) -> None:
-    """Print beside the sentences, which may go to a file."""
-    print(text, file=sys.stderr)
+        print(f"sampled with --seed {seed}", file=sys.stderr)
+    for row in zip(generation.largest_topics(model, topics, names), written):
+        if options.paragraph is None:
+            show = generation.as_json if options.json else generation.as_text
+            print(show(*row))
+        elif options.json:
+            print(paragraphs.as_json(model, names, *row))
+        else:
+            print(paragraphs.as_paragraphs(*row))
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line; what is not given is left out."""
-    topic = "topic to write from, by its number or label; several are mixed (default: "
-    topic += "each in turn); of topics in layers LAYER:K[:WEIGHT], layer 1 the lowest: "
-    topic += "2:17 or 2:17:0.5"
-    document = "write from the topics inferred from this text or, with bag_lstm, from "
-    document += "its bag of words, or, with a model that reads the sentences before "
-    document += "(lclm), go on with it; - is standard input"
+    topic = (
+        "topic to write from, by its number or label; several are mixed (default: each "
+        "in turn); of topics in layers LAYER:K[:WEIGHT], layer 1 the lowest: 2:17 or "
+        "2:17:0.5"
+    )
+    document = (
+        "write from the topics inferred from this text or, with bag_lstm, from its bag "
+        "of words, or, with a model that reads the sentences before (lclm), go on with "
+        "it; - is standard input"
+    )
     paragraph = (
         "write paragraphs of N sentences, topics moving on from one to the next "
+        "(rgbn_rnn); with --document as its own do, by default as many"
     )
-    paragraph += "(rgbn_rnn); with --document as its own do, by default as many"
-    temperature = f"of sampling (default: {TEMPERATURE}, nearest to real "
-    temperature += "sentences by another model's perplexity; 1: as the model has it)"
+    temperature = (
+        f"of sampling (default: {TEMPERATURE}, nearest to real sentences by another "
+        "model's perplexity; 1: as the model has it)"
+    )
     top_p = "sample from the fewest words that have this probability together"
     unset = {"default": argparse.SUPPRESS}
     parsed = argparse.ArgumentParser(description=__doc__)

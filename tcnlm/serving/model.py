@@ -1,10 +1,18 @@
-"""A SavedModel found, loaded and asked as TensorFlow Serving's REST asks it."""
+"""A SavedModel found, loaded and asked as TensorFlow Serving's REST asks it.
+
+Inputs come by name ("inputs"), or row by row ("instances"), where every input has a row
+of each; bytes may come as {"b64": "..."}.
+"""
 
 from __future__ import annotations
 
+import base64
+import binascii
+import math
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +25,20 @@ from tcnlm.common.errors import InputError
 from tcnlm.common.files import plain_path
 from tcnlm.models.names import FILE, WORDS, read_names
 from tcnlm.preprocessing.text import tokenize_beginning
-from tcnlm.serving.tensors import Refused, columns_of, json_of, tensors_of
 
 PROGRAM = "saved_model.pb"
 PREDICT = "tensorflow/serving/predict"
 MOST_TOKENS, MOST_SENTENCES = 50_000, 1_000  # of a request: some seconds of work
+
+Specs = Mapping[str, tf.TensorSpec]
+
+
+class Refused(ValueError):
+    """A request that gets an error for an answer, and the HTTP status of that."""
+
+    def __init__(self, message: str, status: int = 400):
+        super().__init__(message)
+        self.status = status
 
 
 def find(path: Path) -> Path:
@@ -53,10 +70,16 @@ class Served:
         try:
             with plain_path(folder) as plain:
                 self.loaded = tf.saved_model.load(str(plain))
-            self.definitions = _definitions(folder)
+            saved = SavedModel.FromString((folder / PROGRAM).read_bytes())
         except (tf.errors.OpError, DecodeError, OSError, ValueError) as error:
             reason = str(error).partition("\n")[0]
             raise InputError(f"{folder}: cannot be loaded: {reason}") from None
+        # By place: releases name the first, defaults too, each in its own way.
+        self.definitions = {
+            name: MessageToDict(signature, True, preserving_proto_field_name=True)
+            for name, signature in saved.meta_graphs[0].signature_def.items()
+            if signature.method_name == PREDICT
+        }
         if whole.name == "saved_model" and "topic_words" in self.definitions:
             self.topics = self._named(whole.parent / FILE)
 
@@ -84,10 +107,8 @@ class Served:
         kind = "type.googleapis.com/tensorflow.serving.SignatureDefMap"
         spec = {"name": self.name, "signature_name": "", "version": self.version}
         signatures = {"@type": kind, "signature_def": self.definitions}
-        found = {"signature_def": signatures}
-        if self.topics:
-            found["topics"] = self.topics
-        return {"model_spec": spec, "metadata": found}
+        topics = {"topics": self.topics} if self.topics else {}
+        return {"model_spec": spec, "metadata": {"signature_def": signatures, **topics}}
 
     def predict(self, request: Any) -> dict[str, Any]:
         """Answer a request, the JSON object of :predict.
@@ -98,31 +119,24 @@ class Served:
             raise Refused("the request must be a JSON object")
         if ("inputs" in request) == ("instances" in request):
             raise Refused('give either "inputs" or "instances"')
-        call = self._signature(request.get("signature_name", "serving_default"))
+        name = request.get("signature_name", "serving_default")
+        if not isinstance(name, str) or name not in self.definitions:
+            known = ", ".join(sorted(self.definitions))
+            raise Refused(f'signature_name: {str(name)[:99]!r} is none of "{known}"')
+        call = self.loaded.signatures[name]
         specs = call.structured_input_signature[1]
         if "inputs" in request:
             found = _called(call, tensors_of(request["inputs"], specs))
             return {"outputs": next(iter(found.values())) if len(found) == 1 else found}
-        columns = columns_of(request["instances"], specs)
-        found = _called(call, tensors_of(columns, specs))
-        return {"predictions": _rows(found, len(request["instances"]))}
-
-    def _signature(self, name: Any) -> Any:
-        if not isinstance(name, str) or name not in self.definitions:
-            known = ", ".join(sorted(self.definitions))
-            raise Refused(f'signature_name: {str(name)[:99]!r} is none of "{known}"')
-        return self.loaded.signatures[name]
-
-
-def _definitions(folder: Path) -> dict[str, Any]:
-    saved = SavedModel.FromString((folder / PROGRAM).read_bytes())
-    every = saved.meta_graphs[0].signature_def.items()
-    return {
-        # By place: releases name the first, defaults too, each in its own way.
-        name: MessageToDict(signature, True, preserving_proto_field_name=True)
-        for name, signature in every
-        if signature.method_name == PREDICT
-    }
+        rows = request["instances"]
+        found = _called(call, tensors_of(columns_of(rows, specs), specs))
+        for name, values in found.items():
+            if len(values) != len(rows):
+                raise Refused(f'{name}: is no row of each instance; ask by "inputs"')
+        if len(found) == 1:
+            return {"predictions": next(iter(found.values()))}
+        rows = [dict(zip(found, row)) for row in zip(*found.values())]
+        return {"predictions": rows}
 
 
 def _called(call: Any, tensors: Mapping[str, tf.Tensor]) -> dict[str, Any]:
@@ -139,7 +153,9 @@ def _called(call: Any, tensors: Mapping[str, tf.Tensor]) -> dict[str, Any]:
 
 def _check_size(name: str, tensor: tf.Tensor, width: int) -> None:
     if tensor.dtype == tf.string:
-        tokens = sum(map(_tokens, tensor.numpy()))
+        texts = (text.decode("utf-8", "replace") for text in tensor.numpy())
+        # Remembering none of the tokens: a text may be one long word.
+        tokens = sum(len(tokenize_beginning(text)) for text in texts)
         if tokens > MOST_TOKENS:
             raise Refused(f"{name}: {tokens:,} tokens; give at most {MOST_TOKENS:,}")
     single = name in ("number", "width")
@@ -148,15 +164,100 @@ def _check_size(name: str, tensor: tf.Tensor, width: int) -> None:
         raise Refused(f"{name}: {asked:,} are asked for; at most {MOST_SENTENCES:,}")
 
 
-def _tokens(text: bytes) -> int:
-    """Return how many tokens a text has, remembering none: it may be one long word."""
-    return len(tokenize_beginning(text.decode("utf-8", "replace")))
+def tensors_of(inputs: Any, specs: Specs) -> dict[str, tf.Tensor]:
+    """Return the tensors of JSON values, an input each, as the specs want them."""
+    if not isinstance(inputs, dict):
+        inputs = {name: inputs for name in specs if len(specs) == 1}
+    _check_names(inputs, specs)
+    return {name: _tensor(name, inputs[name], spec) for name, spec in specs.items()}
 
 
-def _rows(outputs: Mapping[str, list], number: int) -> list:
-    for name, values in outputs.items():
-        if len(values) != number:
-            raise Refused(f'{name}: is no row of each instance; ask by "inputs"')
-    if len(outputs) == 1:
-        return next(iter(outputs.values()))
-    return [dict(zip(outputs, row)) for row in zip(*outputs.values())]
+def columns_of(instances: Any, specs: Specs) -> dict[str, list]:
+    """Return the inputs, a list each, of rows that have a value of every input.
+
+    Of a single input, a row may be the value itself.
+    """
+    if not isinstance(instances, list) or not instances:
+        raise Refused("instances: must be a list of one row or more")
+    rows = instances
+    if len(specs) == 1:
+        [only] = specs
+        named = (isinstance(row, dict) and set(row) == {only} for row in instances)
+        rows = [row if is_so else {only: row} for is_so, row in zip(named, instances)]
+    for row in rows:
+        if not isinstance(row, dict):
+            raise Refused(f"instances: every row must be an object of {_list(specs)}")
+        _check_names(row, specs)
+    return {name: [row[name] for row in rows] for name in specs}
+
+
+def json_of(outputs: Mapping[str, tf.Tensor]) -> dict[str, Any]:
+    """Return the values of tensors as lists, strings decoded, NaN and infinity null."""
+    return {name: _decoded(value.numpy().tolist()) for name, value in outputs.items()}
+
+
+def _check_names(given: Mapping[str, Any], specs: Specs) -> None:
+    for name in sorted(specs):
+        if name not in given:
+            raise Refused(f"{name}: is missing; the inputs are {_list(specs)}")
+    for name in given:
+        if name not in specs:
+            raise Refused(f"{name[:99]}: is no input; the inputs are {_list(specs)}")
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))
+
+
+def _tensor(name: str, value: Any, spec: tf.TensorSpec) -> tf.Tensor:
+    """Return a tensor of nested lists, as deep and as long as the spec says."""
+    values, shape = [value], []
+    for size in spec.shape.as_list():
+        lengths = {len(v) if isinstance(v, list) else None for v in values}
+        lengths = lengths or {size or 0}  # of nothing, nothing can be told
+        if len(lengths) > 1 or None in lengths or size not in (None, *lengths):
+            raise Refused(f"{name}: must have the shape {_shape(spec)}")
+        shape += lengths
+        values = list(chain.from_iterable(values))
+    if any(isinstance(v, list) for v in values):
+        raise Refused(f"{name}: must have the shape {_shape(spec)}")
+    values = [_value(name, value, spec.dtype) for value in values]
+    return tf.constant(values, spec.dtype, shape)
+
+
+def _shape(spec: tf.TensorSpec) -> str:
+    sizes = ["any" if size is None else str(size) for size in spec.shape.as_list()]
+    return f"[{', '.join(sizes)}]" if sizes else "[], a single value"
+
+
+def _value(name: str, value: Any, dtype: tf.DType) -> Any:
+    if dtype == tf.string:
+        return _text(name, value)
+    if dtype.is_integer:
+        if type(value) is not int or not dtype.min <= value <= dtype.max:
+            raise Refused(f"{name}: must be whole numbers that {dtype.name} holds")
+        return value
+    if type(value) not in (int, float) or abs(value) > float(dtype.max):
+        raise Refused(f"{name}: must be numbers that {dtype.name} holds")
+    return float(value)
+
+
+def _text(name: str, value: Any) -> bytes:
+    try:
+        if isinstance(value, dict) and isinstance(value.get("b64"), str):
+            text = base64.b64decode(value["b64"], validate=True)
+            text.decode("utf-8")
+            return text
+        if isinstance(value, str):
+            return value.encode("utf-8")
+    except (UnicodeError, binascii.Error):
+        raise Refused(f"{name}: a text is no UTF-8") from None
+    raise Refused(f"{name}: must be strings")
+
+
+def _decoded(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_decoded(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None  # JSON has no such number
+    return value.decode("utf-8") if isinstance(value, bytes) else value

@@ -26,8 +26,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from tcnlm.common.errors import InputError
-from tcnlm.serving.model import Served
-from tcnlm.serving.tensors import Refused
+from tcnlm.serving.model import Refused, Served
 
 MOST_BYTES = 2**20  # of a request that is answered
 MOST_READ = 2**26  # of one that is too large, so that its sender hears of it
@@ -54,8 +53,8 @@ class Server(ThreadingHTTPServer):
             reason = getattr(error, "strerror", None) or error
             problem = f"{host[:99]!r}, port {port}: cannot be served at: {reason}"
             raise InputError(problem) from None
-        text = (files("tcnlm.serving") / "page.html").read_text(encoding="utf-8")
-        self.template = text
+        page = files("tcnlm.serving") / "page.html"
+        self.template = page.read_text(encoding="utf-8")
 
     def server_bind(self) -> None:
         """Bind, without asking the network for the name of this machine."""
@@ -89,10 +88,6 @@ class Server(ThreadingHTTPServer):
         except ValueError:
             return False
         return loopback or not ip_address(self.server_address[0]).is_loopback
-
-    def page(self) -> str:
-        """Return the page, which asks for all but the model's name by REST."""
-        return self.template.replace("MODEL_NAME", html.escape(self.served.name))
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of a client that has gone."""
@@ -164,10 +159,10 @@ class Handler(BaseHTTPRequestHandler):
         self._send(status, content)
 
     def _get(self) -> Any:
-        if self.path.partition("?")[0] == "/":
-            return self.server.page()
-        answers = {None: self.server.served.status}
-        answers["/metadata"] = self.server.served.metadata
+        served = self.server.served
+        if self.path.partition("?")[0] == "/":  # it asks for all else by REST
+            return self.server.template.replace("MODEL_NAME", html.escape(served.name))
+        answers = {None: served.status, "/metadata": served.metadata}
         action = self._action()
         if action not in answers:
             raise Refused(f"{action}: is asked by POST", 405)

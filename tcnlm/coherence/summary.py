@@ -54,9 +54,12 @@ def measure(
             f"{counts.reference}: in its {counts.tokens:,} tokens is no word of the "
             f"topics ({', '.join(words[:3])}, ...); give text of the same language"
         )
-    scores = np.array(
-        [_scores(counts, topic, tops, NEVER[zero]) for topic in listed.topics]
-    )  # [K, len(tops)]
+    scores = []
+    for topic in listed.topics:
+        scored = counts, topic, tops, NEVER[zero]
+        pairless = len({*topic}) < 2
+        scores.append([math.nan] * len(tops) if pairless else topic_scores(*scored))
+    scores = np.array(scores)  # [K, len(tops)]
     means = scores.mean(axis=1)
     longest = max(map(len, listed.topics))
     beside = {
@@ -85,15 +88,6 @@ def measure(
             for i, topic in enumerate(listed.topics)
         ],
     }
-
-
-def _scores(
-    counts: WindowCounts, topic: Sequence[str], tops: Sequence[int], never: float
-) -> list[float]:
-    one_word = len(set(topic)) < 2
-    return (
-        [math.nan] * len(tops) if one_word else topic_scores(counts, topic, tops, never)
-    )
 
 
 def protocol(

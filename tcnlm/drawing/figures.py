@@ -101,33 +101,27 @@ def learning_curves(history: History) -> Iterator[tuple[str, Figure]]:
 
 
 def _learned(history: History) -> Figure:
+    measures = ("perplexity", "bound", "loss")
+    measure = next(m for m in measures if f"valid_{m}" in history)
+    logarithmic = measure == "perplexity"
     figure = blank(*PANEL)
-    axes = figure.subplots()
-    if "valid_perplexity" in history:
-        axes_of(axes, "Perplexity (logarithmic scale)", "training step", "perplexity")
-        _judged_curves(axes, history, "perplexity")
-        _logarithmic(axes)
-    else:
-        measure = "bound" if "valid_bound" in history else "loss"
-        unit = f"{measure} per content word"
-        axes_of(axes, measure.capitalize(), "training step", unit)
-        _judged_curves(axes, history, measure)
-    return figure
-
-
-def _judged_curves(axes: Axes, history: History, measure: str) -> None:
-    steps = history["step"]
+    title = measure.capitalize() + " (logarithmic scale)" * logarithmic
+    unit = measure if logarithmic else f"{measure} per content word"
+    axes = axes_of(figure.subplots(), title, "training step", unit)
     for split, label, colour in (
         ("train", "training, since the last evaluation", GREY),
         ("valid", "validation", BLUE),
     ):
-        values = history.get(f"{split}_{measure}")
+        values, look = history.get(f"{split}_{measure}"), {"color": colour, "ms": 3}
         if values is not None:
-            axes.plot(steps, values, "o-", color=colour, ms=3, lw=1.5, label=label)
+            axes.plot(history["step"], values, "o-", lw=1.5, label=label, **look)
     best = int(np.nanargmin(history[f"valid_{measure}"]))
-    value = history[f"valid_{measure}"][best]
-    axes.plot(steps[best], value, "o", color=RED, ms=6, label=f"lowest: {value:.1f}")
+    step, value = history["step"][best], history[f"valid_{measure}"][best]
+    axes.plot(step, value, "o", color=RED, ms=6, label=f"lowest: {value:.1f}")
     axes.legend(fontsize=8, frameon=False, labelcolor=INK)
+    if logarithmic:
+        _logarithmic(axes)
+    return figure
 
 
 def _logarithmic(axes: Axes) -> None:

@@ -262,20 +262,16 @@ class Classes(Metric):
 
     def section(self, entry: Any) -> Shown:
         """Return the errors by what is read, a column a classifier."""
-        return {
-            "rows": [
-                (name, *(_percent(row.get(kind)) for kind in ("logistic", "network")))
-                for name, row in entry["rows"].items()
-            ]
-        }
+        rows = []
+        for name, row in entry["rows"].items():
+            found = (row.get(kind) for kind in ("logistic", "network"))
+            errors = (f"{each['error_rate']:.2%}" if each else "–" for each in found)
+            rows.append((name, *errors))
+        return {"rows": rows}
 
     def plots(self, entry: Any) -> Drawn:
         """Yield the vectors in the plane."""
         yield "vectors", draw_vectors(**entry["picture"])
-
-
-def _percent(found: Mapping[str, float] | None) -> str:
-    return f"{found['error_rate']:.2%}" if found else "–"
 
 
 def draw_vectors(

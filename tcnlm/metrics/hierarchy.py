@@ -114,7 +114,10 @@ def _norms(
     """
     from tcnlm.models.gbn_rnn import as_seen
 
-    chosen = _readable(document)
+    # The fewest unknown words, of sentences of fitting length.
+    fitting = [j for j, words in enumerate(document) if len(words) in SENTENCE]
+    unknown = SPECIALS[UNK]
+    chosen = min(fitting or [0], key=lambda j: document[j].count(unknown))
     words = document[chosen][: SENTENCE.stop - 1]
     x, norms = model.embedding(np.array([[GO, *model.vocabulary.ids(words)]])), []
     seen = as_seen(model, [each[chosen : chosen + 1] for each in theta])
@@ -122,13 +125,6 @@ def _norms(
         norms.append(np.linalg.norm(layer.lstm(x)[0, 1:], axis=-1))
         x = layer((x, weights))
     return {"words": list(words), "norms": list(map(_rounded, norms))}
-
-
-def _readable(document: Sequence[Sequence[str]]) -> int:
-    """Return the sentence with the fewest unknown words, of those of fitting length."""
-    fitting = [j for j, words in enumerate(document) if len(words) in SENTENCE]
-    unknown = SPECIALS[UNK]
-    return min(fitting or [0], key=lambda j: document[j].count(unknown))
 
 
 def _shares(theta: tf.Tensor) -> np.ndarray:

@@ -1,6 +1,7 @@
 """The neural topic model of Cao et al. 2015, pair by pair, and what was made of it."""
 
 from collections import Counter
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +12,7 @@ import toy
 from helpers import eager_and_graph, randomise, read_history
 
 from tcnlm.common.errors import InputError
-from tcnlm.data.dataset import Dataset
+from tcnlm.data.dataset import Contexts, Dataset
 from tcnlm.generation.requests import requested_topics
 from tcnlm.generation.saved_model import export
 from tcnlm.layers.optimization import Training
@@ -115,6 +116,7 @@ def prepared(path, vectors, documents, vocabulary=VOCABULARY, K=K):
     words = np.concatenate(documents)
     first = np.cumsum([0, *map(len, documents)])
     contexts = SimpleNamespace(words=words, first=first)
+    contexts.counts = partial(Contexts.counts, contexts)
     data = SimpleNamespace(
         vocabulary=vocabulary, split=lambda name: SimpleNamespace(contexts=contexts)
     )

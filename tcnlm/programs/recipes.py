@@ -12,6 +12,7 @@ import difflib
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -69,7 +70,7 @@ class Recipe:
     @property
     def name(self) -> str:
         """Its name, also where it is of a path."""
-        return Path(self.source).stem if _is_path(self.source) else self.source
+        return Path(self.source).stem if self.source.endswith(".toml") else self.source
 
     def chosen(
         self, model: str, more: Iterable[str], tokens: int = 0, documents: int = 0
@@ -95,7 +96,8 @@ class Recipe:
         """
         from tcnlm.layers.optimization import Training
 
-        found = {**self.settings, **self._of_size(tokens)}
+        fitting = (size for size in self.sizes if tokens <= size["tokens"])
+        found = {**self.settings, **next(fitting, {}).get("settings", {})}
         if found.get("num_topics") == BY_DOCUMENTS:
             found["num_topics"] = topics_for(tokens, documents)
         if model == self.model:
@@ -104,10 +106,6 @@ class Recipe:
         had = {name for config in configs for name in names(config)}
         shared = {k: v for k, v in found.items() if k in had}
         return {**shared, **self.models.get(model, {})}
-
-    def _of_size(self, tokens: int) -> dict[str, Any]:
-        fitting = (size for size in self.sizes if tokens <= size["tokens"])
-        return next(fitting, {}).get("settings", {})
 
 
 def topics_for(tokens: int, documents: int = 0) -> int:
@@ -132,7 +130,16 @@ def read_recipe(recipe: str) -> Recipe:
 
     Raises InputError, with file and key, for what no recipe may have.
     """
-    path = Path(recipe) if _is_path(recipe) else _known(recipe)
+    path, files = Path(recipe), recipe_files()
+    if not recipe.endswith(".toml"):
+        if recipe not in files:
+            close = difflib.get_close_matches(recipe, files, 1)
+            hint = f"did you mean {close[0]}? " if close else ""
+            raise InputError(
+                f"recipe {recipe}: {hint}`--recipe list` prints them; a path ends in "
+                ".toml"
+            )
+        path = files[recipe]
     try:
         with reading(path):
             content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -144,21 +151,6 @@ def read_recipe(recipe: str) -> Recipe:
         raise InputError(f"{path}: damaged ({error})") from None
     _check(path, content)
     return Recipe(recipe, **content)
-
-
-def _is_path(recipe: str) -> bool:
-    return recipe.endswith(".toml")
-
-
-def _known(name: str) -> Path:
-    files = recipe_files()
-    if name not in files:
-        close = difflib.get_close_matches(name, files, 1)
-        hint = f"did you mean {close[0]}? " if close else ""
-        raise InputError(
-            f"recipe {name}: {hint}`--recipe list` prints them; a path ends in .toml"
-        )
-    return files[name]
 
 
 def words_of(options: Mapping[str, Any]) -> list[str]:
@@ -196,13 +188,12 @@ def _are_sizes(value: Any) -> bool:
     return whole and tokens == sorted(set(tokens))
 
 
-def _is_answer(value: Any) -> bool:
-    return value == OWN or isinstance(value, dict) and set(value) == FIGURE
-
-
 _ENTRIES = {
     "title": TEXT,
-    "answers": (f'"{OWN}" or document and cell', _is_answer),
+    "answers": (
+        f'"{OWN}" or document and cell',
+        lambda value: value == OWN or isinstance(value, dict) and set(value) == FIGURE,
+    ),
     "reading": ("literal or tuned", lambda value: value in ("literal", "tuned")),
     "model": (f"one of {', '.join(sorted(MODELS))}", lambda value: value in MODELS),
     "seeds": ("different whole numbers", _are_seeds),
@@ -223,9 +214,10 @@ def _check(path: Path, content: dict[str, Any]) -> None:
         ("data", DATA, preprocessing.parser(), []),
         ("evaluation", EVALUATION, evaluate.parser(), ["RUN"]),
     ):
-        options = content.get(table, {})
-        _check_known(f"{path}: {table}", options, known)
-        _check_options(f"{path}: {table}", parser, [*places, *words_of(options)])
+        options, place = content.get(table, {}), f"{path}: {table}"
+        _check_known(place, options, known)
+        parser.error = partial(_refuse, place)
+        parser.parse_args([*places, *words_of(options)])
     recipe = Recipe(str(path), **content)
     _check_known(f"{path}: models", recipe.models, MODELS)
     for model in (recipe.model, *recipe.models):
@@ -233,8 +225,8 @@ def _check(path: Path, content: dict[str, Any]) -> None:
             try:
                 recipe.chosen(model, [], tokens)
             except InputError as error:
-                said = str(error).removeprefix("--set ")
-                raise InputError(f"{path}: settings: {said}") from None
+                problem = str(error).removeprefix("--set ")
+                raise InputError(f"{path}: settings: {problem}") from None
 
 
 def _check_known(place: str, found: Iterable[str], known: Iterable[str]) -> None:
@@ -242,14 +234,8 @@ def _check_known(place: str, found: Iterable[str], known: Iterable[str]) -> None
         raise InputError(f"{place}: {name} is none of {', '.join(known)}")
 
 
-def _check_options(
-    place: str, parser: argparse.ArgumentParser, words: list[str]
-) -> None:
-    def refuse(message: str) -> NoReturn:
-        raise InputError(f"{place}: {message}")
-
-    parser.error = refuse
-    parser.parse_args(words)
+def _refuse(place: str, message: str) -> NoReturn:
+    raise InputError(f"{place}: {message}")
 
 
 class ListRecipes(argparse.Action):

@@ -113,12 +113,13 @@ def reproduce(recipe: Recipe, seed: int, options: argparse.Namespace) -> None:
     data, run = make_data(recipe, options), run_of(options.out, recipe, seed)
     threads = {} if options.threads is None else {"threads": options.threads}
     words = words_of({"recipe": recipe.source, "seed": seed, "out": run, **threads})
-    train.main(train.options_of([str(data), *words]), _line("train", str(data), *words))
+    words = [str(data), *words]
+    train.main(train.options_of(words), _line("train", *words))
     given = {"reference": options.reference, "counts": options.counts}
     chosen = {k: v for k, v in given.items() if v}
     words = words_of({**recipe.evaluation, **chosen, "record": record_of(run)})
-    line = _line("evaluate", str(run), *words)
-    evaluate.main(evaluate.parser().parse_args([str(run), *words]), line)
+    words = [str(run), *words]
+    evaluate.main(evaluate.parser().parse_args(words), _line("evaluate", *words))
 
 
 def _line(program: str, *words: str) -> str:
@@ -144,8 +145,7 @@ def make_data(recipe: Recipe, options: argparse.Namespace) -> Path:
 
 def made_before(options: argparse.Namespace) -> bool:
     """Whether --data is a DATA folder."""
-    one = len(options.data) == 1
-    return one and (Path(options.data[0]) / "meta.json").is_file()
+    return len(options.data) == 1 and (Path(options.data[0]) / "meta.json").is_file()
 
 
 def data_arguments(recipe: Recipe, options: argparse.Namespace) -> list[str]:
@@ -212,8 +212,8 @@ def lines(recipe: Recipe, out: Path) -> Iterator[str]:
     for measured in map(figure, SAID):
         values = [measured.value(evaluation) for evaluation in evaluations]
         if None not in values:
-            said = compared(measured, published(recipe, measured), values)
-            yield f"{recipe.name}: {measured.title}: {said}"
+            text = compared(measured, published(recipe, measured), values)
+            yield f"{recipe.name}: {measured.title}: {text}"
 
 
 def published(recipe: Recipe, measured: Figure) -> Published | None:

@@ -168,7 +168,7 @@ def test_progress_is_told_by_history_and_settings(values, loop, epoch, stopped):
 
 def test_a_fit_is_never_stopped_early_and_no_history_says_nothing():
     history = {"epoch": [1.0], "step": [0.0], "valid_loss": [8.0]}
-    assert progress({"model": "lda"}, history) == {"epoch": 1, "stopped": None}
+    assert progress({"model": "lda"}, history) == {"epoch": None, "stopped": None}
     assert stated(progress({"model": "lstm"}, {})) == ""
 
 

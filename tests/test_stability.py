@@ -103,3 +103,13 @@ def test_seeds_that_are_measured_together_have_it(toy_data, tmp_path):
     text = (tmp_path / "both.html").read_text()
     assert "<h2>Topics over seeds</h2>" in text
     assert ">1 of 1<" in text  # untrained, all are near one another
+
+
+def test_topics_of_different_systems_stand_side_by_side_by_their_words():
+    shifted = np.roll(np.eye(4, 5), 1, axis=0)
+    runs = [run_of(1, np.eye(4, 5)), run_of(1, shifted[:3], "tdlm")]
+    tree = ElementTree.fromstring(page.render(runs))
+    (table,) = (t for t in tree.iter("table") if "tdlm" in "".join(t[0].itertext()))
+    rows = [[cell.text or "" for cell in row] for row in table.iter("tr")][1:]
+    assert rows[0] == ["0", "s1t0< w0", "s1t1< w0 (0.00)"]
+    assert ["w0", "w1", "", "w3"] == [row[2].partition(" ")[2][:2] for row in rows]

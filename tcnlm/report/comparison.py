@@ -28,10 +28,11 @@ from tcnlm.report.measured import (
     Measured,
     best,
     groups_of,
+    is_fit,
     ratios,
 )
 from tcnlm.report.published import layered, size
-from tcnlm.report.stability import stability
+from tcnlm.report.stability import side_by_side, stability
 from tcnlm.runs.folders import is_seed_folder
 
 OTHER_DATA = " ≠"  # marks a published figure
@@ -46,6 +47,7 @@ TEMPLATE = """<div class="compared">{% for part in parts %}
 <div class="plots">{% for svg in curves %}
 {{ picture(svg, "validation perplexity by epoch") }}{% endfor %}</div></div>
 {% for svg, text in pictures %}{{ picture(svg, text) }}{% endfor %}
+{{ together }}
 {{ stable }}
 {% for text in notes %}{{ note(text) }}{% endfor %}
 <h2>Each run</h2>"""
@@ -61,7 +63,9 @@ class Column(NamedTuple):
 DESCRIPTIONS: dict[str, Callable[[Measured], object]] = {
     "layers x units": lambda run: size(run.config["settings"]),
     "topics": lambda run: layered(run.config["settings"].get("num_topics", "")),
-    "epochs": lambda run: "".join(f"{e:g}" for e in run.history.get("epoch", ())[-1:]),
+    "epochs": lambda run: ""
+    if is_fit(run.history)
+    else "".join(f"{e:g}" for e in run.history.get("epoch", ())[-1:]),
     "parameters": lambda run: figure("parameters").text(run.evaluation),
 }
 
@@ -168,6 +172,7 @@ def comparison(runs: Sequence[Measured]) -> Markup:
         TEMPLATE,
         parts=list(_parts(groups, numbers)),
         curves=list(map(draw.svg, shown_curves(groups))),
+        together=side_by_side(groups, list(map(group_name, groups))),
         stable=stability(groups, list(map(group_name, groups))),
         notes=list(_notes(groups)),
         pictures=list(_pictures(runs)),

@@ -68,24 +68,29 @@ class Measured:
         return other_data(self.evaluation.get("corpus"), self.config.get("data", {}))
 
 
+def is_fit(history: Mapping[str, Sequence[float]]) -> bool:
+    """Whether all learning came before the first step, as LDA's."""
+    return len(history.get("step", ())) > 0 and history["step"][-1] == 0
+
+
 def progress(
     config: Mapping[str, Any], history: Mapping[str, Sequence[float]]
 ) -> dict[str, Any]:
     """Return {"epoch": that of the weights, "stopped": {"epoch", "of"}}, for JSON.
 
-    "stopped" is None where training came to its end; both where nothing is known.
+    "stopped" is None where training came to its end; both where nothing is known, and
+    of a fit.
     """
     loop = from_json(Training, config.get("training", {}))
     judged = judge(model_class(config["model"]), loop.judge)
     values = history.get(f"valid_{judged.key}", ())
-    if not len(values):
+    if not len(values) or is_fit(history):
         return {"epoch": None, "stopped": None}
     best, epochs = 0, history["epoch"]
     for i, value in enumerate(values):
         best = i if judged.improves(value, values[best]) else best
     waited, last = len(values) - 1 - best, epochs[-1]
-    fitted = history["step"][-1] == 0  # before any training, and that was all
-    ended = fitted or waited >= loop.patience or last >= loop.epochs
+    ended = waited >= loop.patience or last >= loop.epochs
     # As JSON has them: whole epochs without a point.
     last, best = (
         int(e) if float(e).is_integer() else float(e) for e in (last, epochs[best])

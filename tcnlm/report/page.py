@@ -14,7 +14,7 @@ from tcnlm.drawing.markup import filled, local
 from tcnlm.metrics.registry import METRICS, figures
 from tcnlm.metrics.scores import DocumentNats
 from tcnlm.report.comparison import comparison, label
-from tcnlm.report.measured import Measured, stated
+from tcnlm.report.measured import Measured, is_fit, stated
 from tcnlm.report.published import own_size, sizes
 from tcnlm.runs.run_folder import RunFolder
 
@@ -83,20 +83,20 @@ def _sections(run: Measured, shown: Mapping[str, Mapping[str, Any]]) -> Markup:
     """Return all that is said of one run; what does not apply is left out."""
     evaluation = run.evaluation
     tiles = ((f.title, f.text(evaluation)) for f in figures() if f.headline)
+    told = {
+        m.key: filled(m.template, **shown[m.key]) for m in METRICS if m.key in shown
+    }
     versions = evaluation.get("versions", {}).items()
     return filled(
         _read(RUN),
         figures=run.figures,
         evaluation=evaluation,
         subtitle=_subtitle(run),
+        topics=told.pop("topics", ""),
         tiles=[(title, text) for title, text in tiles if text],
         published=_beside(run),
-        sections=[
-            filled(measure.template, **shown[measure.key])
-            for measure in METRICS
-            if measure.key in shown
-        ],
-        settings=list(_settings(run.config)),
+        sections=told.values(),
+        settings=list(_settings(run)),
         versions=", ".join(f"{name} {version}" for name, version in versions),
     )
 
@@ -127,8 +127,9 @@ def _beside(run: Measured) -> str:
     return f"No figure of {model} is published for {corpus}{at}."
 
 
-def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    chosen = {**config.get("settings", {}), **config.get("training", {})}
-    for name, value in {**chosen, "seed": config.get("seed")}.items():
+def _settings(run: Measured) -> Iterator[tuple[str, str]]:
+    config, loop = run.config, {} if is_fit(run.history) else run.config.get("training")
+    chosen = {**config.get("settings", {}), **(loop or {}), "seed": config.get("seed")}
+    for name, value in chosen.items():
         many = isinstance(value, (list, tuple))
         yield name, ", ".join(map(str, value)) if many else local(str(value))

@@ -1,4 +1,4 @@
-"""The section of a page about seeds: which topics return in each of them."""
+"""Topics of several runs, matched: of seeds which return, of systems side by side."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from tcnlm.drawing.markup import filled
-from tcnlm.metrics.stability import SAME, Matched, match
+from tcnlm.metrics.stability import SAME, Matched, match, matched
 from tcnlm.report.measured import Group, Measured
 
 WORDS = 8  # of a topic
@@ -32,6 +32,11 @@ TEMPLATE = """<h2>Topics over seeds</h2>
 </details>
 {% endif %}
 {% endfor %}"""
+BESIDE = """<h2>Topics side by side</h2>
+{{ note("Topics of the first run, the most used first, each with its match in the "
+        "others: one to one, so that the divergences of words are least in sum. In "
+        "brackets: bits, 0 the same, 1 without a common word.") }}
+{{ table(titles, kinds, rows) }}"""
 TITLES = (
     "run",
     "seeds",
@@ -40,6 +45,27 @@ TITLES = (
     "in one seed only",
     "mean distance",
 )
+
+
+def side_by_side(groups: Sequence[Group], names: Sequence[str]) -> Markup:
+    """Return the topics of the first run of each group of one DATA, matched."""
+    told = [(g, n) for g, n in zip(groups, names) if _topics(g.first) is not None]
+    told = [(g, n) for g, n in told if g.data == told[0][0].data]
+    if len(told) < 2:
+        return Markup()
+    first, *others = (group.first for group, _ in told)
+    topics = first.evaluation["topics"]
+    order = sorted(range(len(topics)), key=lambda k: -(topics[k]["proportion"] or 0))
+    columns = [{k: _words(first, k) for k in order}]
+    for run in others:
+        pairs = zip(*matched(_topics(first), _topics(run)))
+        columns.append({k: f"{_words(run, j)} ({bits:.2f})" for k, j, bits in pairs})
+    return filled(
+        BESIDE,
+        titles=["topic", *(name for _, name in told)],
+        kinds=["number", *[""] * len(told)],
+        rows=[[k, *(column.get(k, "") for column in columns)] for k in order],
+    )
 
 
 def stability(groups: Sequence[Group], names: Sequence[str]) -> Markup:

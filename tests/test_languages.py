@@ -23,6 +23,17 @@ TEXTS = [
         "am 3 . oktober kam z.b. dr. müller usw. . | er blieb . | "
         "die ö. bahn , d.h. sie .",
     ),
+    (
+        "de",
+        "Nach Art. 7, S. 12 gilt ca. 5 z. B. im 2. Bezirk. Hauptstr. 5 am 1. Jänner.",
+        "nach art . 7 , s. 12 gilt ca . 5 z. b. im 2 . bezirk . | "
+        "hauptstr . 5 am 1 . jänner .",
+    ),
+    (
+        "de",
+        "Er wurde 80. Das war im Mai. 5 kamen.",
+        "er wurde 80 . | das war im mai . | 5 kamen .",
+    ),
     ("de", "Wie geht's in Köln? Schön!", "wie geht's in köln ? | schön !"),
     ("de", normalize("NFD", "Über Köln."), "über köln ."),
     (
@@ -57,6 +68,7 @@ def test_every_language_has_a_name_and_stop_words_in_small_letters(code):
     known = languages()[code]
     assert known.name.isalpha()
     assert len(known.stop_words) > 30
+    assert "the" in known.stop_words or code != "en"
     assert all(word == word.lower() == normalize("NFC", word) for word in known[1])
 
 
@@ -93,6 +105,7 @@ def test_german_has_topic_words_with_umlauts_and_no_stop_words(tmp_path, capsys)
     assert "stop words" not in capsys.readouterr().err
     topic_words = Vocabulary.load(data).topic_words
     assert {"anwälte", "häfen", "küche", "kapitän"} <= set(topic_words)
+    assert "the" not in topic_words  # English stop words count in every language
     assert not {"der", "und", "über", "für", "wurde"} & set(topic_words)
     settings = json.loads((data / "meta.json").read_text(encoding="utf-8"))["settings"]
     assert (settings["language"], settings["topic_letters"]) == ("de", "unicode")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from configparser import ConfigParser, SectionProxy
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,15 +67,27 @@ def _share(counts: Mapping[str, int], known: Language) -> float:
     return sum(counts[w] for w in found) / sum(counts.values())
 
 
+@cache
+def listed_words() -> dict[str, list[str]]:
+    """Return the stop words of stopwords-iso (Gene Diaz) by language.
+
+    Of the package stopwordsiso the file alone is read: to import an older one warns.
+    """
+    package = find_spec("stopwordsiso")
+    file = Path(package.origin).with_name("stopwords-iso.json")
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
 def _language(code: str, entries: SectionProxy) -> Language:
     def words(key: str) -> tuple[str, ...]:
         return tuple(entries.get(key, "").split())
 
-    stop_words = frozenset(words("stop words")).union(
-        f"{word}'" for word in words("elisions")
-    )
     if code == ENGLISH:
         stop_words = read_stop_words(STOP_WORDS)
+    else:
+        elided = (f"{word}'" for word in words("elisions"))
+        listed = {normalized(word).lower() for word in listed_words()[code]}
+        stop_words = frozenset(listed).union(words("more stop words"), elided)
     keys = "abbreviations", "starters", "after numbers", "elisions", "lower"
     return Language(entries["name"], stop_words, *map(words, keys))
 

@@ -11,7 +11,7 @@ in its graph with the very same table: `tf.strings.regex_replace` rule by rule, 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence, Set
 from functools import cache, lru_cache, partial
 from itertools import chain, groupby
 from unicodedata import category
@@ -146,6 +146,7 @@ _END = re.compile(rf"{_PARAGRAPH.pattern}|(?<=[\u061f\u06d4\u0964\u0965])\s+")
 _RUN_ON = re.compile(r"([a-z]{2}[.!?]+)([A-Z][a-z])")
 _OF_RUN_ON = re.compile(r"[.!?][A-Z]")  # what it needs, and is found faster
 _PLAIN_END = re.compile(r"([A-Za-z]{2,})[.!?]\s+[A-Za-z]")
+_LAST_WORD, _FIRST_WORD = re.compile(r"([\w.]+)\.$"), re.compile(r"\w*")
 _ELLIPSIS = re.compile(r"\.\.+|\. \. \.(?: \.)*")
 
 
@@ -323,4 +324,36 @@ def _split(language: str) -> Callable[[str], list[str]]:
                 return True
             return super().text_contains_sentbreak(text)
 
-    return Punkt(parameters).tokenize
+    tokenize = Punkt(parameters).tokenize
+    if language == ENGLISH:
+        return tokenize
+    begins, ordinals = known.stop_words.union(known.starters), bool(known.after_numbers)
+    return lambda text: _rejoined(tokenize(text), begins, ordinals)
+
+
+def _rejoined(found: Sequence[str], begins: Set[str], ordinals: bool) -> list[str]:
+    """Undo ends of sentences after short abbreviations and a language's ordinals.
+
+    begins: words that begin sentences; ordinals: whether the language writes them as
+    numbers with a full stop ("2. Bezirk").
+    """
+    joined: list[str] = []
+    for sentence in found:
+        before = _LAST_WORD.search(joined[-1]) if joined else None
+        if before and _runs_on(before[1], sentence, begins, ordinals):
+            joined[-1] += f" {sentence}"
+        else:
+            joined.append(sentence)
+    return joined
+
+
+def _runs_on(word: str, after: str, begins: Set[str], ordinals: bool) -> bool:
+    """Whether no sentence ends between a word with a full stop and what comes after."""
+    if after[0].isdigit():  # "Art. 7", "Hauptstr. 5"
+        short = len(word) == 1 or len(word) <= 4 and word.lower() not in begins
+        return word.isalpha() and (short or word.endswith("str"))
+    if after[0].islower() and len(word) == 1:  # "z. B. im"
+        return True
+    if not (ordinals and word.isdecimal() and len(word) <= 2) and "." not in word:
+        return False
+    return after[0].islower() or _FIRST_WORD.match(after)[0].lower() not in begins

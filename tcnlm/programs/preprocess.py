@@ -232,7 +232,10 @@ def _chosen_preprocessing(options: argparse.Namespace) -> Preprocessing:
     _require(
         joins or not options.connector_words, "--connector-words goes with --phrases"
     )
-    stop_words, connectors = languages()[options.language].stop_words, frozenset()
+    # English is in every text: titles, quotations, what a web page has around it.
+    known = languages()
+    stop_words = known[options.language].stop_words | known[ENGLISH].stop_words
+    connectors: frozenset[str] = frozenset()
     if options.stop_words:
         stop_words = read_stop_words(options.stop_words)
     if options.connector_words:

@@ -112,4 +112,4 @@ def test_topics_of_different_systems_stand_side_by_side_by_their_words():
     (table,) = (t for t in tree.iter("table") if "tdlm" in "".join(t[0].itertext()))
     rows = [[cell.text or "" for cell in row] for row in table.iter("tr")][1:]
     assert rows[0] == ["0", "s1t0< w0", "s1t1< w0 (0.00)"]
-    assert ["w0", "w1", "", "w3"] == [row[2].partition(" ")[2][:2] for row in rows]
+    assert [row[2].partition(" ")[2][:2] for row in rows] == ["w0", "w1", "", "w3"]

@@ -115,7 +115,7 @@ def test_a_literal_recipe_has_what_its_paper_states_or_the_departure_with_a_reas
     options, checked = all_options(recipe), 0
     for row in STATED[STATED["corpus"] == corpus].itertuples():
         of_it = row.models == "*" or recipe.model in row.models.split()
-        if document.startswith(row.document) and of_it:
+        if document.split()[0] == row.document and of_it:
             assert options[row.setting] == (row.here or row.stated), row.setting
             checked += 1
     assert checked >= 3

@@ -9,7 +9,7 @@ papers state of settings.
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
 
 import numpy as np
@@ -36,11 +36,12 @@ HIGHER = {"npmi", "retrieval"}  # is better
 CELL = ["document", "model", "corpus", "size", "topics"]
 SHAPE = {"units", "layers", "num_topics", "embedding_size", "epochs", "context"}
 OWN = [f for f in figures() if f.copied not in {f.document for f in figures()}]
-OF_RUNS = ["runs", "hours", "record"]
+OF_RUNS = "runs | hours | record"
 ANSWERS, CLAIMS, COUNTS, REASONS, STATED = (
     pd.read_csv(RESULTS / f"{name}.csv", dtype=str, keep_default_na=False)
     for name in ("answers", "claims", "counts", "reasons", "stated")
 )
+READ = cache(read_recipe)
 
 
 def find(**cell: str) -> Published | None:
@@ -48,13 +49,10 @@ def find(**cell: str) -> Published | None:
     return next((f for f in figures() if cell.items() <= vars(f).items()), None)
 
 
-def fitting(
-    rows: pd.DataFrame, figure: Published, names: Iterable[str]
-) -> pd.DataFrame:
+def fitting(rows: pd.DataFrame, figure: Published, names: list[str]) -> pd.DataFrame:
     """Return the rows whose cells of these names are the figure's, or *."""
-    return rows[
-        [all(r[n] in ("*", vars(figure)[n]) for n in names) for _, r in rows.iterrows()]
-    ]
+    wanted = [vars(figure)[name] for name in names]
+    return rows[((rows[names] == wanted) | (rows[names] == "*")).all(axis=1)]
 
 
 def short(figure: Published | None) -> str:
@@ -68,7 +66,7 @@ def measured(text: str, measure: str) -> pd.Series:
     return tables.values(recipe, place or PLACES[measure]).astype(float)
 
 
-def sources(texts: Sequence[str]) -> list[str]:
+def sources(texts: Iterable[str]) -> list[str]:
     """Return recipes, hours of training and hashes of their records, for a row."""
     names = [*dict.fromkeys(text.partition("@")[0] for text in texts)]
     hours = sum(tables.values(name, "hours").sum() for name in names)
@@ -86,57 +84,49 @@ def digest(recipe: str) -> str:
 # --- How a run differs from the paper's ----------------------------------------------
 
 
-@cache
-def literal_recipes() -> list[tuple[dict[str, str], Recipe]]:
-    """Return the recipes of the papers' settings, each with its cell."""
-    recipes = [r for r in map(read_recipe, recipe_files()) if r.reading == "literal"]
-    answers = [(r.answers, r) for r in recipes if r.answers != "ours"]
-    return [({"document": a["document"], **a["cell"]}, r) for a, r in answers]
-
-
 def literal(figure: Published) -> Recipe | None:
     """Return the recipe that has the paper's settings for a figure."""
-    wanted = {name: vars(figure)[name] for name in CELL}
-    cells = (({**dict.fromkeys(CELL, ""), **cell}, r) for cell, r in literal_recipes())
-    return next((recipe for cell, recipe in cells if cell == wanted), None)
-
-
-def stated(model: str, figure: Published) -> dict[str, str]:
-    """Return what a figure's document states of a model's settings, by name."""
-    rows = fitting(STATED, figure, ["corpus"])
-    rows = rows[rows["document"].map(figure.document.startswith)]
-    of_it = rows["models"].map(lambda models: {"*", model} & {*models.split()})
-    return dict(rows[of_it.map(bool)][["setting", "stated"]].to_numpy())
+    for recipe in map(READ, recipe_files()):
+        if recipe.reading == "literal" and recipe.answers != "ours":
+            cell = {"document": recipe.answers["document"], **recipe.answers["cell"]}
+            if all(vars(figure)[name] == cell.get(name, "") for name in CELL):
+                return recipe
+    return None
 
 
 @cache
 def differences(text: str, figure: Published) -> tuple[list[str], list[str]]:
-    """Return in what a recipe's first run is smaller, and settings otherwise."""
-    run, less = tables.RUNS.loc[text.partition("@")[0]].iloc[0], []
-    said, recipe = stated(run["model"], figure), literal(figure)
-    for name, unit in (("size", ""), ("topics", " topics")):
-        mine, theirs = run[name], vars(figure)[name]
-        if theirs and mine != theirs:
-            less.append(f"{mine} for {theirs}{unit}" if mine else "its topics alone")
-    place = {"document": figure.document, "corpus": figure.corpus}
-    there = find(**place, measure="training documents")
-    share = run["data.splits.train.documents"] / there.number if there else 1
-    less += [f"{share:.0%} of the documents"] if share < 1 - SAME else []
-    done, planned = len(run["curve.epoch"]), said.get("epochs", 0)
-    planned = int(planned or (recipe.settings.get("epochs", 0) if recipe else 0))
-    if done - run["best epoch"] >= run["training.patience"]:  # it ended by itself
-        done = int(run["training.epochs"])
-    less += [f"{done} of {planned} epochs"] * (done < planned)
-    ours = {**run["run"]["training"], **run["run"]["settings"]}
-    plain = {k: layered(ours[k]).replace("-", ",") for k in ours.keys() - SHAPE}
-    return less, [f"`{n}`" for n in sorted(said) if plain.get(n, said[n]) != said[n]]
+    """Return in what a recipe's runs are smaller, and settings stated otherwise."""
+    less, other, recipe = [], [], literal(figure)
+    corpus = {"document": figure.document, "corpus": figure.corpus}
+    there = find(**corpus, measure="training documents")
+    rows = STATED[STATED["document"] == figure.document.split()[0]]
+    rows = rows[rows["corpus"] == figure.corpus]
+    for _, run in tables.RUNS.loc[text.partition("@")[0]].iterrows():
+        of_it = rows[rows["models"].str.contains(rf"\*|\b{run['model']}\b")]
+        said = dict(zip(of_it["setting"], of_it["stated"]))
+        for name, unit in (("size", ""), ("topics", " topics")):
+            mine, theirs = run[name], vars(figure)[name]
+            how = f"{mine} for {theirs}{unit}" if mine else "its topics alone"
+            less += [how] if theirs and mine != theirs else []
+        share = run["data.splits.train.documents"] / there.number if there else 1
+        less += [f"{share:.0%} of the documents"] if share < 1 - SAME else []
+        planned = said.get("epochs", recipe.settings.get("epochs", 0) if recipe else 0)
+        done = len(run["curve.epoch"])
+        if done - run["best epoch"] >= run["training.patience"]:  # it ended by itself
+            done = int(run["training.epochs"])
+        less += [f"{done} of {planned} epochs"] * (done < int(planned))
+        ours = {**run["run"]["training"], **run["run"]["settings"]}
+        plain = {k: layered(ours[k]).replace("-", ",") for k in ours.keys() - SHAPE}
+        other += [f"`{n}`" for n in sorted(said) if plain.get(n, said[n]) != said[n]]
+    return [*dict.fromkeys(less)], [*dict.fromkeys(other)]
 
 
 # --- Claims --------------------------------------------------------------------------
 
 
 class Claim:
-    """A row of claims.csv, with what is published of it and what was run."""
+    """A row of claims.csv: two published figures, runs, and a verdict."""
 
     def __init__(self, row: pd.Series):
         self.row, names = row, ("model", "size", "topics")
@@ -151,22 +141,18 @@ class Claim:
         self.interval = (np.nan, np.nan)  # of the logarithm, 95 %, by Student's t
         if len(self.logs) > 1:
             self.interval = tuple(ttest_1samp(self.logs, 0).confidence_interval())
+        self.lacks = self._lacks()
+        self.verdict = self._verdict(1 if row["measure"] in HIGHER else -1)
 
-    @property
-    def lacks(self) -> list[str]:
-        """What is missing for a verdict."""
-        seeds = len(self.logs)
+    def _lacks(self) -> list[str]:
+        seeds, figures_of = len(self.logs), zip(self.runs, (self.top, self.base))
         if not seeds:
             return ["not run"]
-        pairs = zip(self.runs, (self.top, self.base))
-        less = [differences(text, figure)[0] for text, figure in pairs if figure]
+        less = (differences(text, figure)[0] for text, figure in figures_of if figure)
         few = [f"{seeds} seed{'s' * (seeds > 1)}"] * (seeds < SEEDS)
         return few + next(filter(None, less), [])
 
-    @property
-    def verdict(self) -> str:
-        """Reproduced, partly or not; refuted by their own figures; or open."""
-        better = 1 if self.row["measure"] in HIGHER else -1
+    def _verdict(self, better: int) -> str:
         if better * np.log(self.theirs) < 0:
             return "refuted"
         if self.lacks:
@@ -181,16 +167,17 @@ class Claim:
         """The row of the board."""
         two = self.base and self.top.copied != self.base.copied
         theirs = f"{self.theirs:.3f}{'†' * bool(two)}".replace("nan", MISSING)
-        ours = f"{np.exp(self.logs.mean()):.3f}, {len(self.logs)}"
-        if len(self.logs) > 1:
-            ours = ours.replace(
-                ",", " [{:.3f}, {:.3f}],".format(*np.exp(self.interval))
-            )
+        ours = f"{np.exp(self.logs.mean()):.3f}"
+        ours += " [{:.3f}, {:.3f}]".format(*np.exp(self.interval)) * (
+            len(self.logs) > 1
+        )
         lacks, note = self.lacks * (self.verdict == "open"), self.row["note"]
         said = self.verdict if lacks else f"**{self.verdict}**"
         said = ": ".join(filter(None, (said, ", ".join(filter(None, [*lacks, note])))))
-        cells = [self.row["claim"], short(self.top), theirs]
-        return [*cells, ours if len(self.logs) else MISSING, said, *sources(self.runs)]
+        ours = f"{ours}, {len(self.logs)}" if len(self.logs) else MISSING
+        return [self.row["claim"], short(self.top), theirs, ours, said] + sources(
+            self.runs
+        )
 
 
 @cache
@@ -199,10 +186,10 @@ def claims() -> list[Claim]:
     return [Claim(row) for _, row in CLAIMS.iterrows()]
 
 
-def claim_table() -> str:
+def claims_table() -> str:
     """Return a row for every claim."""
-    titles = ["claim", "printed in", "theirs", "ours [95 %], seeds", "verdict"]
-    return markdown([titles + OF_RUNS, *(claim.cells for claim in claims())])
+    titles = "claim | printed in | theirs | ours [95 %], seeds | verdict"
+    return markdown(f"{titles} | {OF_RUNS}", (claim.cells for claim in claims()))
 
 
 # --- Levels --------------------------------------------------------------------------
@@ -213,7 +200,7 @@ def levels() -> list[tuple[Published, str, str, bool]]:
     """Return figures, a recipe beside each, a note, and whether it is the paper's."""
     found = []
     for figure in (f for f in OWN if f.measure in PLACES):
-        name = literal(figure).name if literal(figure) else ""
+        name = getattr(literal(figure), "name", "")
         rows = fitting(ANSWERS, figure, CELL).itertuples()
         texts = [(f"{r.recipe}@{r.place}".strip("@"), r.note) for r in rows]
         for text, note in [(name, ""), *texts]:
@@ -236,17 +223,9 @@ def level_verdict(figure: Published, values: pd.Series) -> str:
     return "better" if (apart > 0) == (figure.measure in HIGHER) else "worse"
 
 
-def level_table() -> str:
-    """Return a row for a figure beside a run, one for validation and test."""
-    titles = [
-        "figure",
-        "published",
-        "ours (seeds)",
-        "apart",
-        "verdict",
-        "run differs in",
-    ]
-    rows = [titles + OF_RUNS]
+def levels_table() -> str:
+    """Return a row for a figure beside a run, one for test and validation."""
+    rows = []
     for figure, text, note, papers in levels():
         if figure.measure == VALIDATION:
             continue
@@ -257,14 +236,12 @@ def level_table() -> str:
         both = [f for f in (figure, find(**cell, measure=VALIDATION)) if f]
         apart = [f"{f.difference(measured(text, f.measure).mean()):+.1%}" for f in both]
         verdict = f"**{level_verdict(figure, values)}**" if papers else MISSING
-        row = [
-            f"{short(figure)}, {cell_of(figure)}",
-            figure.value + r"\*" * bool(figure.copied),
-        ]
-        row += [ours, ", ".join(apart), verdict]
-        row += [note or ", ".join(sum(differs, [])) or MISSING]
+        value = figure.value + r"\*" * bool(figure.copied)
+        row = [f"{short(figure)}, {cell_of(figure)}", value, ours, ", ".join(apart)]
+        row += [verdict, note or ", ".join(sum(differs, [])) or MISSING]
         rows.append(row + sources([text]))
-    return markdown(rows)
+    titles = "figure | published | ours (seeds) | apart | verdict | run differs in"
+    return markdown(f"{titles} | {OF_RUNS}", rows)
 
 
 def cell_of(figure: Published) -> str:
@@ -276,22 +253,16 @@ def cell_of(figure: Published) -> str:
 
 
 def missing_table() -> str:
-    """Return why figures have neither run nor count, and how many these are.
-
-    Raises IndexError where reasons.csv has no row for one.
-    """
+    """Return why figures have neither run nor count; IndexError without a reason."""
     left = [f for f in OWN if f not in {f for f, *_ in (*levels(), *counts())}]
-    names = REASONS.columns[:-1]
-    whys = [fitting(REASONS, f, names)["why"].iloc[0] for f in left]
-    rows = pd.DataFrame({"why": whys, "copied": [bool(f.copied) for f in left]})
-    rows["in"] = [*map(short, left)]
-    titles = ["why", "figures", "of these copied there", "in"]
-    groups = rows.groupby("why", sort=False)
-    cells = (
-        [why, f"{len(g)}", f"{g['copied'].sum()}", "; ".join(g["in"].unique())]
-        for why, g in groups
-    )
-    return markdown([titles, *cells])
+    names, rows = [*REASONS.columns[:-1]], []
+    reasons = [fitting(REASONS, f, names)["why"].iloc[0] for f in left]
+    for why, found in pd.Series(left).groupby(pd.Series(reasons), sort=False):
+        places = "; ".join(dict.fromkeys(map(short, found)))
+        rows.append(
+            [why, f"{len(found)}", f"{sum(bool(f.copied) for f in found)}", places]
+        )
+    return markdown("why | figures | of these copied there | in", rows)
 
 
 # --- Counts, and all at a glance -----------------------------------------------------
@@ -307,9 +278,8 @@ def counts() -> list[tuple[Published, float, str, str]]:
         rows = fitting(COUNTS, figure, ["document", "corpus", "measure"])
         for row in rows.itertuples():
             recipe, _, place = row.source.partition(" ")
-            found.append(
-                (figure, tables.values(recipe, place).iloc[0], row.how, recipe)
-            )
+            ours = tables.values(recipe, place).iloc[0]
+            found.append((figure, ours, row.how, recipe))
     return found
 
 
@@ -323,45 +293,35 @@ def count_verdict(figure: Published, ours: float, how: str) -> str:
     return f"{'consistent' if abs(apart) <= SAME else '**not**'} ({apart:+.1%})"
 
 
-def count_table() -> str:
+def counts_table() -> str:
     """Return a row for a count, of one or two documents, or for a model's weights."""
     rows = []
     for figure, ours, how, recipe in counts():
         name = cell_of(figure) if recipe else cell_of(figure).rpartition(", ")[0]
         told = figure.value, f"{ours:,.0f}", count_verdict(figure, ours, how)
-        key = name, how, recipe, *(told if recipe else ())
+        key = name, how or MISSING, recipe, *(told if recipe else ())
         rows.append((key, short(figure), *told))
-    titles = [
-        "count",
-        "how",
-        "printed in",
-        "printed",
-        "ours",
-        "verdict",
-        "run",
-        "record",
-    ]
+    groups = pd.DataFrame(rows).groupby(0, sort=False)
+    joined = groups.agg(lambda column: ", ".join(dict.fromkeys(column)))
     cells = []
-    for (name, how, recipe, *_), group in pd.DataFrame(rows).groupby(0, sort=False):
-        told = (", ".join(dict.fromkeys(group[column])) for column in (1, 2, 3, 4))
-        run, _, record = sources([recipe] * bool(recipe))
-        cells.append([name, how or MISSING, *told, run, record])
-    return markdown([titles, *cells])
+    for (name, how, recipe, *_), *told in joined.itertuples():
+        cells.append([name, how, *told, *sources([recipe] * bool(recipe))[::2]])
+    titles = "count | how | printed in | printed | ours | verdict | run | record"
+    return markdown(titles, cells)
 
 
-def glance() -> str:
+def glance_table() -> str:
     """Return what was judged, on which machines, in how many hours."""
     said = [c.verdict for c in claims() if c.row["claim"][:8] != "the same"]
-    exact = {
-        f: level_verdict(f, measured(t, f.measure)) for f, t, _, p in levels() if p
-    }
-    tuned = {figure for figure, *_ in levels()} - exact.keys()
+    exact = {f: (t, f.measure) for f, t, _, papers in levels() if papers}
+    judged = [level_verdict(f, measured(*place)) for f, place in exact.items()]
+    tuned = {figure for figure, *_ in levels()} - {*exact}
+    judged += ["not judged (other settings)"] * len(tuned)
     counted = [count_verdict(*row[:3]).replace("*", "").split()[0] for row in counts()]
-    hours = tables.RUNS.groupby("machine")["hours"].sum()
-    rows = [["board", "rows", "verdicts"]]
-    judged = [*exact.values(), *["not judged (other settings)"] * len(tuned)]
+    rows, hours = [], tables.RUNS.groupby("machine")["hours"].sum()
     for board, verdicts in (("claims", said), ("levels", judged), ("counts", counted)):
         tally = ", ".join(f"{n} {name}" for name, n in Counter(verdicts).most_common())
         rows.append([board, f"{len(verdicts)}", tally])
     spent = ", ".join(f"{h:.0f} on {machine}" for machine, h in hours.items())
-    return markdown([*rows, ["hours of training", f"{hours.sum():.0f}", spent]])
+    rows.append(["hours of training", f"{hours.sum():.0f}", spent])
+    return markdown("board | rows | verdicts", rows)

@@ -42,10 +42,10 @@ def derived(run: Record) -> Record:
         "all documents": sum(s["documents"] for s in run["data"]["splits"].values()),
         "npmi on Wikipedia": run.get("figures", {}).get("npmi") if wikipedia else None,
     }
-    if best is not None:
-        found["best epoch"], found["validation"] = best + 1, valid[best]
-        found["training"] = curve["train_perplexity"][best]
-    return found
+    if best is None:
+        return found
+    at_best = {"validation": valid[best], "training": curve["train_perplexity"][best]}
+    return {**found, "best epoch": best + 1, **at_best}
 
 
 def table_of(records: Iterable[Record]) -> pd.DataFrame:
@@ -55,22 +55,14 @@ def table_of(records: Iterable[Record]) -> pd.DataFrame:
     return pd.json_normalize(records).join(made).set_index(["recipe", "seed"])
 
 
-RUNS = table_of(  # of runs, and of preprocessing alone
-    [
-        each
-        for name in ("records", "corpora")
-        for each in read_records(RESULTS / f"{name}.jsonl")
-    ]
-)
+FILES = RESULTS / "records.jsonl", RESULTS / "corpora.jsonl"  # of runs, of DATA alone
+RUNS = table_of([record for file in FILES for record in read_records(file)])
 
 
 def values(recipe: str, column: str) -> pd.Series:
-    """Return a figure of a recipe's runs by seed, or of one seed's: RECIPE:SEED."""
-    name, _, seed = recipe.partition(":")
-    if name not in RUNS.index or column not in RUNS:
-        return pd.Series(dtype=float)
-    found = RUNS.loc[name, column].dropna()
-    return found[found.index == int(seed)] if seed else found
+    """Return a figure of a recipe's runs by seed."""
+    there = recipe in RUNS.index and column in RUNS
+    return RUNS.loc[recipe, column].dropna() if there else pd.Series(dtype=float)
 
 
 def title_of(recipe: str) -> str:
@@ -81,14 +73,11 @@ def title_of(recipe: str) -> str:
 def table(kind: str, recipes: Sequence[str]) -> str:
     """Return a table with the columns of its kind, a row for each recipe's runs."""
     columns = COLUMNS[COLUMNS["table"] == kind]
+    forms = [*columns[["form", "figure"]].itertuples(index=False)]
     rows = [
-        [
-            cell(c.form, figure(recipe, c.figure, recipes[0]))
-            for c in columns.itertuples()
-        ]
-        for recipe in recipes
+        [cell(f, figure(r, name, recipes[0])) for f, name in forms] for r in recipes
     ]
-    return markdown([list(columns["title"]), *rows])
+    return markdown(" | ".join(columns["title"]), rows)
 
 
 def figure(recipe: str, name: str, first: str) -> pd.Series:
@@ -113,9 +102,7 @@ def cell(form: str, found: pd.Series) -> str:
     if isinstance(first, list):
         return ", ".join(map(form.format, first))
     if "±" not in form or len(found) == 1:
-        return form.partition(" ±")[0].format(first) + " %" * form.endswith(
-            "± {:.2f} %"
-        )
+        return form.partition(" ±")[0].format(first) + " %" * form.endswith("} %")
     return form.format(found.astype(float).mean(), found.astype(float).std())
 
 
@@ -125,7 +112,7 @@ def leads(pairs: Sequence[str]) -> str:
     Training is compared at the last epoch of both: it falls with every epoch, so that a
     best epoch less of one of them would pass for a lead.
     """
-    rows = [("model", "is below", "seeds", "training", "validation", "test")]
+    rows = []
     for ours, theirs in (pair.split("/") for pair in pairs):
         curves = [values(name, "curve.train_perplexity") for name in (ours, theirs)]
         both = curves[0].index.intersection(curves[1].index)
@@ -134,10 +121,10 @@ def leads(pairs: Sequence[str]) -> str:
         pair += [[values(n, c) for n in (ours, theirs)] for c in ("validation", TEST)]
         shown = [cell("{:.2f} ± {:.2f} %", 100 * (1 - a / b)) for a, b in pair]
         rows.append((title_of(ours), title_of(theirs), str(len(both)), *shown))
-    return markdown(rows)
+    return markdown("model | is below | seeds | training | validation | test", rows)
 
 
-def markdown(rows: Sequence[Sequence[str]]) -> str:
-    """Return a table, the first row its titles."""
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
+def markdown(titles: str, rows: Iterable[Sequence[str]]) -> str:
+    """Return a table; titles: of its columns, with | between them."""
+    lines = [f"| {titles} |", "|---" * (titles.count("|") + 1) + "|"]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])

@@ -237,10 +237,13 @@ def levels_table() -> str:
         apart = [f"{f.difference(measured(text, f.measure).mean()):+.1%}" for f in both]
         verdict = f"**{level_verdict(figure, values)}**" if papers else MISSING
         value = figure.value + r"\*" * bool(figure.copied)
-        row = [f"{short(figure)}, {cell_of(figure)}", value, ours, ", ".join(apart)]
+        shown = [f"({text})" if n else text for n, text in enumerate(apart)]
+        row = [f"{short(figure)}, {cell_of(figure)}", value, ours, " ".join(shown)]
         row += [verdict, note or ", ".join(sum(differs, [])) or MISSING]
         rows.append(row + sources([text]))
-    titles = "figure | published | ours (seeds) | apart | verdict | run differs in"
+    titles = (
+        "figure | published | ours (seeds) | apart (validation) | verdict | differs in"
+    )
     return markdown(f"{titles} | {OF_RUNS}", rows)
 
 
@@ -324,4 +327,4 @@ def glance_table() -> str:
         rows.append([board, f"{len(verdicts)}", tally])
     spent = ", ".join(f"{h:.0f} on {machine}" for machine, h in hours.items())
     rows.append(["hours of training", f"{hours.sum():.0f}", spent])
-    return markdown("board | rows | verdicts", rows)
+    return markdown("board | number | verdicts", rows)

@@ -303,6 +303,11 @@ plots: [...document.querySelectorAll(".plots img")].map((img) =>
 sideways: [...document.querySelectorAll(".scroll")].filter((place) =>
   place.scrollWidth > place.clientWidth &&
   !getComputedStyle(place).backgroundImage.includes("gradient")).length,
+orders: [false, true].map((on) => {
+  document.querySelector(".switch input").checked = on;
+  return [".relevant", ".probable"].map((kind) =>
+    getComputedStyle(document.querySelector(kind)).display);
+}),
 heads: getComputedStyle(document.querySelector("table.topics thead")).display,
 })"""
 
@@ -317,4 +322,5 @@ def test_the_page_is_laid_out_for_the_windows_width(measured, tmp_path, width):
     assert min(said["letters"]) >= 10  # pixels: none is shrunk
     assert all(shown > 0.8 * drawn for shown, drawn in said["plots"])
     assert said["sideways"] == 0  # what scrolls has shades at its edges
+    assert said["orders"] == [["inline", "none"], ["none", "inline"]]
     assert said["heads"] == ("none" if width < 640 else "table-header-group")

@@ -78,7 +78,7 @@ PROGRAMS = {  # parser, line without options, start, where work begins
         gains.parser,
         ["OLD", "OLD"],
         lambda line: gains.main(gains.parser().parse_args(line)),
-        (gains, "_nats"),
+        (gains, "target_nats"),
     ),
     "reproduce": (
         reproduce.parser,
@@ -98,7 +98,7 @@ PROGRAMS = {  # parser, line without options, start, where work begins
         coherence.parser,
         ["file", "--reference", "file"],
         coherence.main,
-        (coherence, "_counted"),
+        (coherence, "scored_words"),
     ),
     "preprocessing": (
         preprocess.parser,

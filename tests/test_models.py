@@ -90,6 +90,7 @@ def test_every_file_of_models_is_registered():
         "base",
         "lda_fits",
         "names",
+        "seeds",
         "starts",
         "topic_quality",
         "topics",

@@ -273,21 +273,6 @@ def test_a_recipe_goes_the_whole_way_and_goes_on_where_it_was(way, tmp_path):
     assert " --recipe " in config["command"]
 
 
-def test_several_trainings_are_each_a_process_that_does_the_same(
-    way, tmp_path, monkeypatch
-):
-    asked = []
-    monkeypatch.setattr(
-        reproduce, "one_by_one", lambda commands, *_: asked.extend(commands) or 3
-    )
-    assert way().returncode == 3
-    for seed, words in zip((1, 2), asked):
-        options = reproduce.options_of(words)
-        assert (options.seed, options.threads) == (seed, 1)
-        assert options.recipe == str(tmp_path / "tiny.toml")
-        assert options.data == [str(tmp_path / "toy.txt")]
-
-
 def test_a_run_of_other_settings_is_refused(way, tiny_recipe):
     assert way("--seed", "1").returncode == 0
     tiny_recipe.write_text(TINY.replace("units = 4", "units = 5"))
@@ -325,16 +310,8 @@ def test_a_recipe_or_a_queue_is_needed(capsys):
 @pytest.mark.slow
 def test_the_command_makes_all_seeds_by_itself(tiny_recipe, tmp_path):
     corpus = toy.write_corpus(tmp_path / "toy.txt", documents=30)
-    command = [
-        sys.executable,
-        "-m",
-        "tcnlm",
-        "reproduce",
-        tiny_recipe,
-        "--data",
-        corpus,
-    ]
-    command += ["--out", tmp_path / "OUT", "--threads", "1"]
+    given = [tiny_recipe, "--data", corpus, "--out", tmp_path / "OUT", "--threads", "1"]
+    command = [sys.executable, "-m", "tcnlm", "reproduce", *given]
     done = subprocess.run(command, capture_output=True, text=True, cwd=toy.ROOT)
     assert done.returncode == 0, done.stderr
     assert "(seeds: 2), difference" in done.stdout.splitlines()[-1]

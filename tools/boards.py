@@ -297,7 +297,7 @@ def count_verdict(figure: Published, ours: float, how: str) -> str:
 
 
 def counts_table() -> str:
-    """Return a row for a count, of one or two documents, or for a model's weights."""
+    """Return a row for a count of a corpus, one for the weights of a model."""
     rows = []
     for figure, ours, how, recipe in counts():
         name = cell_of(figure) if recipe else cell_of(figure).rpartition(", ")[0]

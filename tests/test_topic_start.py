@@ -129,6 +129,7 @@ def test_topics_start_at_nmf_s_over_idf_mixed_with_the_frequencies(toy_data, nam
 
 
 def test_topics_start_at_lda_s_by_gibbs_mixed_with_the_frequencies(toy_data):
+    pytest.importorskip("tomotopy")
     chosen = {"num_topics": 3, "topic_pretrain_steps": 0}
     model = started(toy_data, "tcnlm", topic_start="lda", **chosen)
     fitted = started(toy_data, "lda", num_topics=3, fit="gibbs").topics().numpy()

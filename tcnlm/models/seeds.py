@@ -49,7 +49,7 @@ def check_seeds(config: Any, vocabulary: Vocabulary) -> list[str]:
     InputError where a topic has none that is, or there are more seeds than topics.
     """
     seeds = seeds_of(config, vocabulary)
-    if len(seeds) > getattr(config, "num_topics", 0):
+    if seeds and len(seeds) > config.num_topics:
         raise InputError(
             f"seed_words: {len(seeds)} lines for {config.num_topics} topics; raise "
             "num_topics, or leave some out"

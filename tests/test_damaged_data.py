@@ -143,6 +143,15 @@ def test_what_only_a_digest_can_tell_is_refused_by_opening(data, name):
     assert re.search(AGAIN, refused(data))
 
 
+@pytest.mark.parametrize("file", ["labels.npy", "ids.txt"])
+def test_labels_and_ids_cut_short_in_data_without_sums_are_refused(data, file):
+    (data / "SHA256SUMS").unlink()
+    damaged = data / "train" / file
+    damaged.write_bytes(damaged.read_bytes()[:-8])
+    with pytest.raises(InputError, match=rf"{file}: .*{AGAIN}"):
+        Dataset(data).split("train")
+
+
 LINES = {  # a line of a vocabulary in place of another, and what is said of it
     "a\t1": "txt:1: begins not with",
     "word": "txt:1: not of the form",

@@ -15,6 +15,7 @@ from tcnlm.preprocessing.collect import Arrays
 from tcnlm.preprocessing.data_folder import (
     DATES,
     IDS,
+    LABELS,
     load_arrays,
     open_data,
     read_labels,
@@ -61,9 +62,17 @@ class Dataset:
         """Return one of train, valid and test."""
         preprocessing = {**self.meta["settings"], "context": self.rule}
         folder = self.path / name
-        ids, dates = (read_marks(folder / file) for file in (IDS, DATES))
-        named = name, read_labels(folder), ids, dates
-        return Split(load_arrays(folder), self.vocabulary, preprocessing, *named)
+        arrays = load_arrays(folder)
+        marks = {LABELS: read_labels(folder)}
+        marks.update((file, read_marks(folder / file)) for file in (IDS, DATES))
+        for file, entries in marks.items():  # of which the fingerprint does not tell
+            if entries is not None and len(entries) != len(arrays.documents) - 1:
+                raise InputError(
+                    f"{folder / file}: {len(entries):,} entries for "
+                    f"{len(arrays.documents) - 1:,} documents; make {self.path} again "
+                    "with python -m preprocessing"
+                )
+        return Split(arrays, self.vocabulary, preprocessing, name, *marks.values())
 
 
 class Split:

@@ -248,7 +248,14 @@ def _write_lines(file: Path, lines: Iterable[str]) -> None:
 
 def read_labels(folder: Path) -> np.ndarray | None:
     """Read labels.npy of a split, int32 [documents]; None where there is none."""
-    return np.load(folder / LABELS) if (folder / LABELS).exists() else None
+    file = folder / LABELS
+    try:
+        return np.load(file) if file.exists() else None
+    except ValueError as error:
+        raise InputError(
+            f"{file}: damaged ({error}); make {folder.parent} again with python -m "
+            "preprocessing"
+        ) from None
 
 
 def read_marks(file: Path) -> list[str] | None:

@@ -17,6 +17,12 @@ def test_by_hand():
     assert found["ami"] < found["nmi"]
 
 
+def test_a_topic_a_document_is_pure_and_one_topic_for_all_is_not():
+    labels = np.array([0, 0, 0, 1])
+    assert agreement(np.arange(4), labels)["purity"] == 1
+    assert agreement(np.zeros(4, int), labels)["purity"] == pytest.approx(3 / 4)
+
+
 def test_names_of_topics_and_labels_make_no_difference():
     found = agreement(np.array([2, 2, 0, 0]), np.array([0, 0, 1, 1]))
     assert found == {"nmi": 1, "ami": 1, "purity": 1, "documents": 4}

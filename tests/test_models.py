@@ -14,6 +14,7 @@ import tcnlm.models
 from tcnlm.common.settings import names
 from tcnlm.models import MODELS, model_class
 from tcnlm.models.base import METHODS, Model
+from tcnlm.models.starts import check_starts
 
 VOCABULARY = vocabulary_of(range(8, 20), size=30)
 STEPS = 5  # more than a Transformer-XL for tests remembers
@@ -206,6 +207,11 @@ def test_a_model_may_offer_ten_methods():
     assert len(METHODS) == 10
     assert all(callable(getattr(Model, name)) for name in METHODS)
     assert len(Path(tcnlm.models.base.__file__).read_text().splitlines()) <= 200
+
+
+@every_model
+def test_every_model_may_start_without_any_setting_of_where(name):
+    check_starts(made(name))
 
 
 @every_model

@@ -30,6 +30,7 @@ LETTER, LINE = 6.6, 15  # of a label, pixels
 NAMED = 16  # letters of its topic's name
 STEP = 5  # pixels between the places that are tried
 SEEN = 1.3  # radii of a circle that nothing is to cover
+EDGE = 3  # pixels around the circles, for their lines
 CROWDED = 0.3  # of a map's area, at most, is taken: else it is made higher
 MAPPED = 40  # topics of the heat map
 GOLDEN = 137.5  # degrees between the colours of two topics
@@ -226,7 +227,7 @@ def topic_map(
     sizes = np.array([(LETTER * len(label) + 4, LINE) for label in labels])
     sizes = np.maximum(sizes, SEEN * np.array(radii)[:, None])
     height = max(height, int(np.prod(sizes, axis=1).sum() / CROWDED / width))
-    margins = np.maximum(sizes / 2, np.array(radii)[:, None])
+    margins = np.maximum(sizes / 2, np.array(radii)[:, None]) + EDGE
     places = np.array([topic["place"] for topic in topics])
     inner = np.array([width, height]) - 2 * margins
     places = pushed_apart(margins + (places + 1) / 2 * inner, sizes, margins, inner)

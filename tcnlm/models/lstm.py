@@ -213,26 +213,11 @@ class TopicLSTM(LSTM):
         "topic_pretrain_steps": 9,
     }
 
-    make_context = tcnlm.make_topic_model
     features = Model.features
-
-    def topics(self) -> tf.Tensor:
-        """Return beta, a topic a row: [K, D]."""
-        return self.decoder.topics()
-
-    def infer(self, context: tf.Tensor) -> tf.Tensor:
-        """Return t = g(mu) [B, K] of topic-word ids [B, C]."""
-        return tcnlm.infer_topics(self, context)
-
-    def context(self, batch: dict[str, tf.Tensor], noise: Noise | None = None) -> Any:
-        """Return t [B, K]."""
-        if "topics" in batch:
-            return batch["topics"]
-        return tcnlm.infer_topics(self, batch["context"], noise)
-
-    def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
-        """Return -J and its terms, nats a sequence; "nll" is nats a target."""
-        return tcnlm.joint_loss(self, batch, training)
+    # The topic model is TCNLM's, and so is the loss.
+    make_context = tcnlm.make_topic_model
+    topics, infer = tcnlm.TCNLM.topics, tcnlm.TCNLM.infer
+    context, compute_loss = tcnlm.TCNLM.context, tcnlm.TCNLM.compute_loss
 
     def prepare(self, dataset: Dataset) -> None:
         """Start embeddings, topics and layers; let the topic model learn first."""

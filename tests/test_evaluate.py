@@ -278,6 +278,8 @@ def test_a_run_of_the_papers_size_shows_the_published_figures():
     plain = fake_run(["a", "b"])
     assert "Published: same corpus" not in report.render([plain, plain])
     assert "Published: same corpus" in report.render([plain, run])
+    other = dataclasses.replace(run, config={"settings": {"num_topics": 30}})
+    assert "Nothing is published for imdb at this size." in report.render([other])
 
 
 @pytest.mark.parametrize(
@@ -309,19 +311,6 @@ def test_the_command_says_at_once_that_published_figures_are_of_other_data(
     )
     evaluate_command._check_corpus(None, [RunFolder(run)])
     assert capsys.readouterr().err == ""
-
-
-@pytest.mark.parametrize(
-    ("model", "said"),
-    [
-        ("lda", "No figure of lda is published for imdb at 30 topics, only at 50"),
-        ("bag_lstm", "No figure of bag_lstm is published for imdb."),
-    ],
-)
-def test_a_run_beside_which_nothing_stands_says_what_is_published(model, said):
-    run = fake_run(["a", "b"], corpus="imdb", model=model)
-    run = dataclasses.replace(run, config={"settings": {"num_topics": 30}})
-    assert said in report.render([run])
 
 
 def test_history_with_gaps_and_without_a_file(run):

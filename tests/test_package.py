@@ -14,7 +14,7 @@ from trained import ENVIRONMENT
 
 from tcnlm.programs import launch
 
-DATA = {".bib", ".css", ".csv", ".html", ".ini", ".js", ".toml", ".txt"}
+DATA = {".css", ".csv", ".html", ".ini", ".js", ".toml", ".txt"}
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +94,6 @@ def test_programs_run_from_an_empty_folder(site, tmp_path, whole_run):
         assert result.returncode == 0, result.stderr
     made = json.loads((run / "evaluation.json").read_text())
     assert made["command"] == "tcnlm-evaluate RUN --export TABLES"
-    assert (tmp_path / "TABLES" / "references.bib").is_file()
+    assert (tmp_path / "TABLES" / "comparison.csv").is_file()
     meta = json.loads((tmp_path / "DATA" / "meta.json").read_text())
     assert meta["command"].startswith("python -m preprocessing --format lee")

@@ -155,15 +155,6 @@ def test_a_run_finds_its_own_published_figure(run, settings, value):
     assert not found or corpus != "ptb" or found.source.startswith(POSTER)
 
 
-def test_the_sizes_that_are_published_are_told_by_document():
-    said = published.sizes("ptb", "topic_rnn", {"cell": "gru"})
-    assert said.startswith(
-        "1x100 with 50 topics (Dieng et al. 2017, poster); 1x10 with"
-    )
-    assert "1x600, 2x900, 1x100 (Wang" in published.sizes("imdb", "lstm", {})
-    assert published.sizes("imdb", "topic_lstm", {}) == ""
-
-
 # --- The boards ----------------------------------------------------------------------
 
 

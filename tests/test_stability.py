@@ -79,11 +79,10 @@ def test_the_page_of_seeds_says_which_topics_return(monkeypatch):
         for table in tree.iter("table")
     ]
     place = [table[0][-1] for table in tables].index("mean distance")
-    summary, steadiest, single = (rows for _, *rows in tables[place : place + 3])
+    summary, steadiest = (rows for _, *rows in tables[place : place + 2])
     assert summary[0][1:] == ["3", "3", "1.0", "1.3", "0.56"]
     assert steadiest[0] == ["0", "s1t0< w0", "2 of 2", "0.00", "0.00"]
     assert [row[2] for row in steadiest] == ["2 of 2", "1 of 2", "0 of 2"]
-    assert ["".join(row[:2]) for row in single] == ["12", "20", "30", "31"]
 
 
 def test_runs_that_are_no_seeds_of_one_model_have_no_such_section(monkeypatch):

@@ -44,7 +44,6 @@ class Model(tf.keras.Model):
     Config: type[Settings]
     test_config: dict[str, Any] = {}  # settings with which tests sweep over all systems
     training_defaults: dict[str, Any] = {}  # of the training loop's settings
-    paper = ""  # key in references.bib, if not the system's own name
     reads_order = True  # whether it learns from words in the order of a text
     per_word = "nll"  # the loss's term, a mean over words, that judges an epoch
     batching: Batching = Sequences()  # what a row of its batches is

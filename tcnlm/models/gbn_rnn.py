@@ -112,7 +112,6 @@ class GBNRNN(Model):
     the columns of Phi hold the layer below, those below are Phi theta.
     """
 
-    paper = "rgbn_rnn"
     draws_topics = layered = True
     why_not_shardable = "its chains draw from the counts of whole batches"
     recurrent_topics = False  # over a document's sentences

@@ -42,7 +42,6 @@ class LDALSTM(Model):
     does not say), and an output layer whose tails, too, see [h; q].
     """
 
-    paper = "tcnlm"
     Config = Config
     test_config = {**lstm.LSTM.test_config, **lda.LDA.test_config}
 

@@ -172,7 +172,6 @@ class BagLSTM(LSTM):
     document to write from, the bag is empty: q = f(0).
     """
 
-    paper = "tcnlm"
     Config = BagConfig
     test_config = {**LSTM.test_config, "encoder_units": (7, 7), "context_units": 3}
     reads_document = True
@@ -203,7 +202,6 @@ class TopicLSTM(LSTM):
     window's context, which is to hold what was read before only (`context=read`).
     """
 
-    paper = "tcnlm"
     draws_topics = True
     Config = TopicConfig
     test_config = {

@@ -55,7 +55,6 @@ class NaiveMoE(Model):
     one layer, which the paper does not try, an expert stacks LSTMs of its own.
     """
 
-    paper = "tcnlm"
     draws_topics = True
     Config = Config
     test_config = {

@@ -41,7 +41,6 @@ class NeuralTopicModel(Model):
     `topic_rows=document` of whole documents, each a row.
     """
 
-    paper = "tcnlm"
     Config = Config
     test_config = {"num_topics": 3, "encoder_units": (7, 7)}
     reads_order = False

@@ -168,7 +168,6 @@ class TopicTransformerXL(TransformerXL):
     which is to hold what was read before only (`context=read`).
     """
 
-    paper = "tcnlm"
     draws_topics = True
     Config = TopicConfig
     test_config = {

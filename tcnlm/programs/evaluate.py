@@ -242,7 +242,7 @@ def _add_measures(group: argparse._ArgumentGroup) -> None:
 
 def _add_outputs(group: argparse._ArgumentGroup) -> None:
     record = "add what was measured of the one RUN, and how, as a line of JSON"
-    exported = "for a paper: tables as .csv and .tex, figures as .svg and .pdf, .bib; "
+    exported = "for a paper: tables as .csv and .tex, figures as .svg and .pdf; "
     exported += "for judges of the topics: word intrusion, ProxAnn's input"
     features = "write vectors, labels and ids of the split's documents (.npz)"
     beginning = "continued under different topics (default: the split's own)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,9 +37,7 @@ from tcnlm.runs.folders import is_seed_folder
 
 OTHER_DATA = " ≠"  # marks a published figure
 RATIO = "ratio to the first"
-OTHER_SEEDS = "The interval does not tell how other seeds would come out."
-ALIKE = "same corpus (--corpus), model, size and number of topics"
-IN_LINES = ("run", "seeds", "perplexity", RATIO)
+IN_LINES = {"run", "seeds", "perplexity", RATIO}
 TEMPLATE = """<div class="compared">{% for part in parts %}
 <h2>{{ part.title }}</h2>
 {{ table(part.titles, part.kinds, part.rows) }}
@@ -51,22 +49,18 @@ TEMPLATE = """<div class="compared">{% for part in parts %}
 {{ stable }}
 {% for text in notes %}{{ note(text) }}{% endfor %}
 <h2>Each run</h2>"""
-
-
-class Column(NamedTuple):
-    """A column of the comparison: its title and a cell for every group."""
-
-    title: str
-    cells: list[str]
-
-
-DESCRIPTIONS: dict[str, Callable[[Measured], object]] = {
+DESCRIPTIONS: dict[str, Callable[[Measured], str | None]] = {
     "layers x units": lambda run: size(run.config["settings"]),
     "topics": lambda run: layered(run.config["settings"].get("num_topics", "")),
     "epochs": lambda run: ""
     if is_fit(run.history)
     else "".join(f"{e:g}" for e in run.history.get("epoch", ())[-1:]),
     "parameters": lambda run: figure("parameters").text(run.evaluation),
+}
+ABOUT = {  # what figures are about, by the models that have them
+    any_model: "vectors",
+    **dict.fromkeys((predicting, language, documental), "words"),
+    **dict.fromkeys((topical, both), "topics"),
 }
 
 
@@ -85,26 +79,13 @@ def group_name(group: Group) -> str:
     """Return the runs' folders, or the one that holds the seeds."""
     paths = [Path(run.evaluation["run"]) for run in group.runs]
     if len(paths) > 1 and all(map(is_seed_folder, paths)):
-        paths = [path.parent for path in paths]
-        return ", ".join(dict.fromkeys(path.name for path in paths))
+        return ", ".join(dict.fromkeys(path.parent.name for path in paths))
     return ", ".join(map(run_name, group.runs))
-
-
-def group_label(group: Group) -> str:
-    """Return the runs' folders, and what they are runs of."""
-    return f"{group_name(group)}: {group.first.name}"
 
 
 def compared_figures() -> list[Figure]:
     """Return the figures by which runs are compared."""
     return [figure for figure in figures() if figure.headline and figure.better]
-
-
-ABOUT = {  # what figures are about, by the models that have them
-    any_model: "vectors",
-    **dict.fromkeys((predicting, language, documental), "words"),
-    **dict.fromkeys((topical, both), "topics"),
-}
 
 
 class Part(NamedTuple):
@@ -116,7 +97,7 @@ class Part(NamedTuple):
     title: str
     whose: Contract
     about: str  # of `ABOUT`, or objective
-    described: tuple[str, ...] = ()  # by DESCRIPTIONS
+    described: tuple[str, ...] = ()  # by `DESCRIPTIONS`
 
     def groups(self, groups: Sequence[Group]) -> list[Group]:
         """Return the groups that it says something of."""
@@ -132,23 +113,17 @@ class Part(NamedTuple):
         known = [figure for measure in measures for figure in measure.figures]
         return [figure for figure in compared_figures() if figure in known]
 
-    def columns(self, groups: Sequence[Group]) -> list[Column]:
-        """Return the columns that say something of any of its groups.
-
-        The first names it. None where there are no groups.
-        """
-        if not groups:
-            return []
-        named = [Column("run", list(map(group_label, groups)))]
-        seeds = [str(len(group.runs)) for group in groups]
-        if set(seeds) != {"1"}:
-            named.append(Column("seeds", seeds))
-        told = [c for each in self.figures() for c in _measured(groups, each)]
+    def columns(self, groups: Sequence[Group]) -> dict[str, list[str]]:
+        """Return cells by title, a cell a group; of its groups, by what tells them."""
+        found = {"run": [f"{group_name(g)}: {g.first.name}" for g in groups]}
+        if any(len(group.runs) > 1 for group in groups):
+            found["seeds"] = [str(len(group.runs)) for group in groups]
+        for each in self.figures():
+            found |= _measured(groups, each)
         for title in self.described:
-            texts = (map(DESCRIPTIONS[title], group.runs) for group in groups)
-            cells = (dict.fromkeys(filter(None, each)) for each in texts)
-            told.append(Column(title, list(map(", ".join, cells))))
-        return [*named, *(column for column in told if any(column.cells))]
+            texts = (filter(None, map(DESCRIPTIONS[title], g.runs)) for g in groups)
+            found[title] = [", ".join(dict.fromkeys(each)) for each in texts]
+        return {title: cells for title, cells in found.items() if any(cells)}
 
 
 SIZE = ("layers x units", "epochs", "parameters")
@@ -166,16 +141,17 @@ PARTS = (
 
 def comparison(runs: Sequence[Measured]) -> Markup:
     """Return the part of a page that sets runs side by side."""
-    groups = groups_of(runs)
-    numbers = {id(run): number for number, run in enumerate(runs, 1)}
+    groups, evaluations = groups_of(runs), {label(run): run.evaluation for run in runs}
+    names = list(map(group_name, groups))
+    drawn = ((m, each) for m in METRICS for each in m.draw_compared(evaluations))
     return filled(
         TEMPLATE,
-        parts=list(_parts(groups, numbers)),
+        parts=list(_parts(groups, {id(run): n for n, run in enumerate(runs, 1)})),
         curves=list(map(draw.svg, shown_curves(groups))),
-        together=side_by_side(groups, list(map(group_name, groups))),
-        stable=stability(groups, list(map(group_name, groups))),
+        together=side_by_side(groups, names),
+        stable=stability(groups, names),
         notes=list(_notes(groups)),
-        pictures=list(_pictures(runs)),
+        pictures=[(draw.svg(each), f"{m.key} of all runs") for m, each in drawn],
     )
 
 
@@ -187,72 +163,63 @@ def _parts(
         own = part.groups(groups)
         if not own:
             continue
-        titles, (names, *cells) = zip(*part.columns(own))
-        links = (
-            Markup('<a href="#run-{}">{}</a>').format(*each)
-            for each in zip((numbers[id(group.first)] for group in own), names)
-        )
+        columns = part.columns(own)
+        columns["run"] = [
+            Markup('<a href="#run-{}">{}</a>').format(numbers[id(group.first)], name)
+            for group, name in zip(own, columns["run"])
+        ]
         yield {
             "title": part.title,
-            "titles": titles,
-            "kinds": ["", *["number"] * len(cells)],
-            "rows": list(zip(links, *cells)),
+            "titles": list(columns),
+            "kinds": ["", *["number"] * (len(columns) - 1)],
+            "rows": list(zip(*columns.values())),
         }
 
 
 def shown_curves(groups: Sequence[Group]) -> Iterator[draw.Figure]:
-    """Yield the curves of each kind of model, by DATA."""
+    """Yield the curves of each kind of model and DATA, where a run has some epochs."""
     for part in OF_WORDS:
-        runs = [run for group in part.groups(groups) for run in group.runs]
+        by_data: dict[str | None, list[tuple[str, draw.History]]] = {}
+        for group in part.groups(groups):
+            histories = [(label(run), run.history) for run in group.runs]
+            by_data.setdefault(group.data, []).extend(histories)
         title = f"{part.title.split(':')[0]}, validation perplexity"
         for unit in ("epoch", "minutes of training"):
-            yield from curves(runs, title=title, size=draw.PANEL, units=[unit])
-
-
-def _pictures(runs: Sequence[Measured]) -> Iterator[tuple[bytes, str]]:
-    """Yield the drawings that measures make of all runs, with a text for each."""
-    evaluations = {label(run): run.evaluation for run in runs}
-    for measure in METRICS:
-        for drawn in measure.draw_compared(evaluations):
-            yield draw.svg(drawn), f"{measure.key} of all runs"
+            for histories in by_data.values():
+                if any(len(h.get("valid_perplexity", ())) > 1 for _, h in histories):
+                    yield draw.compared_curves(histories, title, draw.PANEL, [unit])
 
 
 def compared(runs: Sequence[Measured]) -> str:
     """Return the perplexities of several runs and their ratios as lines of text."""
     groups, lines = groups_of(runs), []
-    for part in OF_WORDS:
-        columns = part.columns(part.groups(groups))
-        chosen = [(c.title, *c.cells) for c in columns if c.title in IN_LINES]
+    for part in filter(lambda part: part.groups(groups), OF_WORDS):
+        columns = part.columns(part.groups(groups)).items()
+        chosen = [(title, *cells) for title, cells in columns if title in IN_LINES]
         widths = [max(map(len, cells)) for cells in chosen]
         for row in zip(*chosen):
             lines.append("  ".join(map(str.ljust, row, widths)).rstrip())
     return "\n".join(lines)
 
 
-def _measured(groups: Sequence[Group], measure: Figure) -> Iterator[Column]:
-    """Yield a measure, what is published of it, and perplexity's ratio."""
+def _measured(groups: Sequence[Group], measure: Figure) -> dict[str, list[str]]:
+    """Return a measure's column, what is published of it, and perplexity's ratio."""
     texts = [mean_text(group, measure) for group in groups]
     marked = zip(texts, best(groups, measure))
-    yield Column(measure.title, [Best(t) if is_best else t for t, is_best in marked])
-    known = [(group.first.published(measure.key), group.first) for group in groups]
-    yield Column(
-        "published",
-        [
-            f"{f.value}{OTHER_DATA if run.other_data else ''} ({f.table})" if f else ""
-            for f, run in known
-        ],
-    )
+    found = {measure.title: [Best(t) if is_best else t for t, is_best in marked]}
+    known = [group.first.published(measure.key) for group in groups]
+    if any(known):
+        marks = (OTHER_DATA * bool(group.first.other_data) for group in groups)
+        found["published"] = [
+            f"{figure.value}{mark} ({figure.table})" if figure else ""
+            for figure, mark in zip(known, marks)
+        ]
     if measure.key == "perplexity":
-        level = {True: " level", False: ""}
-        yield Column(
-            RATIO,
-            [
-                f"{r.value:.3f} [{r.low:.3f}, {r.high:.3f}]{level[r.level]}"
-                if r
-                else ""
-                for r in ratios(groups)
-            ],
-        )
+        found[RATIO] = [
+            f"{ratio}{' level' * ratio.level}" if ratio else ""
+            for ratio in ratios(groups)
+        ]
+    return found
 
 
 def mean_text(group: Group, measure: Figure) -> str:
@@ -267,14 +234,14 @@ def mean_text(group: Group, measure: Figure) -> str:
 
 
 def _notes(groups: Sequence[Group]) -> Iterator[str]:
-    kinds = [part.groups(groups) for part in OF_WORDS]
-    if all(kinds):
+    kinds = [kind for part in OF_WORDS if (kind := part.groups(groups))]
+    for kind in [kind for kind in kinds if any(ratios(kind))][:1]:
         yield (
-            "Language models and document models do not predict the same words: each "
-            "kind has its own table and curves."
+            "Ratio: perplexity divided by that of the first run, with its 95 % "
+            f"interval over {RESAMPLES:,} draws of the {len(kind[0].nats.targets):,} "
+            "documents; level: the interval holds 1. It does not tell how other seeds "
+            "would come out."
         )
-    for kind in [kind for kind in kinds if kind and any(ratios(kind))][:1]:
-        yield f"{of_ratios(kind)}; level: the interval holds 1. {OTHER_SEEDS}"
     if any(map(_other_words, kinds)):
         yield "Systems that do not predict the same words have no ratio to each other."
     if any(len(group.runs) > 1 for group in groups):
@@ -293,13 +260,14 @@ def _notes(groups: Sequence[Group]) -> Iterator[str]:
         yield f"Contexts go by different rules ({names}): not all see the same words."
     for group in groups:
         if leak := group.first.evaluation.get("leak"):
-            yield f"{group_label(group)}: {leak}."
+            yield f"{group_name(group)}: {leak}."
     yield "Perplexities compare within one DATA only, NPMI within one reference."
-    first = [group.first for group in groups]
-    if any(map(has_published, first)):
-        differ = differing(first)
-        mark = f";{OTHER_DATA} on other data: {differ}" if differ else ""
-        yield f"Published: {ALIKE}{mark}."
+    first = [g.first for g in groups]
+    known = [r for r in first if any(r.published(f.key) for f in compared_figures())]
+    if known:
+        other = "; ".join(dict.fromkeys(filter(None, (r.other_data for r in known))))
+        mark = f";{OTHER_DATA} on other data: {other}" if other else ""
+        yield f"Published: same corpus, model, size and number of topics{mark}."
 
 
 def _other_words(groups: Sequence[Group]) -> bool:
@@ -307,43 +275,3 @@ def _other_words(groups: Sequence[Group]) -> bool:
     scored = [group for group in groups if group.nats]
     words = {(group.data, group.nats.targets.tobytes()) for group in scored}
     return len(words) > len({group.data for group in scored})
-
-
-def of_ratios(groups: Sequence[Group]) -> str:
-    """Say what the ratios are of, and over how many documents their intervals."""
-    return (
-        "Ratio: perplexity divided by that of the first run, with its 95 % interval "
-        f"over {RESAMPLES:,} draws of the {documents(groups):,} documents"
-    )
-
-
-def documents(groups: Sequence[Group]) -> int:
-    """Return how many documents the intervals come of; the first has their nats."""
-    return len(groups[0].nats.targets)
-
-
-def has_published(run: Measured) -> bool:
-    """Tell whether something that is compared is published for a run's size."""
-    return any(run.published(measure.key) for measure in compared_figures())
-
-
-def differing(runs: Iterable[Measured]) -> str:
-    """Say how the data of runs differs from that of the figures beside them."""
-    said = (run.other_data for run in runs if has_published(run))
-    return "; ".join(dict.fromkeys(filter(None, said)))
-
-
-def curves(runs: Sequence[Measured], **looks: Any) -> list[draw.Figure]:
-    """Return the curves of the runs of each DATA, where one has several epochs.
-
-    looks: see `compared_curves`.
-    """
-    by_data: dict[str | None, list[tuple[str, draw.History]]] = {}
-    for run in runs:
-        histories = by_data.setdefault(Group((run,)).data, [])
-        histories.append((label(run), run.history))
-    return [
-        draw.compared_curves(histories, **looks)
-        for histories in by_data.values()
-        if any(len(h.get("valid_perplexity", ())) > 1 for _, h in histories)
-    ]

@@ -123,6 +123,9 @@ class Ratio:
         """Whether the interval holds 1: these documents tell no difference."""
         return self.low <= 1 <= self.high
 
+    def __str__(self) -> str:
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
 
 @dataclass(frozen=True, eq=False)
 class Group:

@@ -15,7 +15,6 @@ from tcnlm.metrics.registry import METRICS, figures
 from tcnlm.metrics.scores import DocumentNats
 from tcnlm.report.comparison import comparison, label
 from tcnlm.report.measured import Measured, is_fit, stated
-from tcnlm.report.published import own_size, sizes
 from tcnlm.runs.run_folder import RunFolder
 
 HERE = Path(__file__).parent
@@ -110,21 +109,12 @@ def _subtitle(run: Measured) -> str:
 
 
 def _beside(run: Measured) -> str:
-    """Say what is published for the same corpus, size and number of topics.
-
-    Or that nothing is, and at which sizes there is.
-    """
-    corpus, model = (run.evaluation.get(name) for name in ("corpus", "model"))
-    if run.beside:
-        text = f"Published for {corpus} at this size: {'; '.join(run.beside)}."
-        differs = f" Not of the same data: {run.other_data}." if run.other_data else ""
-        return text + differs
-    if not corpus:
-        return ""
-    settings = run.config.get("settings", {})
-    there = sizes(corpus, model, settings)
-    at = f" at {own_size(settings)}, only at {there}" if there else ""
-    return f"No figure of {model} is published for {corpus}{at}."
+    """Say what is published for the same corpus, size and number of topics."""
+    corpus = run.evaluation.get("corpus")
+    if not run.beside:
+        return f"Nothing is published for {corpus} at this size." if corpus else ""
+    differs = f" Not of the same data: {run.other_data}." if run.other_data else ""
+    return f"Published for {corpus} at this size: {'; '.join(run.beside)}.{differs}"
 
 
 def _settings(run: Measured) -> Iterator[tuple[str, str]]:

@@ -136,37 +136,13 @@ def beside(
 ) -> Published | None:
     """Return the figure for the same corpus, model, size and number of topics."""
     sizes, topics = ("", size(settings)), ("", layered(settings.get("num_topics", "")))
-    for figure in _of_model(corpus, model, settings):
-        same = figure.measure == measure
-        if same and figure.size in sizes and figure.topics in topics:
-            return figure
-    return None
-
-
-def _of_model(
-    corpus: str | None, model: str, settings: Mapping[str, Any]
-) -> list[Published]:
-    models = model, f"{model}-{settings.get('cell')}"
-    ours = [f for f in figures() if f.corpus == corpus and f.model in models]
-    return [figure for figure in ours if figure.measure in COMPARED]
-
-
-def own_size(settings: Mapping[str, Any]) -> str:
-    """Return a run's size and number of topics in words."""
-    return _in_words(size(settings), layered(settings.get("num_topics", "")))
-
-
-def sizes(corpus: str, model: str, settings: Mapping[str, Any]) -> str:
-    """Say what sizes of a model have figures on a corpus, by document; "" if none."""
-    said: dict[str, list[str]] = {}
-    for f in _of_model(corpus, model, settings):
-        said.setdefault(f.document, []).append(_in_words(f.size, f.topics))
-    return "; ".join(
-        f"{', '.join(dict.fromkeys(texts))} ({document})"
-        for document, texts in said.items()
+    models, places = (model, f"{model}-{settings.get('cell')}"), (corpus, measure)
+    fitting = (
+        figure
+        for figure in figures()
+        if (figure.corpus, figure.measure) == places
+        and figure.model in models
+        and figure.size in sizes
+        and figure.topics in topics
     )
-
-
-def _in_words(of_size: str, topics: str) -> str:
-    number = topics and f"{topics} topic{'s' * (topics != '1')}"
-    return " with ".join(filter(None, (of_size, number)))
+    return next(fitting, None)

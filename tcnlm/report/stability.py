@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,11 +26,6 @@ TEMPLATE = """<h2>Topics over seeds</h2>
 {% for group in groups %}
 <details><summary>{{ group.name }}: topics of the first seed, the steadiest first
 </summary>{{ table(group.titles, group.kinds, group.rows) }}</details>
-{% if group.single %}
-<details><summary>{{ group.name }}: topics of one seed only</summary>
-{{ table(("seed", "topic", "words"), ("number", "number", ""), group.single) }}
-</details>
-{% endif %}
 {% endfor %}"""
 BESIDE = """<h2>Topics side by side</h2>
 {{ note("Topics of the first run, the most used first, each with its match in the "
@@ -80,11 +75,16 @@ def stability(groups: Sequence[Group], names: Sequence[str]) -> Markup:
     ]
     if not found:
         return Markup()
+    rows = []
+    for group, name, pairs in found:
+        topics, counts = pairs.distance.shape[1], (pairs.in_every_run, pairs.in_one_run)
+        means = (f"{np.mean(each):.1f}" for each in counts)  # over the seeds
+        rows.append((name, len(group.runs), topics, *means, f"{pairs.mean:.2f}"))
     return filled(
         TEMPLATE,
         titles=TITLES,
         kinds=["", *["number"] * (len(TITLES) - 1)],
-        rows=[_summary(*each) for each in found],
+        rows=rows,
         about=ABOUT,
         groups=[_of_group(*each) for each in found],
     )
@@ -94,16 +94,8 @@ def _topics(run: Measured) -> Any:
     return run.unsaved.get("stability")
 
 
-def _summary(group: Group, name: str, found: Matched) -> tuple[object, ...]:
-    """Return a group's row; the counts are means over its seeds."""
-    counts = (found.in_every_run, found.in_one_run)
-    number = found.distance.shape[1]
-    said = (f"{np.mean(each):.1f}" for each in counts)
-    return name, len(group.runs), number, *said, f"{found.mean:.2f}"
-
-
 def _of_group(group: Group, name: str, found: Matched) -> dict[str, Any]:
-    others = [f"to seed {_seed(run)}" for run in group.runs[1:]]
+    others = [f"to seed {run.config['seed']}" for run in group.runs[1:]]
     distance = found.distance[0, :, 1:]
     order = np.argsort(distance.mean(axis=1), kind="stable")
     return {
@@ -119,18 +111,7 @@ def _of_group(group: Group, name: str, found: Matched) -> dict[str, Any]:
             )
             for topic in order
         ],
-        "single": list(_single(group, found)),
     }
-
-
-def _single(group: Group, found: Matched) -> Iterator[tuple[object, ...]]:
-    for run, returns in zip(group.runs, found.returns):
-        for topic in np.flatnonzero(returns == 0):
-            yield _seed(run), topic, _words(run, topic)
-
-
-def _seed(run: Measured) -> Any:
-    return run.config["seed"]
 
 
 def _words(run: Measured, topic: int) -> str:

@@ -32,7 +32,6 @@ from tcnlm.generation.saved_model import Program
 from tcnlm.metrics.over_time import (
     PERIODS,
     WORDS,
-    by_day,
     by_period,
     group_rows,
     left_out,
@@ -111,7 +110,7 @@ class Run:
         if len(vectors) != len(days):
             raise InputError(f"{len(vectors)} texts, but {len(days)} dates")
         shown = self.names.summed(vectors)
-        found = by_period(by_day(days, shown, ~np.isnan(vectors[:, 0])), every)
+        found = by_period(days, shown, every)
         missing = "; ".join(left_out(found))
         if missing:
             warnings.warn(missing, stacklevel=2)

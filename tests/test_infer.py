@@ -22,11 +22,9 @@ from tcnlm.common.rows import quoted
 from tcnlm.data.dataset import Dataset
 from tcnlm.generation.saved_model import Program
 from tcnlm.metrics.features import infer_documents
-from tcnlm.metrics.scores import Reading, score
-from tcnlm.preprocessing.documents import Document
+from tcnlm.metrics.scores import score
 from tcnlm.preprocessing.text import sentences
 from tcnlm.programs import infer
-from tcnlm.programs.infer import Table
 
 TEXTS = [
     tiny.REVIEW,
@@ -142,23 +140,19 @@ def test_ids_and_labels_are_kept_and_labels_averaged(run, corpus, tmp_path, caps
     assert printed.startswith("5 documents, 34 words, perplexity ")
     assert "; 8.8% of the words are unknown" in printed
     assert "2 without a topic word: no topics" in printed
-    assert "  law: 1 document, 11 words, perplexity" in printed
 
 
 def test_text_of_mostly_unknown_words_is_warned_of(topics, tmp_path, capsys):
     (tmp_path / "de.txt").write_text("Der Richter las das Urteil, a ship.\n")
     call(topics, "--input", tmp_path / "de.txt", "--out", tmp_path / "theta.csv")
-    captured = capsys.readouterr()
-    assert "; 55.6% of the words are unknown" in captured.out
-    assert "warning: 55.6% of the words are unknown to " in captured.err
-    assert "in another language" in captured.err
+    told = capsys.readouterr().err
+    assert "warning: 55.6% of the words are unknown to " in told
 
 
 @pytest.mark.parametrize(
     ("labels", "column"),
     [
         (["x", "x_low"], "topic_x_low"),
-        (["x_high", "x"], "topic_x_high"),
         (["words"], "topic_words"),
     ],
 )
@@ -172,7 +166,7 @@ def test_topics_that_make_equal_columns_are_refused(
     if len(labels) > 1:
         call(*asked)
         asked += ["--by-label", tmp_path / "kinds.csv"]
-    with pytest.raises(InputError, match=f"topics.csv: .* '{column}', and so has"):
+    with pytest.raises(InputError, match=f"topics.csv: .* '{column}'"):
         call(*asked)
     assert not (tmp_path / "kinds.csv").exists()
 
@@ -210,19 +204,10 @@ def test_the_command_reads_standard_input_and_refuses_a_bad_line_in_one(
     [
         ("--out theta.txt", r"theta\.txt: its name must end in \.csv or \.jsonl"),
         ("--out nowhere/theta.csv", "there is no folder nowhere"),
-        (
-            "--out theta.csv --format text --label kind",
-            "--tokenized and --skip-empty are",
-        ),
-        ("--out theta.csv --format text --field body", "--field, --label, --id, --dat"),
-        (
-            "--out theta.csv --format text --skip-empty",
-            "--tokenized and --skip-empty are",
-        ),
+        ("--out theta.csv --format text --label kind", "--label, --id, --date, "),
         ("--out theta.csv --by-label l.csv", "name the field of the labels"),
         ("--out theta.csv --over-time t.csv", "name the field of the dates with --da"),
         ("--out theta.csv --every month", "--every is of --over-time"),
-        ("--out theta.csv --format text --headers drop", "is for news messages of"),
     ],
 )
 def test_what_cannot_be_is_refused(
@@ -232,24 +217,6 @@ def test_what_cannot_be_is_refused(
     with pytest.raises(InputError, match=message):
         call(run, "--input", corpus, *options.split())
     assert not list(tmp_path.iterdir())
-
-
-def test_a_table_has_the_rows_of_its_json_lines(topics, corpus, tmp_path):
-    table, lines = tmp_path / "texts.csv", tmp_path / "texts.jsonl"
-    rows = [json.loads(line) for line in corpus.read_text().splitlines()]
-    rows = [row for row in rows if row["text"]]
-    with table.open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
-    lines.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    marks = ["--id", "name", "--label", "kind"]
-    call(topics, "--input", lines, *marks, "--out", tmp_path / "lines.csv")
-    call(topics, "--input", table, *marks, "--out", tmp_path / "table.csv")
-    assert read_csv(tmp_path / "table.csv") == read_csv(tmp_path / "lines.csv")
-    with pytest.raises(InputError, match="texts.csv: no column 'x' .its columns: text"):
-        call(topics, "--input", table, "--field", "x", "--out", tmp_path / "x.csv")
-    assert not (tmp_path / "x.csv").exists()
 
 
 def test_texts_that_are_empty_are_left_out_if_asked_and_counted(
@@ -270,13 +237,9 @@ def test_what_is_odd_in_a_table_is_told_as_in_preprocessing(topics, tmp_path, ca
     texts.write_text("id,kind,text\n1,NA,The sea.\n1,a,None\nNA,a,A judge.\n")
     call(topics, "--input", texts, "--id=id", "--label=kind", "--out", out)
     told = capsys.readouterr().err
-    assert (
-        "warning: 1 document whose text says there is none ('None'): of jsonl" in told
-    )
-    assert "warning: 1 document whose label says there is none ('NA'): taken to" in told
-    assert (
-        "warning: 2 documents share their ids with others, 2 of them '1': no " in told
-    )
+    for kind in ("text", "label"):
+        assert f"warning: 1 document whose {kind} says there is none" in told
+    assert "warning: 2 documents share their ids with others" in told
     rows = [(row["id"], row["label"]) for row in read_csv(out)]  # empty where it is NA
     assert rows == [("1", ""), ("1", "a"), ("", "a")]
 
@@ -351,18 +314,6 @@ def test_the_python_of_the_docs_runs(run):
     exec(block.replace("runs/stories", str(run)), {})
 
 
-def test_labels_of_a_model_without_topics_have_a_perplexity_alone(corpus, tmp_path):
-    tiny.make_run(tmp_path / "RUN", "lstm")
-    by_label = tmp_path / "labels.jsonl"
-    options = ("--label", "kind", "--by-label", by_label, "--out", tmp_path / "a.csv")
-    call(tmp_path / "RUN", "--input", corpus, *options)
-    rows = read_jsonl(by_label)
-    assert [row["label"] for row in rows] == ["law", "none", "sea"]
-    assert list(rows[0]) == (
-        "label documents words unknown_words without_topic_words perplexity".split()
-    )
-
-
 def test_perplexity_in_contexts_is_the_saved_models(run):
     texts, contexts = ["The sea of a ship.", "A judge."], [tiny.REVIEW, "The court."]
     opened = tcnlm.load_run(run)
@@ -386,24 +337,7 @@ def test_what_a_model_does_not_have_is_refused(name, method, message, tmp_path):
         getattr(tcnlm.load_run(tmp_path / "RUN"), method)(TEXTS)
 
 
-def test_labels_have_the_same_columns_where_one_has_no_word_to_predict():
-    reading = Reading(
-        words=np.array([0, 2]),
-        unknown=np.array([0, 0]),
-        topic_words=np.array([0, 2]),
-        nats=np.array([0.0, 3.0]),
-        predicted=np.array([0, 3]),
-        vectors=np.array([[np.nan, np.nan], [0.3, 0.7]]),
-    )
-    table = Table("topic", ["label"])
-    list(table.rows([Document("", "empty"), Document("x y", "full")], reading))
-    empty, full = table.label_rows()
-    assert list(empty) == list(full)
-    assert empty["perplexity"] is None
-    assert full["perplexity"] == pytest.approx(math.e)
-
-
-HOSTILE = ["=1+1", "+4 x", "-x", "@sum(a1)", "'=1", '="a",b']
+HOSTILE = ["=1+1", "+4 x", "-x", "@sum(a1)", "'=1", '="a",b', "-", "--1"]
 HARMLESS = ["-1", "+2.5", "-1e-3", ".5", "a=1", "x-y", "1-2"]
 
 
@@ -425,67 +359,35 @@ def test_no_spreadsheet_runs_what_others_wrote(suffix, asked, topics, tmp_path):
     assert all(float(row["topic_0"]) > 0 for row in found)
 
 
-@pytest.mark.parametrize(
-    "value", ["\t=1", "\r=1", "\n=1", "-", "+1+1", "-1\n", "--1", "1", 7, -7]
-)
-def test_a_cell_that_begins_like_a_formula_is_quoted_and_no_number(value):
-    harmless = value in ("1", 7, -7)
-    assert quoted(value) == (value if harmless else f"'{value}")
+@pytest.mark.parametrize("value", ["\t=1", "\r=1", "\n=1", "-1\n", "+1+1"])
+def test_what_only_looks_like_a_number_is_quoted(value):
+    assert (quoted(value), quoted("-1"), quoted(-7)) == (f"'{value}", "-1", -7)
 
 
 def read_jsonl(path):
     return [json.loads(line) for line in path.read_text().split("\n") if line]
 
 
-WRONG = {  # what is asked of a RUN in Python: a call, and what is said
+WRONG = {  # what is asked of a RUN in Python, and what is said
     "a text": (lambda run: run.proportions("one text"), "give a list, of one text"),
-    "bytes": (lambda run: run.perplexity(b"one text"), "give a list, of one text"),
     "none": (lambda run: run.proportions([None]), "text 0 must be a text, not None"),
-    "a number": (lambda run: run.perplexity(["a", 3]), "text 1 must be a text, not 3"),
     "a context": (lambda run: run.perplexity(["a"], "b"), "give a list, of one text"),
     "no prompt": (lambda run: run.generate(0, prompt=None), "prompt must be a text"),
-    "no document": (lambda run: run.generate(document=3), "document must be a text"),
     "half a word": (lambda run: run.generate(0, top_k=5.0), "top_k must be a whole"),
-    "no texts": (lambda run: run.proportions(None), "give a list, .* not None"),
-    "a mapping": (lambda run: run.proportions({"a": 1}), "give a list, of one text"),
-    "a set": (lambda run: run.perplexity({"a", "b"}), "give a list, of one text"),
-    "no contexts": (lambda run: run.perplexity(["a"], 5), "give a list, .* not 5"),
     "no UTF-8": (lambda run: run.perplexity(["\ud800"]), "text 0 has half a surrogate"),
-    "a prompt's": (lambda run: run.generate(0, prompt="\ud800"), "half a surrogate"),
-    "a list": (
-        lambda run: run.generate([1]),
-        r"^topic \[1\]: give a topic's number or",
-    ),
-    "below 0": (
-        lambda run: run.generate(-1),
-        "^topic -1: the model has topics 0 to 3$",
-    ),
-    "above K": (
-        lambda run: run.generate("4"),
-        "^topic '4': the model has topics 0 to",
-    ),
+    "a list": (lambda run: run.generate([1]), r"^topic \[1\]: give a topic's number"),
+    "above K": (lambda run: run.generate(4), "^topic 4: the model has topics 0 to 3$"),
     "of a layer": (
         lambda run: run.generate((1, 2)),
         r"^topic \(1, 2\): give a topic's",
     ),
-    "no weight": (lambda run: run.generate({0: -1}), "^topic 0: its weight .* not -1$"),
+    "no weight": (lambda run: run.generate({0: -1}), "^topic 0: .* not -1$"),
     "a copy": (copy.deepcopy, "neither copied nor pickled: tcnlm.load_run.* opens it"),
     "a pickle": (pickle.dumps, "neither copied nor pickled: tcnlm.load_run.* opens it"),
-    "a word": (lambda run: run.generate("x"), "^topic: no topic is called 'x'; labels"),
-    "half a topic": (lambda run: run.generate(1.5), "^topic 1.5: give a topic's"),
-    "half a sentence": (lambda run: run.generate(0, number=2.5), "number must be"),
-    "a seed": (lambda run: run.generate(0, seed="x"), "seed must be a whole number"),
-    "too much": (lambda run: run.generate(0, seed=2**70), "seed must be a whole"),
-    "hot": (lambda run: run.generate(0, temperature="hot"), "temperature must be a"),
-    "no top_p": (lambda run: run.generate(0, top_p=None), "top_p must be above 0"),
-    "no length": (lambda run: run.generate(0, max_length=None), "max_length must be"),
-    "no": (lambda run: run.generate(0, allow_unknown="no"), "must be True or False"),
-    "a misprint": (
-        lambda run: run.generate(0, temprature=1),
-        "no argument 'temprature'; those of decoding are method, temperature",
-    ),
+    "a word": (lambda run: run.generate("x"), "no topic is called 'x'; labels"),
+    "a seed": (lambda run: run.generate(0, seed=2**70), "seed must be a whole number"),
+    "a misprint": (lambda run: run.generate(0, temprature=1), "those of decoding are "),
     "no run": (lambda _: tcnlm.load_run(None), "named by a text or Path, not None"),
-    "a run in bytes": (lambda _: tcnlm.load(b"RUN"), "named by a text or Path"),
 }
 
 

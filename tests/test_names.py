@@ -259,7 +259,6 @@ def test_infer_has_labels_for_columns_sums_and_says_what_is_hidden(run, tmp_path
         assert row["hidden"] == pytest.approx(shares[0], abs=1e-5)
     mean = json.loads(kinds.read_text())
     assert mean["topic_law"] == pytest.approx(np.nanmean(whole[:, 2]), rel=1e-4)
-    assert re.search(r"topics (oil|law) \(0\.\d\d\)", done.stdout)
     opened = tcnlm.load_run(run)
     np.testing.assert_array_equal(opened.proportions([tiny.REVIEW]).shape, [1, 4])
 

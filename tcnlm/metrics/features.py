@@ -35,6 +35,11 @@ class DocumentTopics:
         return bool(self.has_words.any())
 
     @property
+    def known(self) -> np.ndarray:
+        """The proportions, NaN of documents without a topic word."""
+        return np.where(self.has_words[:, None], self.proportions, np.nan)
+
+    @property
     def largest(self) -> np.ndarray:
         """The largest topic of every document that has words, [n]."""
         return self.proportions[self.has_words].argmax(axis=1)

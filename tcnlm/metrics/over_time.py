@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from tcnlm.preprocessing.data_folder import NO_LABEL
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
+    from pandas import DataFrame, Series
 
     from tcnlm.metrics.evaluation_context import EvaluationContext
     from tcnlm.models.names import Names
@@ -47,123 +47,92 @@ Topic = Mapping[str, Any]  # of `compared`
 Titles = Sequence[str]  # of all topics
 
 
-@dataclass
-class Sums:
-    """Vectors of documents as sums: their mean, and how sure it is.
+def intervals(groups: Any) -> tuple[DataFrame, DataFrame, DataFrame]:
+    """Return mean proportions of a GroupBy of documents [N, K], and their interval.
 
-    Documents without a topic word have no vector: they count in `documents` alone, not
-    in `counted`.
+    It tells by Student's t, within 0 .. 1, how far other documents of the same kind
+    would move the mean, given the model. NaN of fewer than two documents.
     """
-
-    documents: int = 0
-    counted: int = 0
-    total: Any = 0.0  # [K]
-    squares: Any = 0.0
-
-    def add(self, vectors: np.ndarray, known: np.ndarray) -> None:
-        """Add documents [n, K]; known [n]: whether one has a topic word."""
-        rows = vectors[known].astype(float)
-        sums = rows.sum(axis=0), (rows**2).sum(axis=0)
-        self.join(Sums(len(known), len(rows), *sums))
-
-    def join(self, other: Sums) -> None:
-        """Add what another has added up."""
-        for name, value in vars(other).items():
-            setattr(self, name, getattr(self, name) + value)
-
-    @property
-    def mean(self) -> Any:
-        """The mean vector, [K]; NaN where no document has one."""
-        return self.total / (self.counted or math.nan)
-
-    @property
-    def scatter(self) -> Any:
-        """The sum of the squared distances from the mean, [K]."""
-        squares = self.squares - self.total**2 / (self.counted or math.nan)
-        return np.maximum(squares, 0)
-
-    @property
-    def interval(self) -> tuple[Any, Any]:
-        """The mean proportions' 95 % interval by Student's t, two [K], within 0 .. 1.
-
-        It tells how far other documents of the same kind would move the mean, given
-        the model. NaN of fewer than two documents.
-        """
-        degrees = self.counted - 1 if self.counted > 1 else math.nan
-        error = np.sqrt(self.scatter / degrees / self.counted)
-        half = stdtrit(degrees, (1 + CONFIDENCE) / 2) * error
-        return np.clip(self.mean - half, 0, 1), np.clip(self.mean + half, 0, 1)
+    mean, degrees = groups.mean(), groups.count() - 1
+    half = stdtrit(degrees.where(degrees > 0), (1 + CONFIDENCE) / 2) * groups.sem()
+    return mean, (mean - half).clip(0, 1), (mean + half).clip(0, 1)
 
 
-def summed(
-    keys: Sequence[Hashable], vectors: np.ndarray, known: np.ndarray
-) -> dict[Any, Sums]:
-    """Return the sums of the documents [N, K] of every key, one a document.
+def movement(groups: Any) -> Series:
+    """Return how much each topic's mean share differs between groups, [K].
 
-    known [N]: whether a document has a topic word.
+    groups: see `intervals`. The standard deviation over documents of their group's
+    mean; what chance alone would make of it is taken off: sqrt((SSB - (G - 1) MSW) /
+    N), omega squared's numerator.
+    """
+    counts, means = groups.count(), groups.mean()
+    numbers, kinds = counts.sum(), (counts > 0).sum()
+    overall = (counts * means).sum() / numbers
+    between = (counts * (means - overall) ** 2).sum(min_count=1)
+    within = ((counts - 1) * groups.var()).sum() / (numbers - kinds).clip(1)
+    return (((between - (kinds - 1) * within).clip(0)) / numbers) ** 0.5
+
+
+def compared(
+    keys: Sequence[str], proportions: np.ndarray, names: Sequence[str]
+) -> dict[str, Any]:
+    """Return the topics' mean shares in groups of documents, ready for JSON.
+
+    keys: of documents [N], of which group each is; proportions [N, K]: NaN without a
+    topic word; names: of the groups, those without documents too. "names", "documents"
+    and "without_topic_words" of the groups; "topics" with "share" of each group and its
+    interval, "low" and "high", None where there is none, and "movement".
     """
     import pandas as pd
 
-    groups = {}
-    for key, rows in pd.Series(range(len(keys))).groupby(np.array(keys), sort=False):
-        groups[key] = Sums()
-        groups[key].add(vectors[rows], known[rows])
-    return groups
+    groups = pd.DataFrame(np.asarray(proportions, float)).groupby(np.array(keys))
+    without = pd.Series(np.isnan(proportions).any(axis=1)).groupby(np.array(keys))
+    size, without = (
+        x.reindex(names, fill_value=0) for x in (groups.size(), without.sum())
+    )
+    ends = [x.reindex(names) for x in intervals(groups)]
+    return {
+        "names": list(names),
+        "documents": size.tolist(),
+        "without_topic_words": without.tolist(),
+        "topics": [
+            {"topic": k, "movement": number(moved)}
+            | {name: list(map(number, x[k])) for name, x in zip(ENDS, ends)}
+            for k, moved in enumerate(movement(groups))
+        ],
+    }
 
 
-def movement(sums: Mapping[Any, Sums]) -> np.ndarray:
-    """Return how much each topic's mean share differs between groups, [K].
-
-    The standard deviation over documents of their group's mean; what chance alone would
-    make of it is taken off: sqrt((SSB - (G - 1) MSW) / N), omega squared's numerator.
-    """
-    groups = [each for each in sums.values() if each.counted]
-    number = sum(each.counted for each in groups) or math.nan
-    overall = sum(each.total for each in sums.values()) / number
-    between = sum(each.counted * (each.mean - overall) ** 2 for each in groups)
-    within = sum(each.scatter for each in groups) / max(number - len(groups), 1)
-    excess = 0 * overall + between - (len(groups) - 1) * within
-    return np.sqrt(np.maximum(excess, 0) / number)
-
-
-def by_day(
-    dates: Sequence[str | None], vectors: np.ndarray, known: np.ndarray
-) -> dict[str, Sums]:
-    """Return the sums of documents by their dates of ISO 8601, "" for none.
-
-    vectors [N, K]; known [N]: whether a document has a topic word.
-    """
-    return summed([(date or "")[:EXACT] for date in dates], vectors, known)
-
-
-def by_period(days: Mapping[str, Sums], every: str | None = None) -> dict[str, Any]:
+def by_period(
+    dates: Sequence[str | None], proportions: np.ndarray, every: str | None = None
+) -> dict[str, Any]:
     """Return `compared` of all periods from the first date to the last.
 
-    days: see `by_day`; every: of `PERIODS`, by default the shortest that every date
-    tells and of which they span at most `FEW`. "undated" documents, and the "inexact",
-    whose date does not tell the period, are left out. InputError where all are.
+    dates: of ISO 8601, None for none; proportions [N, K]: NaN without a topic word;
+    every: of `PERIODS`, by default the shortest that every date tells and of which they
+    span at most `FEW`. "undated" documents, and the "inexact", whose date does not tell
+    the period, are left out. InputError where all are.
     """
-    dated = [day for day in days if day]
-    if not dated:
+    days = np.array([(date or "")[:EXACT] for date in dates], str)
+    letters = np.char.str_len(days)
+    if not letters.any():
         raise InputError("no document has a date")
-    exact = min(map(len, dated))
+    dated, exact = days[letters > 0], letters[letters > 0].min()
     short = (p for p in PERIODS if PERIODS[p] <= exact and len(_span(dated, p)) <= FEW)
     every = every or next(short, "decade")
-    told = [day for day in dated if len(day) >= PERIODS[every]]
-    if not told:
+    told = letters >= PERIODS[every]
+    if not told.any():
         raise InputError(f"no date tells its {every}; take a longer period")
-    periods = _span(told, every)
+    periods = _span(days[told], every)
     if len(periods) > MOST:
         raise InputError(
-            f"{len(periods):,} {every}s from {periods[0]} to {max(told)}: more than "
-            f"{MOST:,}; take a longer period, or mend the dates"
+            f"{len(periods):,} {every}s from {periods[0]} to {max(days[told])}: more "
+            f"than {MOST:,}; take a longer period, or mend the dates"
         )
-    sums = {_period(each, every): Sums() for each in periods}
-    for day in told:
-        sums[_period(day, every)].join(days[day])
-    inexact = sum(days[day].documents for day in {*dated} - {*told})
-    undated = days[""].documents if "" in days else 0
-    return {"every": every, "undated": undated, "inexact": inexact, **compared(sums)}
+    keys, names = ([_period(each, every) for each in x] for x in (days[told], periods))
+    undated, inexact = int((letters == 0).sum()), int((~told & (letters > 0)).sum())
+    found = compared(keys, proportions[told], names)
+    return {"every": every, "undated": undated, "inexact": inexact, **found}
 
 
 def left_out(found: Mapping[str, Any]) -> Iterator[str]:
@@ -186,30 +155,8 @@ def _period(date: Any, every: str) -> str:
     return f"{int(start)}0s" if every == "decade" else start
 
 
-def compared(sums: Mapping[str, Sums]) -> dict[str, Any]:
-    """Return the topics' mean shares in groups of documents, ready for JSON.
-
-    "names", "documents" and "without_topic_words" of the groups; "topics" with "share"
-    of each group and its interval, "low" and "high", None where there is none, and
-    "movement".
-    """
-    moved = movement(sums)
-    groups = [(s.mean, *s.interval, moved) for s in sums.values()]
-    means = np.array([np.broadcast_arrays(*each)[:-1] for each in groups])
-    topics = [
-        {"topic": k, "movement": _number(moved[k])}
-        | {name: list(map(_number, row)) for name, row in zip(ENDS, rows)}
-        for k, rows in enumerate(means.T)
-    ]
-    return {
-        "names": list(sums),
-        "documents": [each.documents for each in sums.values()],
-        "without_topic_words": [e.documents - e.counted for e in sums.values()],
-        "topics": topics,
-    }
-
-
-def _number(value: float) -> float | None:
+def number(value: float) -> float | None:
+    """Return a number of six digits; None for what is none."""
     return float(f"{value:.6g}") if np.isfinite(value) else None
 
 
@@ -404,8 +351,7 @@ class OverTime(Compared):
         dates = [date for split in subject.splits for date in split.dates or ()]
         if not any(dates):
             return None
-        inferred = subject.all_documents
-        return by_period(by_day(dates, inferred.proportions, inferred.has_words))
+        return by_period(dates, subject.all_documents.known)
 
     def said(self, found: Mapping[str, Any]) -> str:
         """Say which periods there are."""
@@ -429,11 +375,12 @@ class ByGroup(Compared):
         if not names:
             return None
         labels = np.concatenate([split.labels for split in subject.splits])
-        inferred = subject.all_documents
-        sums = summed(labels.tolist(), inferred.proportions, inferred.has_words)
-        largest = sorted({*sums} - {NO_LABEL}, key=lambda k: -sums[k].documents)
-        kept = {names[k]: sums[k] for k in sorted(largest[:LABELS])}
-        return {"labels": len(largest), **compared(kept)}
+        counts = np.bincount(labels[labels != NO_LABEL], minlength=len(names))
+        largest = np.argsort(-counts, kind="stable")[: min(LABELS, (counts > 0).sum())]
+        kept, known = np.isin(labels, largest), subject.all_documents.known
+        keys = [names[k] for k in labels[kept]]
+        found = compared(keys, known[kept], [names[k] for k in sorted(largest)])
+        return {"labels": int((counts > 0).sum()), **found}
 
     def said(self, found: Mapping[str, Any]) -> str:
         """Say which labels there are."""

@@ -230,3 +230,10 @@ def read_texts(
 ) -> Reading:
     """Read raw documents, of which `sentences` makes tokens."""
     return reader([sentences(text) for text in texts])
+
+
+def joined(readings: Sequence[Reading]) -> Reading:
+    """Return what was read of several batches of documents as one reading."""
+    return Reading(
+        *(None if f[0] is None else np.concatenate(f) for f in zip(*readings))
+    )

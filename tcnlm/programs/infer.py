@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -30,11 +29,11 @@ from tcnlm.common.runners import add_runner, on_runner
 from tcnlm.metrics.over_time import (
     PERIODS,
     WORDS,
-    Sums,
-    by_day,
     by_period,
     group_rows,
+    intervals,
     left_out,
+    number,
 )
 from tcnlm.preprocessing.corpora import (
     ids_of,
@@ -61,11 +60,14 @@ BATCH = 256  # documents in memory at a time
 MOST_UNKNOWN = 0.5  # of the words
 ENDS = "", "_low", "_high"  # of the columns of a mean and its interval
 MARKS = ("id", "label", "date")  # of a document, in the table's order
+TABLES = ("out", "by_label", "over_time")
 
 
 def main(options: argparse.Namespace) -> None:
     """Infer as the options say, write the tables and print a summary."""
     # Here, as below: to say how it is used takes no TensorFlow.
+    from tcnlm.metrics.scores import joined
+    from tcnlm.models.names import shown_words
     from tcnlm.run import Run
 
     keep_memory()
@@ -73,28 +75,48 @@ def main(options: argparse.Namespace) -> None:
     run = Run(options.run)
     _check_fit(options, run)
     marks = [name for name in MARKS if has_mark(options, name)]
-    hides = bool(run.names.hidden)
-    table = Table(run.reader.vectors_of, marks, run.names.keys, hides)
+    labels, dates, kept = [], [], []
     with row_writer(options.out, options.quote) as write:
         for documents, reading in readings(options, run):
-            for row in table.rows(documents, reading):
+            for row in document_rows(run, marks, len(labels), documents, reading):
                 write(row)
-        if not table.every.documents:
+            labels += [document.label for document in documents]
+            dates += [document.date for document in documents]
+            grouped = options.by_label or options.over_time
+            kept.append(reading if grouped else reading._replace(vectors=None))
+        if not labels:
             raise InputError(f"{options.input[0]}: no document in it")
-    print(table)
-    unknown = table.every.unknown_share
-    if unknown > MOST_UNKNOWN:
-        said = (
-            "where texts are in another language, or of other matters, trust no topic"
-        )
-        warn([f"{unknown:.1%} of the words are unknown to {options.run}: {said}"])
-    if run.names.hidden:
-        print(run.names.hidden)
+    whole = joined(kept)
+    _summarise(run, whole)
     print(f"written to {options.out}")
     if options.by_label:
-        _write(table.label_rows(), options.by_label, options.quote)
+        _write(label_rows(run, labels, whole), options.by_label, options.quote)
     if options.over_time:
-        _write_over_time(table, run, options)
+        found = by_period(dates, whole.vectors, options.every)
+        rows = group_rows("period", found, shown_words(run.model, run.names, WORDS))
+        _write(rows, options.over_time, options.quote)
+        names = found["names"]
+        print(f"  by {found['every']}, {names[0]} to {names[-1]}")
+        for line in left_out(found):
+            print(f"  {line}")
+
+
+def _summarise(run: Run, whole: Reading) -> None:
+    unknown = whole.unknown.sum() / max(whole.words.sum(), 1)
+    said = f"{len(whole.words):,} documents, {whole.words.sum():,} words"
+    if whole.nats is not None and whole.predicted.any():
+        perplexity = math.exp(whole.nats.sum() / whole.predicted.sum())
+        said += f", perplexity {perplexity:.2f}"
+    print(f"{said}; {unknown:.1%} of the words are unknown")
+    missing, of = np.count_nonzero(whole.topic_words == 0), run.reader.vectors_of
+    if of and missing:
+        print(f"{missing:,} without a topic word: no {of}s")
+    if unknown > MOST_UNKNOWN:
+        where = "where texts are in another language, or of other matters"
+        share = f"{unknown:.1%} of the words are unknown to {run.path}"
+        warn([f"{share}: {where}, trust no topic"])
+    if run.names.hidden:
+        print(run.names.hidden)
 
 
 def _check_fit(options: argparse.Namespace, run: Run) -> None:
@@ -106,20 +128,14 @@ def _check_fit(options: argparse.Namespace, run: Run) -> None:
         )
     if options.over_time and run.reader.vectors_of != "topic":
         raise InputError(f"--over-time: a {run.config['model']} has no topics")
-    _check_columns(run.names.keys, ENDS if options.by_label else ENDS[:1])
-
-
-def _check_columns(keys: Sequence[str | int], ends: Sequence[str]) -> None:
-    """Raise InputError where topics are called so that two columns are."""
-    columns = {"topic_words": "the number of topic words"}
-    for key in keys:
-        for column in (f"topic_{key}{end}" for end in ends):
-            if column in columns:
-                raise InputError(
-                    f"topics.csv: the topic {key!r} would have the column {column!r}, "
-                    f"and so has {columns[column]}; call it otherwise"
-                )
-            columns[column] = f"the topic {key!r}"
+    ends = ENDS if options.by_label else ENDS[:1]
+    columns = [f"topic_{key}{end}" for key in run.names.keys for end in ends]
+    for column in columns:
+        if [*columns, "topic_words"].count(column) > 1:
+            raise InputError(
+                f"topics.csv: two columns would be called {column!r}; give the topic "
+                "another label"
+            )
 
 
 def _write(rows: Iterable[Row], path: Path, quote: bool) -> None:
@@ -129,16 +145,68 @@ def _write(rows: Iterable[Row], path: Path, quote: bool) -> None:
     print(f"written to {path}")
 
 
-def _write_over_time(table: Table, run: Run, options: argparse.Namespace) -> None:
-    from tcnlm.models.names import shown_words
+def document_rows(
+    run: Run,
+    marks: Sequence[str],
+    first: int,
+    documents: Sequence[Document],
+    reading: Reading,
+) -> Iterator[Row]:
+    """Yield a row for every document of a reading; first: its first one's number."""
+    columns = columns_of(run, reading)
+    for i, document in enumerate(documents):
+        row = {"document": first + i}
+        row |= {name: getattr(document, name) for name in marks}
+        row["words"] = int(reading.words[i])
+        row["unknown_words"] = int(reading.unknown[i])
+        row["topic_words"] = int(reading.topic_words[i])
+        if reading.nats is not None:
+            row["perplexity"] = number(reading.perplexity[i])
+        if columns:
+            vector, keys = reading.vectors[i], run.names.keys
+            if run.reader.vectors_of == "topic":
+                known = reading.topic_words[i]
+                row["topic"] = keys[vector.argmax()] if known else None
+            row |= zip(columns, map(number, vector))
+            if run.names.hidden:  # of which rounding makes no -1e-8
+                row["hidden"] = number(np.clip(1 - vector.sum(), 0, 1))
+        yield row
 
-    found = by_period(table.days, options.every)
-    rows = group_rows("period", found, shown_words(run.model, run.names, WORDS))
-    _write(rows, options.over_time, options.quote)
-    names, every = found["names"], found["every"]
-    print(f"  a row for every topic and {every}, {names[0]} to {names[-1]}")
-    for line in left_out(found):
-        print(f"  {line}")
+
+def columns_of(run: Run, reading: Reading) -> list[str]:
+    """Return what the columns of vectors are called; none without vectors."""
+    if reading.vectors is None:
+        return []
+    keys = run.names.keys or range(reading.vectors.shape[1])
+    return [f"{run.reader.vectors_of}_{key}" for key in keys]
+
+
+def label_rows(
+    run: Run, labels: Sequence[str | None], reading: Reading
+) -> Iterator[Row]:
+    """Yield a row for every label, by name; the documents without one come last."""
+    import pandas as pd
+
+    counts = pd.DataFrame({"documents": 1, "words": reading.words})
+    counts["unknown_words"] = reading.unknown
+    counts["without_topic_words"] = (reading.topic_words == 0).astype(int)
+    if reading.nats is not None:
+        counts = counts.assign(nats=reading.nats, predicted=reading.predicted)
+    of = pd.Series(labels, dtype=object)
+    table = counts.groupby(of, dropna=False).sum()
+    if reading.nats is not None:
+        table["perplexity"] = np.exp(table.pop("nats") / table.pop("predicted"))
+    if reading.vectors is not None:
+        vectors = reading.vectors.astype(float)
+        frame = pd.DataFrame(vectors, columns=columns_of(run, reading))
+        groups = frame.groupby(of, dropna=False)
+        topics = run.reader.vectors_of == "topic"
+        means = intervals(groups) if topics else [groups.mean()]
+        ended = (mean.add_suffix(end) for mean, end in zip(means, ENDS))
+        table = pd.concat([table, *ended], axis=1)
+    for label, row in zip(table.index, table.to_dict("records")):
+        cells = {k: v if isinstance(v, int) else number(v) for k, v in row.items()}
+        yield {"label": label if isinstance(label, str) else None, **cells}
 
 
 def readings(
@@ -179,18 +247,16 @@ def check(options: argparse.Namespace) -> None:
     """Refuse options that don't fit together before anything is loaded."""
     refuse_tables(options.format, options.input)
     if options.format not in (None, *WITH_FIELDS):
-        refuse_fields(fields_of(options), options.headers == "drop")
+        refuse_fields(fields_of(options))
     if options.by_label and not has_mark(options, "label"):
         raise InputError("--by-label: name the field of the labels with --label")
     if options.over_time and not options.date:
         raise InputError("--over-time: name the field of the dates with --date")
     if options.every and not options.over_time:
         raise InputError("--every is of --over-time, the file to write")
-    _places(options)
-    tables = "out", "by_label", "over_time"
-    for path in filter(None, (getattr(options, name) for name in tables)):
+    for path in filter(None, (getattr(options, name) for name in TABLES)):
         check_writable(path)
-    check_outputs(options, *tables)
+    check_outputs(options, *TABLES)
 
 
 def format_of(options: argparse.Namespace) -> Format:
@@ -217,24 +283,18 @@ def documents_of(options: argparse.Namespace) -> Iterator[Document]:
     With --skip-empty those that have a text; says at the end how many have none.
     """
     fields = fields_of(options)
-    drop = options.headers == "drop"
-    documents = read_files(format_of(options), _places(options), fields, drop)
-    noticed, number, kept = Noticed(), 0, 0
+    places = [Path("/dev/stdin") if str(p) == "-" else p for p in options.input]
+    documents = read_files(format_of(options), places, fields)
+    noticed, seen, kept = Noticed(), 0, 0
     for document in progress_bar(documents, "inferring", unit=" documents"):
-        number += 1
+        seen += 1
         if not (options.skip_empty and is_missing(document.text)):
             kept += 1
             yield noticed.seen(document)
     warn(noticed.lines())
     if options.skip_empty:
-        refuse_none_left(kept, number - kept)
-        print(f"left out by --skip-empty, without a text: {number - kept:,}")
-
-
-def _places(options: argparse.Namespace) -> list[Path]:
-    if Path("-") in options.input and sys.stdin is None:
-        raise InputError("--input -: standard input is closed")
-    return [Path("/dev/stdin") if str(p) == "-" else p for p in options.input]
+        refuse_none_left(kept, seen - kept)
+        print(f"left out by --skip-empty, without a text: {seen - kept:,}")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -246,7 +306,6 @@ def parser() -> argparse.ArgumentParser:
     by_label = "mean proportions and perplexity of every label, .csv or .jsonl, too"
     over_time = "mean proportions of every period, .csv or .jsonl, too; needs --date"
     every = "the period (default: the shortest that all dates tell, 60 at the most)"
-    headers = "of documents that are news messages: all up to an empty line"
     parsed = argparse.ArgumentParser(
         "python -m tcnlm infer",
         description=__doc__,
@@ -273,7 +332,6 @@ def parser() -> argparse.ArgumentParser:
     add("--ids-from", type=int, choices=(0, 1), help=ids)
     words = "counts: what --ids-from counts, a word a line"
     add("--vocabulary", metavar="FILE", type=Path, help=words)
-    add("--headers", choices=("keep", "drop"), default="keep", help=headers)
     add("--by-label", metavar="FILE", type=Path, help=by_label)
     add("--over-time", metavar="FILE", type=Path, help=over_time)
     add("--every", choices=PERIODS, help=every)
@@ -289,157 +347,3 @@ def run() -> None:
     """Run the program on the command line's arguments."""
     with errors_reported():
         main(parser().parse_args())
-
-
-SHOWN_TOPICS = 3  # of a label, the largest
-
-
-class Totals:
-    """Documents, those of a label or all of them, as sums."""
-
-    def __init__(self):
-        self.documents = self.words = self.unknown = self.predicted = 0
-        self.nats, self.vectors = 0.0, Sums()
-
-    def add(self, reading: Reading, chosen: np.ndarray) -> None:
-        """Add the documents of a reading that a mask [N] chooses."""
-        self.documents += int(chosen.sum())
-        self.words += int(reading.words[chosen].sum())
-        self.unknown += int(reading.unknown[chosen].sum())
-        if reading.nats is not None:
-            self.nats += float(reading.nats[chosen].sum())
-            self.predicted += int(reading.predicted[chosen].sum())
-        vectors = np.empty([len(chosen), 0])
-        vectors = vectors if reading.vectors is None else reading.vectors
-        self.vectors.add(vectors[chosen], reading.topic_words[chosen] > 0)
-
-    @property
-    def unknown_share(self) -> float:
-        """Of the words."""
-        return self.unknown / max(self.words, 1)
-
-    @property
-    def perplexity(self) -> float:
-        """That of all predicted words together, as evaluate.py has it."""
-        return math.exp(self.nats / self.predicted) if self.predicted else math.nan
-
-
-class Table:
-    """Readings as rows; adds up what it has seen.
-
-    vectors_of: "topic", "unit" or None, what the columns of vectors are called; marks:
-    those of `MARKS` that documents have; keys: what topics are called, by default their
-    numbers; hides: whether there are topics that the vectors leave out.
-    """
-
-    def __init__(
-        self,
-        vectors_of: str | None,
-        marks: Sequence[str] = (),
-        keys: Sequence[str | int] = (),
-        hides: bool = False,
-    ):
-        self.vectors_of, self.marks, self.keys = vectors_of, marks, keys
-        self.hides = hides
-        self.every, self.labels = Totals(), defaultdict(Totals)
-        self.days = defaultdict(Sums)
-
-    def rows(self, documents: Sequence[Document], reading: Reading) -> Iterator[Row]:
-        """Yield a row for every document of the next reading."""
-        first = self.every.documents
-        self._count(documents, reading)
-        for i, document in enumerate(documents):
-            row = {"document": first + i}
-            row.update((name, getattr(document, name)) for name in self.marks)
-            row["words"] = int(reading.words[i])
-            row["unknown_words"] = int(reading.unknown[i])
-            row["topic_words"] = int(reading.topic_words[i])
-            if reading.nats is not None:
-                row["perplexity"] = _number(reading.perplexity[i])
-            yield {**row, **self._vector(reading, i)}
-
-    def _vector(self, reading: Reading, i: int) -> Row:
-        if reading.vectors is None:
-            return {}
-        vector, row = reading.vectors[i], {}
-        if self.vectors_of == "topic":
-            row["topic"] = (
-                self._key(vector.argmax()) if reading.topic_words[i] else None
-            )
-        rest = np.clip(1 - vector.sum(), 0, 1)  # lest rounding makes it -1e-8
-        hidden = {"hidden": _number(rest)} if self.hides else {}
-        return {**row, **self._named(vector), **hidden}
-
-    def _named(self, vector: np.ndarray, end: str = "") -> Row:
-        names = (f"{self.vectors_of}_{self._key(k)}{end}" for k in range(len(vector)))
-        return dict(zip(names, map(_number, vector)))
-
-    def _key(self, k: int) -> str | int:
-        return self.keys[k] if self.keys else int(k)
-
-    def _count(self, documents: Sequence[Document], reading: Reading) -> None:
-        self.every.add(reading, np.ones(len(documents), bool))
-        labels = np.array([document.label for document in documents], object)
-        for label in dict.fromkeys(labels) if "label" in self.marks else ():
-            self.labels[label].add(reading, labels == label)
-        if self.vectors_of == "topic" and "date" in self.marks:
-            dates = [document.date for document in documents]
-            of_topics = reading.vectors, reading.topic_words > 0
-            for day, sums in by_day(dates, *of_topics).items():
-                self.days[day].join(sums)
-
-    def label_rows(self) -> Iterator[Row]:
-        """Yield a row for every label, by name; the documents without one come last."""
-        for label, totals in self._by_name():
-            row = {"label": label, "documents": totals.documents, "words": totals.words}
-            row["unknown_words"] = totals.unknown
-            row["without_topic_words"] = totals.documents - totals.vectors.counted
-            if self.every.predicted:
-                found = _number(totals.perplexity) if totals.predicted else None
-                row["perplexity"] = found
-            if self.vectors_of:
-                row.update(self._means(totals.vectors))
-            yield row
-
-    def _means(self, vectors: Sums) -> Row:
-        row = self._named(vectors.mean)
-        if self.vectors_of == "topic":
-            for end, values in zip(ENDS[1:], vectors.interval):
-                row |= self._named(values, end)
-        return row
-
-    def _by_name(self) -> list[tuple[str | None, Totals]]:
-        return sorted(self.labels.items(), key=lambda pair: (pair[0] is None, pair[0]))
-
-    def __str__(self) -> str:
-        every = self.every
-        known = f"{every.unknown_share:.1%} of the words are unknown"
-        lines = [f"{_counted(every)}; {known}"]
-        missing = every.documents - every.vectors.counted
-        if self.vectors_of and missing:
-            lines.append(f"{missing:,} without a topic word: no {self.vectors_of}s")
-        lines += [
-            f"  {label or 'no label'}: {_counted(totals)}{self._largest(totals)}"
-            for label, totals in self._by_name()
-        ]
-        return "\n".join(lines)
-
-    def _largest(self, totals: Totals) -> str:
-        """Return the largest topics with their mean shares, as text."""
-        if self.vectors_of != "topic" or not totals.vectors.counted:
-            return ""
-        mean = totals.vectors.mean
-        best = np.argsort(-mean)[:SHOWN_TOPICS]
-        said = (f"{self._key(k)} ({mean[k]:.2f})" for k in best)
-        return f"; topics {', '.join(said)}"
-
-
-def _counted(totals: Totals) -> str:
-    documents = f"{totals.documents:,} document{'s' * (totals.documents != 1)}"
-    text = f"{documents}, {totals.words:,} words"
-    return text + (f", perplexity {totals.perplexity:.2f}" if totals.predicted else "")
-
-
-def _number(value: float) -> float | None:
-    """Return a number of six digits; None for what is none."""
-    return float(f"{value:.6g}") if math.isfinite(value) else None

@@ -7,7 +7,7 @@ RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/installed
 OPTIONAL := $(VENV)/optional
 
-.PHONY: demo test test-all lint results environment locks compatibility docs
+.PHONY: demo test test-all lint results environment locks compatibility docs pictures
 
 environment: $(INSTALLED)
 
@@ -71,6 +71,14 @@ compatibility:
 results: $(INSTALLED)
 	$(RUN) tools/results.py
 	$(RUN) -m pytest tests/test_results.py
+
+# The pictures in docs/ of our pages; needs chromium (apt-get install chromium).
+# DATED: a RUN on documents with dates, which report-time.png is of.
+PICTURED := runs/demo
+DATED :=
+
+pictures: $(INSTALLED)
+	$(RUN) tools/pictures.py $(PICTURED) $(DATED)
 
 # The pages as a site, in an environment of its own; a link that leads nowhere is refused.
 DOCS := .venv-docs

@@ -57,10 +57,7 @@ def write_data(folder: Path, corpus: Corpus, seed: int = 0) -> Path:
         "topic_vocabulary_size": len(vocabulary.topic_words),
         "fingerprint": fingerprint(folder, settings),
     }
-    counts = {
-        name: counts_of(arrays, vocabulary.topic_ids, LENGTH)
-        for name, arrays in splits.items()
-    }
+    counts = {name: counts_of(arrays, LENGTH) for name, arrays in splits.items()}
     write_meta(folder, {**meta, "splits": counts})
     return folder
 

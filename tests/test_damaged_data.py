@@ -192,21 +192,15 @@ def test_training_refuses_before_it_writes(data, tmp_path, monkeypatch):
     assert not (tmp_path / "run").exists()
 
 
+def test_without_verify_what_making_takes_is_required(capsys):
+    for line, said in (["--seed", "3"], "--format or"), (["--format", "lee"], "--out"):
+        with pytest.raises(SystemExit, match="2"):
+            main(line)
+        assert said in capsys.readouterr().err
+
+
 def test_verify_says_that_a_sound_folder_is(sound, capsys):
     fingerprint = json.loads((sound / "meta.json").read_text())["fingerprint"]
     assert verified(sound, capsys) == (0, f"{sound}: as it was made, {fingerprint}")
     line = ["sha256sum", "--check", "--quiet", "SHA256SUMS"]
     assert subprocess.run(line, cwd=sound).returncode == 0
-
-
-@pytest.mark.parametrize("other", [["--out", "x"], ["--format", "text"]])
-def test_verify_is_asked_for_alone(sound, other, capsys):
-    with pytest.raises(SystemExit, match="2"):
-        main(["--verify", str(sound), *other])
-    assert "--verify DATA makes nothing" in capsys.readouterr().err
-
-
-def test_without_verify_what_making_takes_is_required(capsys):
-    with pytest.raises(SystemExit, match="2"):
-        main(["--seed", "3"])
-    assert "are required: --format or --corpus, --out" in capsys.readouterr().err

@@ -225,23 +225,11 @@ def test_texts_that_are_empty_are_left_out_if_asked_and_counted(
     texts, out = tmp_path / "texts.csv", tmp_path / "theta.csv"
     texts.write_text("id,answer\n1,The sea.\n2,\n3,  \n4,A judge.\n")
     options = ["--input", texts, "--field", "answer", "--id", "id", "--out", out]
-    with pytest.raises(InputError, match="texts.csv:3: .*null.* --skip-empty"):
+    with pytest.raises(InputError, match="texts.csv:3: .*missing.* --skip-empty"):
         call(topics, *options)
     call(topics, *options, "--skip-empty")
     assert [row["id"] for row in read_csv(out)] == ["1", "4"]
     assert "left out by --skip-empty, without a text: 2" in capsys.readouterr().out
-
-
-def test_what_is_odd_in_a_table_is_told_as_in_preprocessing(topics, tmp_path, capsys):
-    texts, out = tmp_path / "texts.csv", tmp_path / "theta.csv"
-    texts.write_text("id,kind,text\n1,NA,The sea.\n1,a,None\nNA,a,A judge.\n")
-    call(topics, "--input", texts, "--id=id", "--label=kind", "--out", out)
-    told = capsys.readouterr().err
-    for kind in ("text", "label"):
-        assert f"warning: 1 document whose {kind} says there is none" in told
-    assert "warning: 2 documents share their ids with others" in told
-    rows = [(row["id"], row["label"]) for row in read_csv(out)]  # empty where it is NA
-    assert rows == [("1", ""), ("1", "a"), ("", "a")]
 
 
 def test_docnade_has_units_and_a_perplexity(corpus, tmp_path):

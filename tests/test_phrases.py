@@ -1,6 +1,5 @@
 """--phrases: found as gensim finds them, kept as text, read alike by every program."""
 
-import json
 import random
 import shutil
 from functools import cache
@@ -109,11 +108,6 @@ def test_phrases_are_words_of_both_vocabularies_and_of_every_split(data):
     assert set(vocabulary.phrases.scores) == {
         line.split("\t")[0] for line in (data / FILE).read_text().splitlines()
     }
-    settings = json.loads((data / "meta.json").read_text())["settings"]
-    assert (settings["phrases"], settings["connector_words"]) == (
-        0.05,
-        len(ENGLISH_CONNECTORS),
-    )
 
 
 def test_phrases_are_learned_from_the_training_documents_alone(tmp_path):
@@ -152,22 +146,6 @@ def test_the_saved_model_reads_them_too(run):
     np.testing.assert_allclose(found["topics"][:1], opened, rtol=1e-5)
 
 
-def test_connector_words_are_the_languages_or_those_of_a_file(corpus, tmp_path):
-    """Without them "bank of" may be a phrase; with "is", "york is far" is one."""
-    (tmp_path / "words").write_text("is\n")
-    found = {}
-    for name, options in {
-        "none": ["--language", "de"],
-        "own": ["--connector-words", str(tmp_path / "words")],
-    }.items():
-        out = str(tmp_path / name)
-        given = [*OPTIONS, *options, "--input", str(corpus), "--out", out]
-        assert main(given) == 0
-        found[name] = Phrases.load(tmp_path / name).scores
-    assert "bank of" in found["none"]
-    assert "york is far" in found["own"]
-
-
 @pytest.mark.parametrize(
     "content", ["new york", "york\t3\n", "new york\tx\n", "a b\t3\na b\t3\n"]
 )
@@ -189,8 +167,7 @@ def test_a_run_whose_phrases_are_gone_is_refused(run, tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("--format counts --phrases", "no order of words"),
-        ("--format text --connector-words words", "goes with --phrases"),
+        ("--format counts --phrases", "bags of words"),
         ("--format text --phrases nan", "must be a number from 0 to"),
     ],
 )

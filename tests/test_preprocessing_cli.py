@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 import toy
 
-from tcnlm.common import process
 from tcnlm.data.dataset import Dataset
 from tcnlm.preprocessing.data_folder import read_meta
 from tcnlm.preprocessing.splits import SPLITS
 from tcnlm.programs import preprocess
-from tcnlm.programs.preprocess import main, parser
+from tcnlm.programs.preprocess import main
 
 STORIES = [
     f"Story {i} is about a {animal}. The {animal} didn't {verb}!<br /><br />It slept."
@@ -78,36 +77,6 @@ def test_the_table_has_the_figures_of_meta(tmp_path, capsys):
         ]
         share = 100 * counts["unknown"] / counts["tokens"]
         assert float(figures[-1].rstrip("%")) == pytest.approx(share, abs=0.006)
-    assert table[5] == "documents without a topic word: train 0, valid 0, test 0"
-
-
-V1 = "2:memory:/x\n1:cpu,cpuacct:/docker/b\n0::/"
-
-
-@pytest.mark.parametrize(
-    ("own", "files", "expected"),
-    [
-        ("0::/", {}, 3),
-        ("0::/", {"cpu.max": "max 100000"}, 3),
-        ("0::/", {"cpu.max": "150000 100000"}, 2),
-        ("0::/", {"cpu.max": "20000 100000"}, 1),
-        ("0::/", {"cpu.max": "900000 100000"}, 3),
-        ("0::/a/b", {"cpu.max": "max 100000", "a/cpu.max": "200000 100000"}, 2),
-        (V1, {"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, 3),
-        (V1, {"cpu/cpu.cfs_quota_us": "110000", "cpu/cpu.cfs_period_us": "100000"}, 2),
-    ],
-)
-def test_no_more_processes_than_cores_that_may_be_used(
-    own, files, expected, monkeypatch, tmp_path
-):
-    """Three by affinity, or fewer by what a container has of each."""
-    for name, text in {**files, "own": own}.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(f"{text}\n")
-    monkeypatch.setattr(process, "GROUPS", tmp_path)
-    monkeypatch.setattr(process, "OWN_GROUPS", tmp_path / "own")
-    monkeypatch.setattr("os.sched_getaffinity", lambda _: {3, 5, 7}, raising=False)
-    assert parser().parse_args(["--out", "DATA"]).processes == expected
 
 
 @pytest.mark.slow
@@ -170,16 +139,6 @@ def test_lee_needs_no_file(tmp_path):
     assert documents_of(tmp_path / "DATA") == [20, 5, 6]
 
 
-def test_a_document_without_words_is_kept(stories, tmp_path):
-    options = ["--format", "text", "--train", stories, "--valid", stories, "--test"]
-    empty = tmp_path / "empty.txt"
-    empty.write_text("\n<br />\nThe cat slept.\n")
-    assert call(*options, empty, *SMALL, "--out", tmp_path / "DATA") == 0
-    counts = read_meta(tmp_path / "DATA")["splits"]["test"]
-    assert (counts["documents"], counts["empty_documents"]) == (3, 2)
-    assert counts["sentences"] == 1
-
-
 # --group: documents of consecutive lines of a text that has none, such as PTB. White
 # space at both ends, <unk> and N are as the Penn Treebank has them.
 LINES = [f" word{i} <unk> rose N in word{i % 4} \n" for i in range(23)]
@@ -209,13 +168,13 @@ def test_consecutive_lines_of_a_file_are_a_document_and_each_a_sentence(tmp_path
     assert data.meta["source"].endswith(", 10 lines a document")
 
 
-# --vocabulary: news messages with a list of topic words
+# --vocabulary: a list of topic words
 BODIES = ("ships sail the sea", "the court", "sail sail ships", "nothing here")
 
 
 def with_words(folder, words, *options):
     (folder / "words.txt").write_text(words)
-    messages = (json.dumps({"text": f"Subject: court\n\n{body}"}) for body in BODIES)
+    messages = (json.dumps({"text": body}) for body in BODIES)
     (folder / "test.jsonl").write_text("\n".join(messages))
     files = ["--train", folder / "test.jsonl", "--test", folder / "test.jsonl"]
     line = ["--format", "jsonl", *files, "--valid-from-train", 1, "--min-count", 9]
@@ -226,30 +185,15 @@ def with_words(folder, words, *options):
 def test_the_listed_words_are_the_topic_words_and_all_that_is_rare_else_is_unknown(
     tmp_path, capsys
 ):
-    assert with_words(tmp_path, "zebra\nsail\nships\n", "--headers", "drop") == 0
+    assert with_words(tmp_path, "zebra\nsail\nships\n") == 0
     dataset = Dataset(tmp_path / "DATA")
     vocabulary = dataset.vocabulary
     assert set(vocabulary.words[4:]) == {"sail", "ships", "zebra"}
     assert (vocabulary.topic_words[-1], vocabulary.topic_counts[-1]) == ("zebra", 0)
     assert dataset.meta["settings"]["topic_words"] == 3
     assert dataset.split("test").content(2).shape == (3,)
-    assert dataset.meta["splits"]["test"]["without_topic_words"] == 2
-    last = capsys.readouterr().out.splitlines()[-2]
-    assert re.fullmatch("documents without a topic word: train .*, test 2", last)
-    assert with_words(tmp_path, "court\n") == 0  # of the headers
-    assert Dataset(tmp_path / "DATA").vocabulary.topic_counts[0] >= 3
-
-
-def test_listed_words_that_never_occur_are_counted_and_the_first_named(
-    tmp_path, capsys
-):
-    words = [f"{letter}xx" for letter in "abcdef"]
-    assert with_words(tmp_path, "\n".join(["gonna", "sail", *words])) == 0
-    said = "7 of the 8 words of --vocabulary never occur in the training documents"
-    said += ": gonna, axx, bxx, cxx, dxx ...; of 'gonna' a text has ['gon', 'na']"
-    assert f"warning: {said}" in capsys.readouterr().err.splitlines()
-    assert with_words(tmp_path, "sail\nships\n") == 0
-    assert "never occur" not in capsys.readouterr().err
+    said = "1 of the 3 words of --vocabulary never occur in the training documents: z"
+    assert said in capsys.readouterr().err
     assert with_words(tmp_path, "Sail\nzebra\n") == 2
     assert "none of the 2 words of --vocabulary occurs" in capsys.readouterr().err
 
@@ -276,7 +220,7 @@ BAD_FILES = {  # of the readers' errors, see test_sources.py
     "one.txt": (b"one\n", "the valid split has no document"),
     "no_word.txt": (b"\n" * 99, "no topic word is left"),
     "nowhere.txt": (None, "nowhere.txt: no such file"),
-    "digits.txt": (b"12 34 56\n" * 20, "none of the 3 words has a letter"),
+    "digits.txt": (b"12 34 56\n" * 20, "no topic word is left"),
 }
 
 
@@ -291,24 +235,6 @@ def test_a_bad_file_is_refused(capsys, tmp_path, name):
     assert message in refused(capsys, tmp_path, *options)
 
 
-REASONS = {
-    "--min-count 11": "no word occurs 11 times .*; lower --min-count",
-    "--topic-min-count 100": "occurs 100 times .* lower --topic-min-count",
-    "--topic-min-count 100 --topic-letters unicode": "lower --topic-min-count",
-}
-
-
-@pytest.mark.parametrize("options", REASONS)
-def test_no_topic_word_left_says_which_setting_to_lower(
-    capsys, stories, tmp_path, options
-):
-    stories.write_text("\n".join(f"Ducks swim here {i}." for i in range(10)))
-    options = ["--format", "text", "--input", stories, *options.split()]
-    options += ["--processes", 1, "--out", tmp_path / "DATA"]
-    wanted = REASONS[" ".join(map(str, options[4:-4]))]
-    assert re.search(wanted, refused(capsys, tmp_path, *options))
-
-
 RUSSIAN = "\u043a\u043e\u0442 \u0441\u043f\u0438\u0442. 12 34\n" * 20
 
 
@@ -316,7 +242,8 @@ def test_another_script_needs_the_option_that_the_message_names(capsys, tmp_path
     status, data = toy.preprocessed(tmp_path, RUSSIAN)
     assert status == 2
     error = capsys.readouterr().err
-    assert "has one of the letters a to z; --topic-letters unicode takes" in error
+    assert "no topic word is left" in error
+    assert "--topic-letters english" in error
     assert toy.preprocessed(tmp_path, RUSSIAN, "--topic-letters", "unicode")[0] == 0
     words = (data / "topic_vocabulary.txt").read_text(encoding="utf-8")
     assert words == "\u043a\u043e\u0442\t16\n\u0441\u043f\u0438\u0442\t16\n"
@@ -345,24 +272,18 @@ def test_an_existing_data_is_replaced_if_forced_and_never_its_own_input(
 
 BAD_OPTIONS = {
     "--format text": "give --input, or --train and --heldout",
-    "--format text --train FILE": "give --input, or --train and --heldout",
-    "--format text --train FILE --valid FILE": "give --input, or --train and --heldout",
     "--format text --input FILE --test FILE": "give --input, or --train and --heldout",
     "--format text --train FILE --test FILE": "--valid (or --valid-from-train)",
     "--format text --input FILE --valid-from-train 5": "give --input, or --train",
     "--format lee --input FILE": "lee takes no files",
-    "--format aclimdb --train FILE": "aclimdb takes --input",
     "--format text --input FILE --split 0.8 0.1 0.2": "sum to 1",
     "--format text --input FILE --split 1.0 0.1 -0.1": "above 0",
     "--format text --train FILE --heldout FILE --split .8 .1 .1": "--split cuts",
     "--format text --input FILE --topic-top-fraction 1": "--topic-top-fraction",
     "--format text --input FILE --stop-words nowhere.txt": "nowhere.txt",
     "--format text --input FILE --label x": "fields of --format jsonl or table",
-    "--format text --input FILE --headers drop": "in --format jsonl",
+    "--format text --input FILE --headers drop": "is of --corpus 20news",
     "--format text --input FILE --vocabulary nowhere.txt": "nowhere.txt",
-    "--format lee --id x": "fields of --format jsonl",
-    "--format text --input news.csv": "give --format table --field COLUMN",
-    "--format text --input FILE --skip-empty": "--skip-empty are for fields of",
     "--format lee --skip-empty": "--skip-empty are for fields of",
     "--format jsonl --group 10 --input FILE": "makes documents of lines, of --format t",
 }
@@ -382,9 +303,16 @@ def test_validation_from_train_is_a_count_or_a_share(capsys, tmp_path, value):
     assert "error: argument --valid-from-train" in capsys.readouterr().err
 
 
-def test_no_more_processes_are_started_than_there_are_cores(monkeypatch, capsys):
+def test_no_more_processes_are_started_than_there_are_cores(monkeypatch):
     monkeypatch.setattr(preprocess, "cores", lambda: 2)
     line = "--format lee --out DATA --processes 900".split()
     mapped = preprocess.map_of(preprocess.parse(line))
     assert mapped.keywords["processes"] == 2
-    assert "--processes 900: 2 are started" in capsys.readouterr().err
+
+
+def test_help_has_what_one_needs_first_on_top_and_no_more_than_two_lines_of_each():
+    shown = preprocess.parser().format_help()
+    first = shown[shown.index("needed first") : shown.index("documents and their")]
+    names = "format corpus input field out label id language skip-empty min-count split"
+    assert re.findall(r"^  --([a-z-]+)", first, re.MULTILINE) == names.split()
+    assert not re.search(r"(\n {24}.*){3}", shown)

@@ -8,16 +8,14 @@ import os
 import re
 import subprocess
 import sys
-import tarfile
 
 import pandas as pd
 import pytest
 import toy
 
 from tcnlm.common.errors import InputError
-from tcnlm.preprocessing.archives import read_aclimdb
-from tcnlm.preprocessing.corpora import aclimdb_corpus, file_corpus, lee_corpus
-from tcnlm.preprocessing.documents import Document, Fields, body
+from tcnlm.preprocessing.corpora import file_corpus
+from tcnlm.preprocessing.documents import Document, Fields
 from tcnlm.preprocessing.sources import FORMATS, read_any, split_tdlm
 
 PACKED = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
@@ -60,12 +58,13 @@ def test_tdlm_is_taken_as_it_is_and_only_a_tab_at_the_end_starts_no_sentence(lin
 BAD_LINES = {
     b"{": "not valid JSON",
     b"[" * 100_000: "not valid JSON",
-    b"[1]": "not a JSON object .*; this is an array: write one object a line",
-    b"[": r"not valid JSON: .*\(char 1\); this is an array: write one object a line",
+    b"[1]": "not a JSON object like",
+    b"[": "not valid JSON: .* write one object a line",
     b'{"body": "x"}': r"no field 'text' \(its fields: body\); name one with --field",
     b'{"text": 3}': "field 'text' is int, not a text",
     rb'{"text": "\ud800"}': "field 'text' has half a surrogate pair",
     b'{"text": "\xff"}': "not valid UTF-8 .byte 0xff at offset 10.",
+    b'{"text": "\0"}': "a zero byte",
 }
 
 
@@ -86,14 +85,12 @@ def test_a_missing_file_or_a_folder_in_its_place_is_named(tmp_path, name):
 
 BAD_LABELS = {
     '{"text": "x", "id": 1}': r"no field 'label' \(its fields: text, id\);.* --label",
-    '{"text": "x", "label": [1]}': "field 'label' is list, neither a text nor",
+    '{"text": "x", "label": [1]}': "field 'label' is list, not a text;.* --label",
     r'{"text": "x", "label": "a\nb"}': r"field 'label' has U\+000A, a control char",
     r'{"text": "x", "label": "\u001b[31ma"}': r"has U\+001B, a control character; ",
-    r'{"text": "x", "label": "\u0000"}': r"has U\+0000, a control character",
-    r'{"text": "x", "label": "a\u2028b"}': r"has U\+2028, LINE SEPARATOR",
     r'{"text": "x", "label": "a\u202eb"}': r"has U\+202E, RIGHT-TO-LEFT OVERRIDE",
     r'{"text": "x", "label": "a\u200bb"}': r"has U\+200B, ZERO WIDTH SPACE",
-    f'{{"text": "x", "label": "{"a" * 100_000}"}}': "has 100,000 characters, and a lab",
+    f'{{"text": "x", "label": "{"a" * 100_000}"}}': "has 100,000 characters; a label",
 }
 
 
@@ -111,13 +108,10 @@ def test_a_label_is_seen_in_every_format(tmp_path):
     path.write_text('<bncDoc xml:id="A&#x202E;0"><wtext><s>ship</s></wtext></bncDoc>')
     with pytest.raises(InputError, match=r"a.txt: its type or id has U\+202E"):
         texts("bnc", path)
-    make_aclimdb(tmp_path)
-    (tmp_path / "train" / "pos" / "\x1b[31m.txt").write_text("a film")
-    with pytest.raises(InputError, match=r"the file's name '.*' has U\+001B"):
-        list(read_aclimdb(tmp_path, "train"))
 
 
 LABELS = {
+    "NA": None,
     "می‌خواهم": "می‌خواهم",
     "👩‍🔬": "👩‍🔬",
     "e\u0301": "e\u0301",
@@ -142,21 +136,15 @@ def test_a_label_is_what_joins_letters_a_whole_number_or_none(tmp_path, value):
         assert read("jsonl", path, "text", "a", "a", date="a") == [Document("x")]
 
 
-TABLES = "news.csv news.tsv NEWS.CSV news.csv.gz news.tsv.xz a.b.csv.tgz".split()
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_a_table_is_no_text_whatever_it_is_compressed_by(tmp_path, name):
-    good, table = tmp_path / "good.txt", tmp_path / name
-    with pytest.raises(InputError, match=f"{name}: a table, .*--format table"):
-        file_corpus("text", {"train": [good], "test": [good, table]}, Fields())
-
-
-def test_tokens_and_their_tabs_may_be_in_a_file_named_as_a_table(tmp_path):
-    path = write(tmp_path / "corpus.tsv", "a b\tc\n")
-    corpus = file_corpus("tdlm", {"all": [path]}, Fields())
-    assert list(corpus.parts["all"]()) == [Document("a b\tc")]
-    assert file_corpus("text", {"all": [tmp_path / "a.csv" / "b.txt"]}, Fields())
+def test_a_table_is_no_text_but_tokens_and_their_tabs_may_be_in_a_file_named_so(
+    tmp_path,
+):
+    path = write(tmp_path / "corpus.TSV", "a b\tc\n")
+    packed = write(tmp_path / "corpus.csv.gz", gzip.compress(b"a,b"))
+    for name in (path, packed):
+        with pytest.raises(InputError, match=f"{name}: a table; .*--format table"):
+            texts("text", name)
+    assert texts("tdlm", path) == ["a b\tc"]
 
 
 def test_json_lines_made_as_the_docs_say_hold_files_of_several_lines(
@@ -183,75 +171,6 @@ def test_a_truncated_file_is_named_with_the_line_where_it_ends(tmp_path, rng, su
     for name in ("text", "table"):
         with pytest.raises(InputError, match=rf"cut{suffix}:[0-9]+: .* cut short here"):
             read(name, path, str(lines.partition(b"\n")[0], "ascii"))
-    write(path, "not compressed")
-    with pytest.raises(InputError, match=f"cut{suffix}: is not compressed though"):
-        texts("text", path)
-
-
-def make_aclimdb(folder):
-    for place in ("train/pos", "train/neg", "train/unsup", "test/pos", "test/neg"):
-        (folder / place).mkdir(parents=True)
-        for number in range(2):
-            (folder / place / f"{number}_7.txt").write_text(f"{place} {number}")
-    (folder / "train" / "urls_pos.txt").write_text("http://example.org")
-    (folder / "README").write_text("read me")
-    return folder
-
-
-@pytest.fixture
-def aclimdb(tmp_path):
-    return make_aclimdb(tmp_path / "aclImdb")
-
-
-def archive_of(folder):
-    path = folder.with_suffix(".tar.gz")
-    with tarfile.open(path, "w:gz") as archive:
-        archive.add(folder, folder.name)
-    return path
-
-
-@pytest.mark.parametrize("form", [lambda folder: folder, archive_of])
-def test_aclimdb_trains_on_all_but_the_test_reviews(aclimdb, form):
-    corpus = aclimdb_corpus(form(aclimdb))
-    reviews = {part: sorted(read()) for part, read in corpus.parts.items()}
-
-    def of(part, name, label):
-        place = f"{part}/{name}"
-        return [Document(f"{place} {i}", label, f"{place}/{i}_7.txt") for i in (0, 1)]
-
-    labelled = (("neg", "neg"), ("pos", "pos"))
-    assert reviews == {
-        "train": sum((of("train", *x) for x in (*labelled, ("unsup", None))), []),
-        "heldout": sum((of("test", *x) for x in labelled), []),
-    }
-
-
-def test_reviews_of_a_folder_come_by_their_numbers(aclimdb):
-    (aclimdb / "test/neg/10_7.txt").write_text("test/neg 10")
-    (aclimdb / "test/neg/2_9.txt").write_text("test/neg 2")
-    order = [review.text.split()[1] for review in read_aclimdb(aclimdb, "test")]
-    assert order == ["0", "1", "2", "10", "0", "1"]
-
-
-def test_what_is_not_aclimdb_or_not_there_is_refused(tmp_path):
-    with pytest.raises(InputError, match="no train/pos/.*give the folder aclImdb"):
-        list(read_aclimdb(tmp_path, "train"))
-    with pytest.raises(InputError, match="nowhere: no such file"):
-        list(read_aclimdb(tmp_path / "nowhere", "train"))
-
-
-@pytest.mark.parametrize("missing", [100, 200, 300])
-def test_a_truncated_aclimdb_archive_is_refused(aclimdb, missing):
-    path = archive_of(aclimdb)
-    path.write_bytes(path.read_bytes()[:-missing])
-    with pytest.raises(InputError, match=r"aclImdb.tar.gz: the archive is damaged"):
-        list(read_aclimdb(path, "train"))
-
-
-def test_a_review_that_is_not_utf_8_is_named(aclimdb):
-    (aclimdb / "train/pos/1_7.txt").write_bytes(b"good\n\xe9")
-    with pytest.raises(InputError, match=r"train/pos/1_7.txt:2: not valid UTF-8"):
-        list(read_aclimdb(aclimdb, "train"))
 
 
 def test_the_lee_corpus_is_there_without_importing_gensim():
@@ -266,23 +185,10 @@ def test_the_lee_corpus_is_there_without_importing_gensim():
     assert done.stdout == "293\n"
 
 
-def test_lee_says_what_is_missing_without_gensim(monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(InputError, match="gensim, which ships it, is not installed"):
-        lee_corpus()
-
-
-PIPED = {
-    "text": lambda pipe: file_corpus("text", {"all": [pipe]}, Fields()),
-    "aclimdb": aclimdb_corpus,
-}
-
-
-@pytest.mark.parametrize("name", PIPED)
-def test_a_pipe_is_refused_since_a_corpus_is_read_twice(tmp_path, name):
+def test_a_pipe_is_refused_since_a_corpus_is_read_twice(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match="pipe: a pipe or device.*to a file first"):
-        PIPED[name](tmp_path / "pipe")
+        file_corpus("text", {"all": [tmp_path / "pipe"]}, Fields())
 
 
 def test_files_of_a_part_follow_each_other_and_can_be_read_again(tmp_path):
@@ -293,43 +199,17 @@ def test_files_of_a_part_follow_each_other_and_can_be_read_again(tmp_path):
     assert list(corpus.parts["test"]()) == [b]
 
 
-MESSAGES = {
-    "Subject: x\nLines: 2\n\nOne.\n\nTwo.\n": "One.\n\nTwo.\n",
-    "Subject: x\r\n\r\nOne.\r\n": "One.\r\n",
-    "Subject: x\n \nLines: 2\n\nOne.": "One.",
-    "\nOne.": "One.",
-    "Subject: x\n": "",
-    "": "",
-}
-
-
-@pytest.mark.parametrize("message", MESSAGES)
-def test_the_headers_of_a_message_end_at_its_first_empty_line(message):
-    assert body(message) == MESSAGES[message]
-
-
-@pytest.mark.parametrize(("drop", "text"), [(True, "x"), (False, "From: a\n\nx")])
-def test_headers_go_only_if_asked_and_the_label_stays(tmp_path, drop, text):
-    record = {"text": "From: a\n\nx", "class": "b"}
-    path = write(tmp_path / "file", json.dumps(record).encode())
-    corpus = file_corpus("jsonl", {"all": [path]}, Fields(label="class"), drop)
-    assert list(corpus.parts["all"]()) == [Document(text, "b")]
-
-
 DOCUMENTS = ["the ship\u2028sails", "", "d\xe9j\xe0\tvu \x85 \x0bbutter"]
 RECORDS = [{"text": document} for document in DOCUMENTS]
 LINES = "".join(json.dumps(record) + "\n" for record in RECORDS).encode()
 PLAIN = "".join(f"{document}\n" for document in DOCUMENTS).encode()
 KINDS = {  # how a file may hold the same documents, and by which reader it is read
     "lines": (LINES, "jsonl"),
-    "an array": (json.dumps(RECORDS).encode(), "jsonl"),
-    "a long array": (json.dumps(RECORDS, indent=1).encode(), "jsonl"),
     "with a mark": (b"\xef\xbb\xbf" + LINES, "jsonl"),
     "plain": (PLAIN, "text"),
     "ends of Windows": (PLAIN.replace(b"\n", b"\r\n"), "text"),
-    "ends of old Macs": (PLAIN.replace(b"\n", b"\r"), "text"),
 }
-NAMES = ("a", "a.txt", "a.json", "a.JSONL", "a.ndjson")
+NAMES = ("a", "a.json", "a.JSONL")
 
 
 @pytest.mark.parametrize("packed", PACKED)
@@ -339,7 +219,7 @@ def test_a_file_is_judged_by_what_is_in_it_whatever_its_name(kind, packed, tmp_p
     for name in NAMES:
         path = write(tmp_path / f"{name}{packed.upper()}", PACKED[packed](content))
         assert texts(reader, path) == DOCUMENTS
-        if not (reader == "text" and name in ("a.JSONL", "a.ndjson")):
+        if not (reader == "text" and name == "a.JSONL"):
             assert [each.text for each in read_any(path, Fields())] == DOCUMENTS
         if reader == "jsonl":
             for plain in ("text", "tdlm"):
@@ -348,19 +228,18 @@ def test_a_file_is_judged_by_what_is_in_it_whatever_its_name(kind, packed, tmp_p
 
 
 FOREIGN = {
-    "a zip": (b"PK\x03\x04rest", "a zip archive"),
-    "UTF-16": ("ship\n".encode("utf-16"), "UTF-16; convert"),
-    "UTF-16 without a mark": ("ship\n".encode("utf-16-le"), "no UTF-8 text; convert"),
-    "a PDF": (b"%PDF-1.4", "a PDF"),
+    "a zip": b"PK\x03\x04\xffrest",
+    "a JSON array": b'[\n{"text": "x"}]',
+    "UTF-16": "ship\n".encode("utf-16"),
+    "UTF-16 without a mark": "ship\n".encode("utf-16-le"),
 }
 
 
 @pytest.mark.parametrize("kind", FOREIGN)
-def test_what_is_no_text_is_called_by_its_name_by_every_reader(kind, tmp_path):
-    content, said = FOREIGN[kind]
-    path = write(tmp_path / "a.txt", content)
+def test_what_is_no_text_is_refused_by_every_reader(kind, tmp_path):
+    path = write(tmp_path / "a.txt", FOREIGN[kind])
     for read_one in (read_any, *(each.read for each in FORMATS.values())):
-        with pytest.raises(InputError, match=f"a.txt: is {said}"):
+        with pytest.raises(InputError, match="a.txt"):
             list(read_one(path, Fields()))
 
 
@@ -404,19 +283,17 @@ def test_a_cell_may_be_longer_than_pythons_own_limit(tmp_path):
 
 BAD_TABLES = {
     b"id,text\n1,a\n": r"a.csv: no column 'answer' \(its columns: id, text\);.*--field",
-    b"": r"a.csv: no column 'answer' \(its columns: none\)",
+    b"": r"a.csv: no column 'answer'",
     b"answer,group,answer\n": "a.csv: two columns 'answer'",
     b"answer,id\na,1\n": r"a.csv: no column 'group' \(.*\); name one with --label",
     b'answer,group\n"a\nb",1\n\nc, or d,2\n': "a.csv:5: a row of 3 cells under .* 2;",
     b"answer,group\na,1\nb\n": "a.csv:3: a row of 1 cells under a header of 2",
     b'answer,group\na,1\n"b,2\nc,3\n': "a.csv:3: no row of a table: unexpected end",
-    b'answer,group\n"a" b,1\n': "a.csv:2: no row of a table: .* expected",
-    b'answer,group\n"a" b,1\n"b,2\n': "a.csv:2: .*unless --quoting none says",
-    b"1,%s,%d\n"
-    % (b"a ship " * 99, 3): r"columns: 1, .{40}\.\.\., 3\); .*no header, wri",
-    b"\x1b[31m,b\n": r"\(its columns: \\x1b\[31m, b\); name one with --field$",
-    b"," * 40 + b"\n": r" and 21 more\);",
-    b"answer,group\n,1\n": "a.csv:2: field 'answer' is null, .* by --skip-empty",
+    b'answer,group\n"a" b,1\n': "a.csv:2: .* expected.*unless --quoting none says",
+    b"\x1b[31m,b\n": r"\(its columns: \\x1b\[31m, b\); name one",
+    b"," * 40 + b"\n": r"a.csv: no column 'answer' .*\.\.\.\)",
+    b"answer,group\n,1\n": "a.csv:2: field 'answer' is missing, .* by --skip-empty",
+    b"answer,group\nN/A,1\n": "a.csv:2: field 'answer' is missing",
     b"answer,group\nb\xff,1\n": "a.csv:2: not valid UTF-8",
 }
 
@@ -429,50 +306,6 @@ def test_a_bad_table_is_refused_with_its_columns_or_line(content, tmp_path):
             list(reader(path, Fields("answer", "group")))
 
 
-STRAY = {  # a header and a row: its number, quotes before and after, an id
-    "the text last": ("id,text", "{0},{1}the road number {0}{2}"),
-    "the text first": ("text,id", "{1}the road number {0}{2},{0}"),
-    "the text in the middle": ("id,text,kind", "{0},{1}the road number {0}{2},a"),
-    "ids of both kinds": ("id,text", "{3},{1}the road number {0}{2}"),
-    "one column": ("text", "{1}the road number {0}{2}"),
-}
-
-
-@pytest.mark.parametrize("kind", STRAY)
-def test_a_cell_that_swallowed_rows_is_doubted_with_its_first_and_last_line(
-    kind, tmp_path
-):
-    header, row = STRAY[kind]
-    rows = [
-        row.format(i, '"' * (i == 50), '"' * (i == 90), i if i % 2 else f"a{i}")
-        for i in range(120)
-    ]
-    path = write(tmp_path / "a.csv", "\n".join([header, *rows]))
-    found = read("table", path)
-    assert len(found) == 80
-    doubts = [document.doubt for document in found if document.doubt]
-    assert doubts == [f"{path}:52: a cell goes on to line 92"]
-
-
-LINES_IN_CELLS = {
-    "addresses": ("id,text", '1,"5 Main St, Apt 4\nSpringfield, IL\nUSA"'),
-    "two lines": ("id,text", '1,"5 Main St\nSpringfield,IL"'),
-    "paragraphs": ("text", '"the ship' + "\n\nthe sea" * 20 + '"'),
-    "verses": ("text", '"the ship' + "\nsails,\non" * 20 + '"'),
-    "a line end last": ("id,text", '1,"the ship\n"'),
-    "a line end last, then a cell": ("text,id", '"the ship\n",1'),
-    "a few lines": ("text", '"the ship\nsails\non"'),
-}
-
-
-@pytest.mark.parametrize("kind", LINES_IN_CELLS)
-def test_cells_of_several_lines_are_not_doubted(kind, tmp_path):
-    header, row = LINES_IN_CELLS[kind]
-    (document,) = read("table", write(tmp_path / "a.csv", f"{header}\n{row}\n"))
-    assert document.doubt is None
-    assert document.text.count("\n") == row.count("\n")
-
-
 def test_quotes_are_text_where_none_stand_around_cells(tmp_path):
     content = b'id\ttext\n1\t"The sea," she said\n2\tthe "sea"\n3\t"sea\n'
     path = write(tmp_path / "a.tsv", content)
@@ -480,23 +313,6 @@ def test_quotes_are_text_where_none_stand_around_cells(tmp_path):
     for reader in (FORMATS["table"].read, read_any):
         found = [document.text for document in reader(path, unquoted)]
         assert found == ['"The sea," she said', 'the "sea"', '"sea']
-    path = write(tmp_path / "a.csv", b'id,text\n1,"a, b"\n')
-    with pytest.raises(InputError, match="a.csv:2: a row of 3 .*, and no --quoting no"):
-        list(read_any(path, unquoted))
-    path = write(tmp_path / "a.jsonl", b'{"text": "x"}\n')
-    with pytest.raises(InputError, match="a.jsonl: is no CSV, of which --quoting is"):
-        read("jsonl", path, quoted=False)
-
-
-@pytest.mark.parametrize(("first", "delimiter"), [("sep=;", ";"), ('"sep=|"', "|")])
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_excels_line_above_the_header_names_the_delimiter(
-    first, delimiter, end, tmp_path
-):
-    rows = [first, f"te,xt{delimiter}id", f"a, b{delimiter}7", f"c{delimiter}8"]
-    path = write(tmp_path / "a.csv", ("\ufeff" + end.join(rows)).encode())
-    found = list(read_any(path, Fields("te,xt", id="id")))
-    assert found == [Document("a, b", id="7"), Document("c", id="8")]
 
 
 NO_TEXT = {"null": {"text": None}, "missing": {"id": 1}, "NaN": {"text": float("nan")}}
@@ -510,13 +326,6 @@ def test_without_a_text_an_object_is_refused_or_blank(record, tmp_path):
     assert read("jsonl", path, skip_empty=True) == [Document("")]
 
 
-@pytest.mark.parametrize("value", [1, 0, False, []])
-def test_what_is_no_text_is_not_skipped_as_if_it_were_none(value, tmp_path):
-    path = write(tmp_path / "a.jsonl", json.dumps({"text": value}))
-    with pytest.raises(InputError, match="'text' is .*, not a text; name another"):
-        read("jsonl", path, skip_empty=True)
-
-
 def test_a_parquet_table_is_read_by_pyarrow_whatever_its_name(tmp_path):
     pytest.importorskip("pyarrow", reason="reads parquet, and is an option")
     path = tmp_path / "a.csv"
@@ -525,22 +334,11 @@ def test_a_parquet_table_is_read_by_pyarrow_whatever_its_name(tmp_path):
         assert list(reader(path, SURVEY_FIELDS)) == SURVEY
         with pytest.raises(InputError, match="no column 'x' .its columns: answer, gr"):
             list(reader(path, Fields("x")))
-        with pytest.raises(InputError, match="a.csv, row 3: field 'number' is null"):
+        with pytest.raises(InputError, match="a.csv, row 3: field 'number' is missing"):
             list(reader(path, Fields("number")))
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(InputError, match="a.csv: cannot be read after row 0"):
         list(read_any(path, SURVEY_FIELDS))
-
-
-def test_bytes_of_a_parquet_table_are_utf_8(tmp_path):
-    pytest.importorskip("pyarrow", reason="reads parquet, and is an option")
-    path = tmp_path / "a.parquet"
-    texts = ["d\u00e9j\u00e0".encode(), b"caf\xe9"]
-    pd.DataFrame({"text": texts, "id": [b"a", b"b"]}).to_parquet(path)
-    documents = FORMATS["table"].read(path, Fields(id="id"))
-    assert next(documents) == Document("d\u00e9j\u00e0", id="a")
-    with pytest.raises(InputError, match="row 2: column 'text' is bytes .* cast it to"):
-        next(documents)
 
 
 def test_without_pyarrow_a_parquet_table_says_what_to_install(tmp_path, monkeypatch):
@@ -549,6 +347,3 @@ def test_without_pyarrow_a_parquet_table_says_what_to_install(tmp_path, monkeypa
     for reader in (FORMATS["table"].read, read_any):
         with pytest.raises(InputError, match="a.parquet: .*pip install pyarrow$"):
             list(reader(path, Fields()))
-    for name in ("text", "tdlm", "jsonl"):
-        with pytest.raises(InputError, match="a parquet table; .*--format table"):
-            texts(name, path)

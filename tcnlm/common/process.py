@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import ctypes
 import gc
-import math
 import os
 import shlex
 import signal
@@ -103,7 +102,6 @@ def make_reproducible(seed: int, threads: int = 0, deterministic: bool = True) -
         tf.config.experimental.enable_op_determinism()
 
 
-OWN_GROUPS, GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 # `map` over items in order; what it is given must be importable.
@@ -111,45 +109,10 @@ Map = Callable[[Callable[[Item], Result], Iterable[Item]], Iterator[Result]]
 
 
 def cores() -> int:
-    """Return the number of cores that this process may use.
+    """Return the number of cores that this process may use, in a container too."""
+    from joblib import cpu_count  # Here, since it takes a while.
 
-    That of its affinity, and no more than its control groups, those of a container
-    say, give it time of; a part of a core counts as one.
-    """
-    if hasattr(os, "sched_getaffinity"):  # not everywhere
-        allowed = len(os.sched_getaffinity(0))
-    else:
-        allowed = os.cpu_count() or 1
-    return min([allowed, *map(math.ceil, _quotas())])
-
-
-def _quotas() -> Iterator[float]:
-    """Yield how many cores' time each control group of this process may use.
-
-    Version 2 has it in cpu.max, version 1 in cpu.cfs_quota_us and cpu.cfs_period_us.
-    """
-    for line in _said_by(OWN_GROUPS).splitlines():
-        _, controllers, path = line.split(":", 2)
-        if not controllers:
-            root, names = GROUPS, ["cpu.max"]
-        elif "cpu" in controllers.split(","):
-            root, names = GROUPS / "cpu", ["cpu.cfs_quota_us", "cpu.cfs_period_us"]
-        else:
-            continue
-        own = root / path.lstrip("/")
-        for group in (own, *own.parents):
-            # Without a limit the quota is "max" or -1.
-            found = " ".join(_said_by(group / name) for name in names).split()
-            if len(found) == 2 and found[0].isdecimal():
-                yield int(found[0]) / int(found[1])
-
-
-def _said_by(path: Path) -> str:
-    """Return the contents of a file of the kernel; nothing where there is none."""
-    try:
-        return path.read_text(errors="replace")
-    except OSError:
-        return ""
+    return cpu_count()
 
 
 def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:

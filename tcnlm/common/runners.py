@@ -17,11 +17,8 @@ RUNNERS = ("DirectRunner", "FlinkRunner", "DataflowRunner")
 
 def add_runner(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     """Add --runner, which takes the rest of the command line."""
-    purpose = (
-        f"run on Apache Beam: one of {', '.join(RUNNERS)}, and all that follows are "
-        "Beam's options (--direct_num_workers 4, --temp_location gs://...); the "
-        "result is the same. Needs Apache Beam"
-    )
+    purpose = "Apache Beam's, then its own options, with the same result: "
+    purpose += ", ".join(RUNNERS)
     parser.add_argument("--runner", nargs="...", help=purpose)
 
 

@@ -116,28 +116,18 @@ def counted(types: list[str], train: Arrays) -> tuple[list[str], np.ndarray]:
     return [types[i] for i in order], counts[order]
 
 
-def counts_of(
-    arrays: Arrays, topic_ids: np.ndarray, sequence_length: int
-) -> dict[str, int]:
+def counts_of(arrays: Arrays, sequence_length: int) -> dict[str, int]:
     """The figures of the paper's Table 1 for a split, and what follows from them.
 
     A sentence of n words has n + 1 targets (<eos> is one), in as many sequences of
-    `sequence_length` targets as it takes. topic_ids: see `Vocabulary`; a document
-    without topic words, be it empty or not, is an empty bag of words.
+    `sequence_length` targets as it takes.
     """
     lengths = np.diff(arrays.sentences)
-    bounds = arrays.sentences[arrays.documents]
-    words = np.diff(bounds)
-    is_topic_word = topic_ids[arrays.tokens] >= 0
-    # The next document that is not empty starts where one ends.
-    has_topic = np.logical_or.reduceat(is_topic_word, bounds[:-1][words > 0])
     return {
-        "documents": len(words),
+        "documents": len(arrays.documents) - 1,
         "sentences": len(lengths),
         "tokens": len(arrays.tokens),
         "targets": len(arrays.tokens) + len(lengths),
         "sequences": int(np.sum(lengths // sequence_length + 1)),
         "unknown": int(np.count_nonzero(arrays.tokens == UNK)),
-        "empty_documents": int(np.count_nonzero(words == 0)),
-        "without_topic_words": len(words) - int(np.count_nonzero(has_topic)),
     }

@@ -18,7 +18,6 @@ WHOLE = re.compile(r"\A(-?\d+)\.0\Z")  # as pandas writes a column of numbers wi
 QUOTING = ("double", "none")
 LONGEST = 100_000  # words of a sequence or context: a batch of them fits into memory
 LONGEST_NAME = 2_000  # characters: so many are a text, no label or id
-_EMPTY_LINE = re.compile(r"^\r?\n", re.MULTILINE)
 # Ends of lines, other controls, and what is not seen or turns the order of what is. The
 # two that join letters or part them are left: words of Persian have them.
 _UNSEEN = re.compile(
@@ -34,24 +33,14 @@ def is_missing(value: object) -> bool:
 
 def checked_name(name: str, where: str) -> str:
     """A label or id as it is; InputError where it is too long or not all of it seen."""
-    if len(name) > LONGEST_NAME:
-        raise InputError(
-            f"{where} has {len(name):,} characters, and a label or id {LONGEST_NAME:,} "
-            "at most; name another field"
-        )
     unseen = _UNSEEN.search(name)
-    if unseen:
+    if unseen or len(name) > LONGEST_NAME:
+        found = f"{len(name):,} characters" if not unseen else called(unseen[0])
         raise InputError(
-            f"{where} has {called(unseen[0])}; a label or id is one line of what can "
-            "be seen: take it out"
+            f"{where} has {found}; a label or id is one line of at most "
+            f"{LONGEST_NAME:,} characters that can be seen"
         )
     return name
-
-
-def body(message: str) -> str:
-    """What follows the first empty line of a news message; "" where there is none."""
-    end = _EMPTY_LINE.search(message)
-    return message[end.end() :] if end else ""
 
 
 def called(char: str) -> str:
@@ -60,25 +49,21 @@ def called(char: str) -> str:
 
 
 class Document(NamedTuple):
-    """A raw document, with its class, name and date where the corpus has them.
-
-    date: as ISO 8601 has it; doubt: what its reader doubts to have read rightly.
-    """
+    """A raw document, with its class, name and date (ISO 8601) where it has them."""
 
     text: str
     label: str | None = None
     id: str | None = None
     date: str | None = None
-    doubt: str | None = None
 
 
 class Fields(NamedTuple):
-    """The fields of a JSON object that hold a document, its label, its id and its date.
+    """The fields of a JSON object, or columns of a table, that a document is in.
 
-    Or the columns of a table. skip_empty: whether an object without a text is read as a
-    blank document, to be left out by who reads them, instead of refused. tokenized:
-    whether the text is in words already: a text, or a list of words or of sentences;
-    quoted: whether double quotes stand around cells of CSV, or are a part of them.
+    skip_empty: read an object without a text as a blank document, to be left out,
+    instead of refusing it; tokenized: the text is in words already, a text, or a list
+    of words or of sentences; quoted: double quotes stand around cells of CSV, or are a
+    part of them.
     """
 
     text: str = "text"

@@ -11,21 +11,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.files import locked
 from tcnlm.common.progress_bar import progress_bar
 from tcnlm.preprocessing import text
-from tcnlm.preprocessing.archives import read_20news, read_oanc, read_wikitext
-from tcnlm.preprocessing.corpora import Corpus, aclimdb_corpus, file_corpus
+from tcnlm.preprocessing.archives import (
+    read_20news,
+    read_aclimdb,
+    read_oanc,
+    read_wikitext,
+)
+from tcnlm.preprocessing.corpora import Corpus, file_corpus
 from tcnlm.preprocessing.documents import Fields
 from tcnlm.preprocessing.splits import SPLITS
 
 CACHE, MIRROR = "TCNLM_CACHE", "TCNLM_MIRROR"  # environment variables
 PIECE = 2**16  # bytes
 PATIENCE = 10, 60  # seconds: to connect, and between two pieces
-PARTIAL, BEYOND = 206, 416  # status codes
 
 
 class Remote(NamedTuple):
@@ -39,9 +43,8 @@ class Remote(NamedTuple):
 def fetched(remote: Remote) -> Path:
     """Return the path of a file in the cache, fetched if it is not there.
 
-    From the mirror, if the environment names one. What an earlier try fetched is gone
-    on from. Raises InputError where the file cannot be had, or is another by its sum:
-    nothing is left of that one.
+    From the mirror, if the environment names one. Raises InputError where the file
+    cannot be had, or is another by its sum: nothing is left of that one.
     """
     import pooch
     import requests
@@ -55,59 +58,20 @@ def fetched(remote: Remote) -> Path:
     if (folder / name).is_file() and pooch.file_hash(folder / name, kind) == digest:
         return folder / name
     pooch.get_logger().setLevel("ERROR")
-    download = partial(_download, folder / f"{name}.part")
+    # The total is pooch's to set.
+    bar = progress_bar(desc=f"fetching {name}", total=1, unit="B", unit_scale=True)
+    download = pooch.HTTPDownloader(bar, PIECE, timeout=PATIENCE)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder / name, wait=True):
+        with locked(folder / name, wait=True), bar:
             path = pooch.retrieve(url, known, name, path=folder, downloader=download)
         return Path(path)
-    except requests.RequestException as error:
+    except (requests.RequestException, OSError, ValueError) as error:
         raise InputError(
-            f"{url}: cannot be fetched ({_reason(error)}); what came is kept and gone "
-            f"on from. {MIRROR}=ADDRESS names a folder that has {name}; fetched by "
-            f"other means it belongs into {folder}"
+            f"{url}: cannot be fetched ({' '.join(str(error).split())}). "
+            f"{MIRROR}=ADDRESS names a folder that has {name}; fetched by other means "
+            f"it belongs into {folder}"
         ) from None
-    except ValueError as error:
-        raise InputError(f"{url}: {' '.join(str(error).split())}") from None
-    except OSError as error:
-        reason = error.strerror or error
-        raise InputError(f"{folder}: cannot be written: {reason}") from None
-
-
-def _reason(error: Exception) -> str:
-    response = getattr(error, "response", None)
-    if response is not None:
-        return f"{response.status_code} {response.reason}"
-    while error.args and isinstance(error.args[0], Exception):
-        error = error.args[0]
-    return str(getattr(error, "reason", None) or error).rpartition(": ")[2]
-
-
-def _download(part: Path, url: str, output: str, _: Any) -> None:
-    """Fetch what a part of the file lacks, and move it to `output` when it is whole."""
-    import requests
-
-    have = part.stat().st_size if part.is_file() else 0
-    headers = {"Accept-Encoding": "identity"}
-    headers |= {"Range": f"bytes={have}-"} if have else {}
-    with requests.get(url, headers=headers, stream=True, timeout=PATIENCE) as response:
-        if response.status_code != BEYOND:  # else the part is whole, or wrong
-            response.raise_for_status()
-            _write(response, part, have if response.status_code == PARTIAL else 0)
-    os.replace(part, output)
-
-
-def _write(response: Any, part: Path, have: int) -> None:
-    """Write on at the end of a part; OSError where it is a link to another file."""
-    left = int(response.headers.get("Content-Length", 0))
-    bar = {"desc": f"fetching {part.stem}", "total": have + left if left else None}
-    bar |= {"initial": have, "unit": "B", "unit_scale": True, "unit_divisor": 1024}
-    no_link = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-    number = os.open(part, no_link, 0o644)
-    with open(number, "ab") as file, progress_bar(**bar) as shown:
-        file.truncate(have)
-        for piece in response.iter_content(PIECE):
-            shown.update(file.write(piece))
 
 
 @dataclass(frozen=True)
@@ -116,10 +80,7 @@ class Known:
 
     files: tuple[Remote, ...]
     corpus: Callable[..., Corpus]  # of their paths, drop_headers and group
-    has_headers: bool = False
-    has_lines: bool = False
-    cuts_valid: bool = False  # --valid-from-train is needed
-    is_whole: bool = False  # --split cuts it
+    takes: tuple[str, ...] = ()  # options of preprocessing
 
 
 def known_corpus(name: str, drop_headers: bool = False, group: int = 0) -> Corpus:
@@ -133,7 +94,11 @@ def known_corpus(name: str, drop_headers: bool = False, group: int = 0) -> Corpu
 
 
 def _imdb(paths: list[Path], drop_headers: bool, group: int) -> Corpus:
-    return aclimdb_corpus(paths[0])
+    parts = {
+        "train": partial(read_aclimdb, paths[0], "train"),
+        "heldout": partial(read_aclimdb, paths[0], "test"),
+    }
+    return Corpus(parts, text.sentences, "")
 
 
 def _ptb(paths: list[Path], drop_headers: bool, group: int) -> Corpus:
@@ -190,9 +155,9 @@ _OANC = _at(
 )
 KNOWN = {
     "imdb": Known((_REVIEWS,), _imdb),
-    "20news": Known((_NEWS,), _20news, has_headers=True, cuts_valid=True),
-    "ptb": Known(_TREEBANK, _ptb, has_lines=True),
+    "20news": Known((_NEWS,), _20news, ("headers", "valid_from_train")),
+    "ptb": Known(_TREEBANK, _ptb, ("group",)),
     "wikitext103": Known((_WIKITEXT_103,), partial(_wikitext, "wikitext-103")),
     "wikitext2": Known((_WIKITEXT_2,), partial(_wikitext, "wikitext-2")),
-    "oanc": Known((_OANC,), _oanc, is_whole=True),
+    "oanc": Known((_OANC,), _oanc, ("split",)),
 }

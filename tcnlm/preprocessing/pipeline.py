@@ -30,8 +30,12 @@ from tcnlm.preprocessing.data_folder import (
 )
 from tcnlm.preprocessing.documents import Document
 from tcnlm.preprocessing.languages import ENGLISH
-from tcnlm.preprocessing.phrases import Phrases, Sentences, learn
-from tcnlm.preprocessing.sources import split_tdlm
+from tcnlm.preprocessing.phrases import (
+    ENGLISH_CONNECTORS,
+    Phrases,
+    Sentences,
+    learn,
+)
 from tcnlm.preprocessing.splits import DEFAULT_FRACTIONS, assign
 from tcnlm.preprocessing.text import makes_words
 from tcnlm.preprocessing.vocabulary import (
@@ -42,16 +46,11 @@ from tcnlm.preprocessing.vocabulary import (
     is_content,
 )
 from tcnlm.preprocessing.warnings import (
-    Noticed,
-    blank_lines,
-    few_texts,
     in_training_too,
     refuse_no_topics,
     refuse_without_spaces,
-    unseen_words,
     warn,
     warnings,
-    without_tabs,
 )
 
 UNIT = " documents"
@@ -71,7 +70,6 @@ class Preprocessing:
     context_words: int = 300  # TCNLM paper, Section 5; of the topic vocabulary
     language: str | None = ENGLISH  # None of bags of words
     phrases: float | None = None  # the least score of one; None: there are none
-    connector_words: frozenset[str] = frozenset()  # within a phrase, not at its ends
 
 
 def preprocess(
@@ -102,15 +100,14 @@ def preprocess(
             train = select(arrays, rows["train"])
         vocabulary, preprocessing = _vocabulary(corpus, types, train, preprocessing)
         vocabulary.phrases = phrases
-        warn([few_texts(types, arrays), *in_training_too(arrays, rows)])
+        warn(in_training_too(arrays, rows))
         vocabulary.save(folder)
         ids, counts = np.array(vocabulary.ids(types), dtype=np.int32), {}
         for name, numbers in rows.items():
             split = select(arrays, numbers)
             split = split._replace(tokens=ids[split.tokens])
             save_arrays(folder / name, split)
-            length = preprocessing.sequence_length
-            counts[name] = counts_of(split, vocabulary.topic_ids, length)
+            counts[name] = counts_of(split, preprocessing.sequence_length)
         for words in folder.glob("*.tmp"):
             words.unlink()
         meta = _meta(folder, corpus, preprocessing, vocabulary, command)
@@ -131,25 +128,19 @@ def _of_bags(preprocessing: Preprocessing, arrays: Arrays) -> Preprocessing:
 
 
 def _survey(corpus: Corpus) -> tuple[dict[str, int], Marks, int]:
-    """Read all of the corpus once: the size of every part, the marks of documents.
-
-    And how many were left out.
-    """
+    """Read the corpus once: parts' sizes, documents' marks, how many are left out."""
     sizes, marks, left_out = {}, Marks([], [], []), 0
-    noticed = Noticed()
     for name, read in corpus.parts.items():
         before = len(marks.ids)
         for document in progress_bar(read(), f"reading {name}", unit=UNIT):
             if not corpus.has(document):
                 left_out += 1
                 continue
-            document = noticed.seen(document)
             marks.labels.append(document.label)
             marks.ids.append(document.id)
             marks.dates.append(document.date)
         sizes[name] = len(marks.ids) - before
     refuse_none_left(len(marks.ids), left_out)
-    warn(noticed.lines())
     return sizes, marks, left_out
 
 
@@ -197,7 +188,9 @@ def _phrases(types: list[str], train: Arrays, preprocessing: Preprocessing) -> P
         spelled = (is_content(w, frozenset(), rules.topic_letters) for w in words)
         return all(spelled) and not rules.stop_words.issuperset(words)
 
-    given = preprocessing.phrases, preprocessing.connector_words
+    is_english = preprocessing.language == ENGLISH
+    connectors = ENGLISH_CONNECTORS if is_english else frozenset()
+    given = preprocessing.phrases, connectors
     return learn(sentences, rules.min_count, *given, accept)
 
 
@@ -210,16 +203,11 @@ def _vocabulary(
         refuse_without_spaces(words, counts)
     rules = choose(words, counts, preprocessing.rules)
     vocabulary = build_vocabulary(words, counts, len(train.sentences) - 1, rules)
-    is_tdlm = corpus.sentences is split_tdlm
-    lines = [without_tabs(train) if is_tdlm else None]
-    lines += [blank_lines(train) if corpus.of_lines and not is_tdlm else None]
     refuse_no_topics(vocabulary, rules)
     ids = np.array(vocabulary.ids(types), dtype=np.int32)
     train = train._replace(tokens=ids[train.tokens])
     given = preprocessing.context, preprocessing.language
-    lines += [unseen_words(vocabulary, rules, corpus.sentences)]
-    lines += warnings(words, counts, train, vocabulary, rules, *given)
-    warn(lines)
+    warn(warnings(words, counts, train, vocabulary, rules, *given))
     return vocabulary, replace(preprocessing, rules=rules)
 
 
@@ -233,7 +221,6 @@ def _meta(
     values = asdict(preprocessing)
     rules = values.pop("rules")
     rules["stop_words"] = len(rules["stop_words"])
-    values["connector_words"] = len(values["connector_words"])
     rules["topic_words"] = rules["topic_words"] and len(rules["topic_words"])
     return {
         "command": command,

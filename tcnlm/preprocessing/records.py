@@ -6,11 +6,11 @@ import csv
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from tcnlm.common.errors import InputError
+from tcnlm.common.errors import InputError, reading
 from tcnlm.preprocessing.dates import iso_date
 from tcnlm.preprocessing.documents import (
     WHOLE,
@@ -19,16 +19,13 @@ from tcnlm.preprocessing.documents import (
     checked_name,
     is_missing,
 )
-from tcnlm.preprocessing.files import MOST_BYTES, PARQUET, plain_suffix, unreadable
+from tcnlm.preprocessing.files import PARQUET, plain_suffix
 
 _DELIMITERS = ",;\t"
 _QUOTED = re.compile('"[^"]*"?')
-_SEPARATOR = re.compile(r'"?sep=([^\w"]?)"?')  # Excel's line above a header
-_NUMBER = re.compile(r"[-+]?[0-9]+(?:[.,][0-9]+)*")
-_MANY_LINES = 10  # of a cell
-_SHOWN, _LETTERS = 20, 40  # names of columns in an error; letters of each
+_LONGEST_CELL = 2**30
 _LINES = re.compile(r"[\t\r\n]+")
-_SKIPPED = "; preprocessing and tcnlm.infer leave such documents out by --skip-empty"
+_SKIPPED = ", or leave such documents out by --skip-empty"
 
 
 def is_json(line: str) -> bool:
@@ -42,68 +39,50 @@ def is_json(line: str) -> bool:
 
 
 def json_documents(
-    path: Path, first: str, lines: Iterator[tuple[int, str]], fields: Fields
+    path: Path, lines: Iterator[tuple[int, str]], fields: Fields
 ) -> Iterator[Document]:
-    """The objects of JSON lines, or of one array, as `read_jsonl`; see `ahead`."""
-    _refuse_unquoted(path, fields)
-    if first.startswith("["):
-        try:
-            records = json.loads("\n".join(line for _, line in lines))
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{path}: not valid JSON: {error}") from None
-        for number, record in enumerate(records, 1):
-            yield _document(record, fields, f"{path}, item {number}")
-        return
+    """The objects of JSON lines; blank lines do not count."""
     for number, line in lines:
         if line.strip():
-            where, is_array = f"{path}:{number}", line.lstrip().startswith("[")
-            hint = "; this is an array: write one object a line" if is_array else ""
+            where = f"{path}:{number}"
             try:
                 record = json.loads(line)
             except (ValueError, RecursionError) as error:
-                raise InputError(f"{where}: not valid JSON: {error}{hint}") from None
-            yield _document(record, fields, where, hint)
+                reason = f"not valid JSON: {error}; write one object a line"
+                raise InputError(f"{where}: {reason}") from None
+            yield _document(record, fields, where)
 
 
 def table_documents(
     path: Path, first: str, lines: Iterator[tuple[int, str]], fields: Fields
 ) -> Iterator[Document]:
-    """The rows of CSV, as `read_table`; see `ahead`."""
-    separator = _SEPARATOR.fullmatch(first)
+    """The rows of CSV, whose header is the first line; blank lines do not count."""
     # What stands most often in a header outside quotes; a comma where none does.
     delimiter = max(_DELIMITERS, key=_QUOTED.sub("", first).count)
     if plain_suffix(path) == ".tsv":
         delimiter = "\t"
-    if separator:
-        delimiter = separator[1] or "\t"
     rows = _rows(path, lines, delimiter, fields.quoted)
-    if separator:
-        next(rows)
-    _, _, columns = next(rows, (1, 1, []))
+    _, columns = next(rows, (1, []))
     _check_columns(path, columns, fields)
-    without = "" if fields.quoted else ", and no --quoting none"
-    for number, last, row in rows:
+    for number, row in rows:
         if len(row) != len(columns):
             raise InputError(
                 f"{path}:{number}: a row of {len(row)} cells under a header of "
                 f"{len(columns)}; a cell with {delimiter!r} or a line end in it needs "
-                f"double quotes around it{without}"
+                "double quotes around it"
             )
-        record = {name: cell or None for name, cell in zip(columns, row)}
+        cells = (None if is_missing(cell) else cell for cell in row)
+        record = dict(zip(columns, cells))
         for name in {fields.label, fields.id} - {fields.text, None}:
-            record[name] = WHOLE.sub(r"\1", record[name] or "") or None
-        document = _document(record, fields, f"{path}:{number}")
-        if last > number and _holds_rows(row, delimiter):
-            doubt = f"{path}:{number}: a cell goes on to line {last}"
-            document = document._replace(doubt=doubt)
-        yield document
+            record[name] = WHOLE.sub(r"\1", record[name] or "")
+        yield _document(record, fields, f"{path}:{number}")
 
 
 def _rows(
     path: Path, lines: Iterator[tuple[int, str]], delimiter: str, quoted: bool
-) -> Iterator[tuple[int, int, list[str]]]:
-    """The rows of CSV that have a cell, each with its first and last line's number."""
-    csv.field_size_limit(MOST_BYTES)  # of a cell; Python's own is 131,072
+) -> Iterator[tuple[int, list[str]]]:
+    """The rows of CSV that have a cell, each with its first line's number."""
+    csv.field_size_limit(_LONGEST_CELL)  # Python's own is 131,072
     ended = (f"{line}\n" for _, line in lines)
     quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
     reader = csv.reader(ended, delimiter=delimiter, strict=True, quoting=quoting)
@@ -111,7 +90,7 @@ def _rows(
     try:
         for row in reader:
             if row:
-                yield number, reader.line_num, row
+                yield number, row
             number = reader.line_num + 1
     except csv.Error as error:
         raise InputError(
@@ -121,56 +100,16 @@ def _rows(
         ) from None
 
 
-def _holds_rows(row: list[str], delimiter: str) -> bool:
-    """Whether a cell seems to be rows, between quotes that are stray.
-
-    Then each of its lines, with what stands beside its first and its last, has a row's
-    number of cells, none of which begins with a space as after a comma of prose. Where
-    they are few, other columns are numbers in all of them or in none. Of one column
-    every line is a row: there must be many, and no paragraphs.
-    """
-    for at, cell in enumerate(row):
-        if "\n" not in cell:
-            continue
-        first, *middle, last = (line.split(delimiter) for line in cell.split("\n"))
-        middle = [line for line in middle if line != [""] or len(row) == 1]
-        lines = [row[:at] + first, *middle, last + row[at + 1 :]]
-        if any(len(line) != len(row) for line in lines):
-            continue
-        columns = list(zip(*lines))
-        if any(each[:1].isspace() for each in chain.from_iterable(columns)):
-            continue
-        many = len(lines) >= _MANY_LINES
-        if len(row) == 1:
-            return many and all(columns[0])
-        del columns[at]
-        if many or all(len({*map(_is_number, filter(None, c))}) < 2 for c in columns):
-            return True
-    return False
-
-
-def _is_number(cell: str) -> bool:
-    return _NUMBER.fullmatch(cell) is not None
-
-
-def _refuse_unquoted(path: Path, fields: Fields) -> None:
-    if not fields.quoted:
-        raise InputError(f"{path}: is no CSV, of which --quoting is")
-
-
 def is_parquet(path: Path) -> bool:
     """Whether a file begins as parquet does."""
-    try:
-        if not path.is_file():  # what a pipe has is gone when it is read
-            return False
-        with path.open("rb") as file:
-            return file.read(len(PARQUET)) == PARQUET
-    except OSError as error:
-        raise unreadable(path, error) from None
+    if not path.is_file():  # what a pipe has is gone when it is read
+        return False
+    with reading(path), path.open("rb") as file:
+        return file.read(len(PARQUET)) == PARQUET
 
 
 def parquet_documents(path: Path, fields: Fields) -> Iterator[Document]:
-    """The rows of a parquet table, as `read_table`; InputError without pyarrow."""
+    """The rows of a parquet table; InputError without pyarrow."""
     try:  # Here, since it is an option.
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
@@ -178,7 +117,6 @@ def parquet_documents(path: Path, fields: Fields) -> Iterator[Document]:
         raise InputError(
             f"{path}: a parquet table, to be read by pyarrow: pip install pyarrow"
         ) from None
-    _refuse_unquoted(path, fields)
     number = 0
     try:
         with ParquetFile(path) as file:
@@ -186,9 +124,7 @@ def parquet_documents(path: Path, fields: Fields) -> Iterator[Document]:
             for batch in file.iter_batches(columns=names):
                 for record in batch.to_pylist():
                     number += 1
-                    where = f"{path}, row {number}"
-                    record = {k: _decoded(v, k, where) for k, v in record.items()}
-                    yield _document(record, fields, where)
+                    yield _document(record, fields, f"{path}, row {number}")
     except (ArrowException, OSError) as error:
         reason, _, _ = str(error).partition("\n")
         raise InputError(
@@ -196,57 +132,40 @@ def parquet_documents(path: Path, fields: Fields) -> Iterator[Document]:
         ) from None
 
 
-def _decoded(value: object, column: str, where: str) -> object:
-    """A value of parquet; bytes, as some programs write texts, are UTF-8."""
-    if not isinstance(value, bytes):
-        return value
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        raise InputError(
-            f"{where}: column {column!r} is bytes that are no UTF-8; cast it to text"
-        ) from None
-
-
 def _check_columns(path: Path, columns: list[str], fields: Fields) -> list[str]:
     """The columns that are wanted of a table; InputError unless each is there once."""
     wanted = {"field": fields.text, "label": fields.label, "id": fields.id}
-    wanted["date"] = fields.date
-    wanted = {option: name for option, name in wanted.items() if name is not None}
+    wanted = {o: n for o, n in (*wanted.items(), ("date", fields.date)) if n}
     for option, name in wanted.items():
         if columns.count(name) != 1:
             found = "two columns" if name in columns else "no column"
-            data = any(len(c) > _LETTERS or _is_number(c) for c in columns)
-            hint = "; if its first line is no header, write one above it"
             raise InputError(
                 f"{path}: {found} {name!r} (its columns: {_listed(columns)}); name one "
-                f"with --{option}{hint if data else ''}"
+                f"with --{option}"
             )
     return list(dict.fromkeys(wanted.values()))
 
 
-def _listed(names: Sequence[str]) -> str:
-    """Names that an error shows: some, cut, and with escapes for what is not seen."""
-    cut = (f"{n[:_LETTERS]}..." if len(n) > _LETTERS else n for n in names[:_SHOWN])
-    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return ", ".join(repr(name)[1:-1] for name in cut) + more if names else "none"
+def _listed(names: list[str]) -> str:
+    """The first of some names, with escapes for what is not seen."""
+    shown = ", ".join(repr(name)[1:-1] for name in names[:20])
+    return f"{shown[:300]}..." if len(shown) > 300 or len(names) > 20 else shown
 
 
-def _document(record: object, fields: Fields, where: str, hint: str = "") -> Document:
+def _document(record: object, fields: Fields, where: str) -> Document:
     if not isinstance(record, dict):
-        like = f'{{"{fields.text}": "..."}}{hint}'
-        raise InputError(f"{where}: not a JSON object like {like}")
+        raise InputError(f'{where}: not a JSON object like {{"{fields.text}": "..."}}')
     if fields.skip_empty and is_missing(record.get(fields.text)):
         return Document("")
-    value = _value(record, "field", fields.text, where)
+    text = _value(record, "field", fields.text, where)
     if fields.tokenized:
-        value = _joined(value, fields.text, where)
+        text = _joined(text, fields.text, where)
     date = None
     if fields.date is not None:
         date = _value(record, "date", fields.date, where)
         date = iso_date(date, f"{where}: field {fields.date!r}")
     return Document(
-        _checked_text(value, fields.text, where),
+        _checked_text(text, fields.text, where),
         _name(record, "label", fields.label, where),
         _name(record, "id", fields.id, where),
         date,
@@ -282,38 +201,34 @@ def _value(record: dict, option: str, field: str, where: str) -> object:
 def _name(record: dict, option: str, field: str | None, where: str) -> str | None:
     """A label or id, which may be a number; what is missing is none.
 
-    A text that says so ("NA") is left to `Noticed`. A whole number is written without
-    ".0", so that 1.0 is 1; white space around a label makes no other class of it.
+    A whole number is written without ".0", so that 1.0 is 1; white space around a label
+    makes no other class of it.
     """
     value = None if field is None else _value(record, option, field, where)
-    if value == "" or (not isinstance(value, str) and is_missing(value)):
+    if is_missing(value):
         return None
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # as pandas writes whole numbers of a column with gaps
     if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return json.dumps(value)
-    if not isinstance(value, str):
-        raise InputError(
-            f"{where}: field {field!r} is {type(value).__name__}, neither a text nor a "
-            f"number; name another --{option}"
-        )
-    value = _checked_text(value, field, where)
-    value = checked_name(value, f"{where}: field {field!r}")
-    return value if option == "id" else value.strip() or value
+    value = checked_name(
+        _checked_text(value, field, where, option), f"{where}: field {field!r}"
+    )
+    return value if option == "id" else value.strip()
 
 
-def _checked_text(value: object, field: str, where: str) -> str:
+def _checked_text(value: object, field: str, where: str, option: str = "field") -> str:
     if not isinstance(value, str):
-        found = "null" if is_missing(value) else type(value).__name__
+        missing = is_missing(value)
+        found = "missing" if missing else type(value).__name__
         raise InputError(
-            f"{where}: field {field!r} is {found}, not a text; name another --field"
-            f"{_SKIPPED if is_missing(value) else ''}"
+            f"{where}: field {field!r} is {found}, not a text; name another --{option}"
+            f"{_SKIPPED if missing else ''}"
         )
     try:
         value.encode()
-    except UnicodeEncodeError as error:
+    except UnicodeEncodeError:
         raise InputError(
-            f"{where}: field {field!r} has half a surrogate pair at character "
-            f"{error.start}, which is no text; write the whole character"
+            f"{where}: field {field!r} has half a surrogate pair, which is no text"
         ) from None
     return value

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 
@@ -36,7 +36,6 @@ CHUNK = 100  # documents that a process tokenizes at a time, of a reference
 MOST_WORDS = LONGEST - 1  # of a document, which is one row of a batch with <eos>
 
 _COUNT = re.compile(r"[0-9]{1,9}(?:\.0*)?")
-_LIKE = 'not like "label word:2 word:1"'
 _ID = "{http://www.w3.org/XML/1998/namespace}id"
 _BODIES = ("wtext", "stext")  # of what is written, of what is spoken
 
@@ -56,36 +55,27 @@ def read_plain(path: Path, fields: Fields) -> Iterator[Document]:
         yield Document(line)
 
 
-def read_jsonl(path: Path, fields: Fields) -> Iterator[Document]:
-    """A JSON object a line, the document in its `fields`; empty lines do not count.
+def read_text(path: Path, fields: Fields) -> Iterator[Document]:
+    """The same, but no table by its name, whose rows would be taken for documents."""
+    if plain_suffix(path) in TABLES:
+        raise InputError(f"{path}: a table; give --format table --field COLUMN")
+    return read_plain(path, fields)
 
-    Or all of them in one JSON array.
+
+def read_any(path: Path, fields: Fields, name: str | None = None) -> Iterator[Document]:
+    """The documents of a file of JSON lines, a table, or plain text.
+
+    name: "jsonl" or "table"; without it a file is JSON by its first line or its name, a
+    table of CSV by its name, parquet by what is in it.
     """
-    return json_documents(path, *ahead(path), fields)
-
-
-def read_table(path: Path, fields: Fields) -> Iterator[Document]:
-    """A row a document, its `fields` the columns that the header names so.
-
-    CSV, of which .tsv has tabs, any other what stands most often in its header;
-    or parquet. An empty cell is null; empty lines do not count.
-    """
-    if is_parquet(path):
-        return parquet_documents(path, fields)
-    return table_documents(path, *ahead(path), fields)
-
-
-def read_any(path: Path, fields: Fields) -> Iterator[Document]:
-    """The documents of a file of JSON or plain text, as it is by its first line.
-
-    Or of a table: parquet by what is in it, CSV by its name.
-    """
-    if is_parquet(path):
+    if name != "jsonl" and is_parquet(path):
         return parquet_documents(path, fields)
     first, lines = ahead(path)
-    if is_json(first) or plain_suffix(path) in (".jsonl", ".ndjson"):
-        return json_documents(path, first, lines, fields)
-    if plain_suffix(path) in TABLES:
+    suffix = plain_suffix(path)
+    known = name or ("jsonl" if is_json(first) or suffix == ".jsonl" else suffix)
+    if known == "jsonl":
+        return json_documents(path, lines, fields)
+    if known == "table" or known in TABLES:
         return table_documents(path, first, lines, fields)
     if fields != Fields(fields.text):
         raise InputError(
@@ -105,8 +95,8 @@ def read_counts(
     Empty lines do not count. InputError, with the line, for what is no entry.
     """
     first, lines = ahead(path)
-    words = [entry.rpartition(":")[0] for entry in first.split() if ":" in entry]
-    if ids is None and words and all(word.isdecimal() for word in words):
+    numbers = [entry.rpartition(":")[0].isdecimal() for entry in first.split()[1:]]
+    if ids is None and numbers and all(numbers):
         raise InputError(
             f"{path}: its words are numbers; --ids-from 0, or 1, says that they are "
             "lines of --vocabulary"
@@ -125,24 +115,23 @@ def _bag(entries: list[str], ids: Mapping[int, str] | None, where: str) -> Docum
     for entry in entries:
         word, _, count = entry.rpartition(":")
         if not word or not _COUNT.fullmatch(count):
-            raise InputError(f"{where}: {entry[:40]!r} is {_LIKE}: counts are whole")
-        number = int(count.partition(".")[0])
-        total += number
-        if total <= MOST_WORDS:
-            words += [word if ids is None else _word(word, ids, where)] * number
-    if total > MOST_WORDS:
-        raise InputError(f"{where}: {total:,} words, more than {MOST_WORDS:,}")
+            raise InputError(
+                f"{where}: {entry[:40]!r} is not like word:2: counts are whole"
+            )
+        if ids is not None:
+            number = int(word) if word.isdecimal() and len(word) < 10 else -1
+            if number not in ids:
+                raise InputError(
+                    f"{where}: {word[:40]!r} is no id from {min(ids)} to {max(ids)}, "
+                    "the lines of --vocabulary by --ids-from"
+                )
+            word = ids[number]
+        times = int(count.partition(".")[0])
+        total += times
+        if total > MOST_WORDS:
+            raise InputError(f"{where}: has more than {MOST_WORDS:,} words")
+        words += [word] * times
     return Document(" ".join(words), label)
-
-
-def _word(name: str, ids: Mapping[int, str], where: str) -> str:
-    number = int(name) if re.fullmatch("[0-9]{1,9}", name) else -1
-    if number not in ids:
-        raise InputError(
-            f"{where}: {name[:40]!r} is no id from {min(ids)} to {max(ids)}, the lines "
-            "of --vocabulary by --ids-from"
-        )
-    return ids[number]
 
 
 def read_bnc(path: Path, fields: Fields) -> Iterator[Document]:
@@ -221,34 +210,25 @@ def split_tokenized(document: str) -> list[list[str]]:
 
 FORMATS = {
     "tdlm": Format(read_plain, split_tdlm, joint="\t"),
-    "text": Format(read_plain, text.sentences, joint="\n"),
-    "jsonl": Format(read_jsonl, text.sentences),
-    "table": Format(read_table, text.sentences),
+    "text": Format(read_text, text.sentences, joint="\n"),
+    "jsonl": Format(partial(read_any, name="jsonl"), text.sentences),
+    "table": Format(partial(read_any, name="table"), text.sentences),
     "counts": Format(read_counts, split_tokenized, marks=("label",), ordered=False),
     "bnc": Format(read_bnc, split_tokenized, marks=("label", "id")),
 }
 WITH_FIELDS = ("jsonl", "table")
-BY_CONTENT = Format(read_any, text.sentences)
 
 
 def chosen_format(
     name: str | None, fields: Fields, ids: Mapping[int, str] | None = None
 ) -> Format:
     """A format by its name, or each file's own; ids: see `read_counts`."""
-    chosen = FORMATS[name] if name else BY_CONTENT
+    chosen = FORMATS[name] if name else Format(read_any, text.sentences)
     if fields.tokenized:
         return replace(chosen, sentences=split_tokenized)
     if ids is not None:
         return replace(chosen, read=partial(read_counts, ids=ids))
     return chosen
-
-
-def grouped(
-    documents: Iterator[Document], number: int, joint: str
-) -> Iterator[Document]:
-    """Every `number` consecutive lines as one document; the last may have fewer."""
-    while lines := list(islice(documents, number)):
-        yield Document(joint.join(line.text.removesuffix("\t") for line in lines))
 
 
 def read_reference(

@@ -4,108 +4,32 @@ from __future__ import annotations
 
 import re
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from itertools import chain
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from tcnlm.common.errors import InputError
 from tcnlm.preprocessing.collect import Arrays
 from tcnlm.preprocessing.corpora import SEGMENT
-from tcnlm.preprocessing.documents import Document, is_missing
 from tcnlm.preprocessing.languages import ENGLISH, WITHOUT_SPACES, guessed, languages
-from tcnlm.preprocessing.vocabulary import (
-    MOST_UNKNOWN,
-    SPECIALS,
-    UNK,
-    Rules,
-    Vocabulary,
-    choose,
-    is_content,
-)
+from tcnlm.preprocessing.vocabulary import MOST_UNKNOWN, UNK, Rules, Vocabulary
 
 FEW_TOPIC_WORDS = 200
-MANY_BLANK = 0.2  # of the lines
 MANY_STOP_WORDS = 20  # of the topic words
 SHOWN = 5  # words of a list
-MANY_REPEATED = 0.1  # of the documents
 LONG = 20  # words: so many are no chance where they come again
 MOST_UNSPACED = 0.3  # of the characters
-MANY_LABELS = 20  # so few may be as many as there are documents
 # Thai, Lao, Burmese, Khmer, Japanese and Chinese, which have no spaces between words.
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\U00020000-\U0003ffff]"
 )
-_LETTER_RULES = {
-    "english": "one of the letters a to z; --topic-letters unicode takes those of any "
-    "script",
-    "unicode": "a letter",
-}
 
 
-def warn(lines: Iterable[str | None]) -> None:
-    """Print a line for each that there is."""
-    for line in filter(None, lines):
+def warn(lines: Iterable[str]) -> None:
+    """Print a line for each."""
+    for line in lines:
         print(f"warning: {line}", file=sys.stderr)
-
-
-class Noticed:
-    """What is odd in how documents are written, counted as they are read."""
-
-    def __init__(self):
-        self._missing = {"text": Counter(), "label": Counter(), "id": Counter()}
-        self._labels, self._ids = Counter(), Counter()
-        self._doubts: list[str] = []
-
-    def seen(self, document: Document) -> Document:
-        """Count a document; return it without a label or id that says there is none."""
-        if document.text.strip() and is_missing(document.text):
-            self._missing["text"][document.text.strip()] += 1
-        for mark, given in (("label", self._labels), ("id", self._ids)):
-            value = getattr(document, mark)
-            if value is not None and is_missing(value):
-                self._missing[mark][value] += 1
-                document = document._replace(**{mark: None})
-            elif value is not None:
-                given[value] += 1
-        if document.doubt:
-            self._doubts.append(document.doubt)
-        return document
-
-    def lines(self) -> Iterator[str]:
-        """Yield a line for each kind that there was."""
-        for mark, words in self._missing.items():
-            if words:
-                shown = ", ".join(repr(word) for word, _ in words.most_common(SHOWN))
-                cure = f"taken to have no {mark}"
-                if mark == "text":
-                    cure = "of jsonl and tables --skip-empty leaves them out"
-                number = sum(words.values())
-                documents = f"{number:,} document{'s' * (number > 1)}"
-                yield f"{documents} whose {mark} says there is none ({shown}): {cure}"
-        shared = Counter({name: n for name, n in self._ids.items() if n > 1})
-        if shared:
-            ((name, times),) = shared.most_common(1)
-            yield (
-                f"{sum(shared.values()):,} documents share their ids with others, "
-                f"{times:,} of them {name!r:.40}: no table can be joined by these"
-            )
-        labelled, labels = sum(self._labels.values()), len(self._labels)
-        if labels > max(MANY_LABELS, labelled / 2):
-            yield (
-                f"{labelled:,} documents have {labels:,} labels, which are hardly "
-                "classes: name another --label"
-            )
-        if self._doubts:
-            others = f", as do {len(self._doubts) - 1:,} others"
-            yield (
-                f"{self._doubts[0]}, and all its lines look like rows"
-                f"{others if self._doubts[1:] else ''}: where double quotes are stray, "
-                "take them out, or give --quoting none"
-            )
 
 
 def warnings(
@@ -116,20 +40,39 @@ def warnings(
     rules: Rules,
     context: str,
     language: str | None,
-) -> list[str | None]:
-    """What a user should know before training, a line each.
+) -> Iterator[str]:
+    """Yield what a user should know before training.
 
     types, counts: the distinct words of the training text; train: the same text in
     ids of the vocabulary; context, language: see `Preprocessing`.
     """
-    open_rules = replace(rules, min_count=None, topic_min_count=None)
-    better = choose(types, counts, open_rules)
-    return [
-        _few_topic_words(vocabulary, rules, better),
-        _many_unknown(train, vocabulary, rules, better),
-        _empty_contexts(train, vocabulary, context),
-        _stop_words(types, counts, vocabulary, rules, language),
-    ]
+    number = len(vocabulary.topic_words)
+    if rules.topic_words is None and number < FEW_TOPIC_WORDS:
+        yield (
+            f"only {number} topic words, too few to tell topics by: lower "
+            "--topic-min-count, --min-count (or auto), or give more documents"
+        )
+    unknown = np.mean(train.tokens == UNK) if len(train.tokens) else 0.0
+    if unknown > MOST_UNKNOWN:
+        yield (
+            f"{unknown:.0%} of the training words are unknown: lower --min-count, "
+            "raise --max-words, or give more documents"
+        )
+    unseen = np.mean(context_sizes(train, vocabulary.topic_ids, context) == 0)
+    if unseen > 0.5:
+        yield (
+            f"{unseen:.0%} of the training sentences have no topic word in their "
+            f"context (--context {context}), so that nothing tells their topics: lower "
+            "--topic-min-count, or give documents of more sentences"
+        )
+    words = zip(vocabulary.topic_words, vocabulary.topic_counts)
+    never = [word for word, times in words if not times]
+    if never:
+        yield (
+            f"{len(never):,} of the {number:,} words of --vocabulary never occur in "
+            f"the training documents: {', '.join(never[:SHOWN])} ..."
+        )
+    yield from _stop_words(types, counts, vocabulary, rules, language)
 
 
 def in_training_too(arrays: Arrays, rows: dict[str, np.ndarray]) -> list[str]:
@@ -152,28 +95,6 @@ def in_training_too(arrays: Arrays, rows: dict[str, np.ndarray]) -> list[str]:
     ]
 
 
-def few_texts(types: list[str], arrays: Arrays) -> str | None:
-    """A warning if few short texts make up many documents, as fillers of a survey do.
-
-    A text counts that is one document in a hundred, and three at least.
-    """
-    sizes = np.diff(arrays.sentences[arrays.documents])
-    short = np.flatnonzero((sizes > 0) & (sizes < LONG))
-    texts, least = Counter(_texts(arrays, short)), max(3, len(sizes) / 100)
-    often = [(text, n) for text, n in texts.most_common() if n >= least]
-    documents = sum(n for _, n in often)
-    if not often or documents < MANY_REPEATED * len(sizes):
-        return None
-    words = (np.frombuffer(text, np.int32) for text, _ in often[:SHOWN])
-    shown = (f"{' '.join(types[i] for i in text)!r:.40}" for text in words)
-    more = ", ..." if len(often) > SHOWN else ""
-    return (
-        f"{documents:,} of {len(sizes):,} documents are the same {len(often):,} "
-        f"text{'s' * (len(often) > 1)} ({', '.join(shown)}{more}): leave out fillers, "
-        "which flatter the figures of held-out documents"
-    )
-
-
 def _texts(arrays: Arrays, numbers: np.ndarray) -> Iterator[bytes]:
     """The words of documents, each document's as bytes."""
     bounds = arrays.sentences[arrays.documents]
@@ -186,22 +107,23 @@ def _stop_words(
     vocabulary: Vocabulary,
     rules: Rules,
     language: str | None,
-) -> str | None:
+) -> Iterator[str]:
     spoken = guessed(dict(zip(types, counts.tolist())), language or ENGLISH)
     known = languages()[spoken]
     found = [word for word in vocabulary.topic_words if word in known.stop_words]
     is_known = language in (spoken, None)
     few = len(found) < MANY_STOP_WORDS or rules.topic_words is not None
     if is_known and few:
-        return None
+        return
     shown = f" ({', '.join(found[:SHOWN])} ...)" if found else ""
     stop_words = f"{len(found)} topic words{shown} are stop words of {known.name}"
     if is_known:
-        return f"{stop_words}: give a better list to --stop-words, or leave it out"
-    return (
-        f"the text seems to be {known.name}, not {languages()[language].name}; "
-        f"{stop_words}: give --language {spoken}"
-    )
+        yield f"{stop_words}: give a better list to --stop-words, or leave it out"
+    else:
+        yield (
+            f"the text seems to be {known.name}, not {languages()[language].name}; "
+            f"{stop_words}: give --language {spoken}"
+        )
 
 
 def refuse_without_spaces(types: list[str], counts: np.ndarray) -> None:
@@ -214,64 +136,6 @@ def refuse_without_spaces(types: list[str], counts: np.ndarray) -> None:
             f"the text has no spaces between its words, as {names} have none, and each "
             f"sentence would be a word; {SEGMENT}"
         )
-
-
-def unseen_words(
-    vocabulary: Vocabulary, rules: Rules, sentences: Callable[[str], list[list[str]]]
-) -> str | None:
-    """A warning that names words of --vocabulary that the training text never has.
-
-    sentences: what made words of it, and may make several of one that was given.
-    """
-    counts = dict(zip(vocabulary.topic_words, vocabulary.topic_counts))
-    unseen = [word for word in rules.topic_words or () if not counts[word]]
-    if not unseen:
-        return None
-    more = " ..." if len(unseen) > SHOWN else ""
-    line = (
-        f"{len(unseen):,} of the {len(counts):,} words of --vocabulary never occur in "
-        f"the training documents: {', '.join(unseen[:SHOWN])}{more}"
-    )
-    made = ((word, list(chain.from_iterable(sentences(word)))) for word in unseen)
-    split = next(((word, parts) for word, parts in made if parts != [word]), None)
-    return f"{line}; of {split[0]!r} a text has {split[1]}" if split else line
-
-
-def _few_topic_words(vocabulary: Vocabulary, rules: Rules, better: Rules) -> str | None:
-    number = len(vocabulary.topic_words)
-    if rules.topic_words is not None or number >= FEW_TOPIC_WORDS:
-        return None
-    advice = "give more documents"
-    if better.topic_min_count < max(rules.min_count, rules.topic_min_count):
-        advice = f"try --topic-min-count {better.topic_min_count}"
-        if rules.min_count > better.topic_min_count:
-            advice += f" --min-count {better.min_count}"
-    return f"only {number} topic words, too few to tell topics by: {advice}"
-
-
-def _many_unknown(
-    train: Arrays, vocabulary: Vocabulary, rules: Rules, better: Rules
-) -> str | None:
-    share = np.mean(train.tokens == UNK) if len(train.tokens) else 0.0
-    if share <= MOST_UNKNOWN:
-        return None
-    advice = "give more documents"
-    if len(vocabulary) - len(SPECIALS) == rules.max_words:
-        advice = "raise --max-words"
-    elif better.min_count < rules.min_count:
-        advice = f"try --min-count {better.min_count}"
-    return f"{share:.0%} of the training words are unknown: {advice}"
-
-
-def _empty_contexts(train: Arrays, vocabulary: Vocabulary, context: str) -> str | None:
-    share = np.mean(context_sizes(train, vocabulary.topic_ids, context) == 0)
-    if share <= 0.5:
-        return None
-    return (
-        f"{share:.0%} of the training sentences have no topic word in their context "
-        f"(--context {context}), so that nothing tells their topics: lower "
-        "--topic-min-count, or give documents of more sentences"
-    )
 
 
 def context_sizes(arrays: Arrays, topic_ids: np.ndarray, context: str) -> np.ndarray:
@@ -290,31 +154,8 @@ def context_sizes(arrays: Arrays, topic_ids: np.ndarray, context: str) -> np.nda
     return last - first - (0 if context == "all" else own)
 
 
-def without_tabs(train: Arrays) -> str | None:
-    """A warning if documents of the format tdlm are all of one sentence."""
-    documents = len(train.documents) - 1
-    if documents < 2 or len(train.sentences) - 1 > documents:
-        return None
-    return (
-        "no training document has a tab, so that each is one sentence: tdlm has tabs "
-        "between sentences and tokens as they are; for plain text take --format text"
-    )
-
-
-def blank_lines(train: Arrays) -> str | None:
-    """A warning if many training documents, each a line of text, have no word."""
-    share = np.mean(np.diff(train.documents) == 0)
-    if share < MANY_BLANK:
-        return None
-    return (
-        f"{share:.0%} of the training lines are blank, and of --format text every line "
-        "is a document: where yours have several lines, make JSON Lines of them as "
-        "docs/corpora.md shows"
-    )
-
-
 def refuse_no_topics(vocabulary: Vocabulary, rules: Rules) -> None:
-    """InputError, with the reason, where no topic word occurs in the training text."""
+    """InputError where no topic word occurs in the training text."""
     if vocabulary.topic_counts.any():
         return
     if rules.topic_words is not None:
@@ -323,17 +164,9 @@ def refuse_no_topics(vocabulary: Vocabulary, rules: Rules) -> None:
             "training documents, whose words are in lower case (those of tdlm: as they "
             "are)"
         )
-    words, letters = vocabulary.words[len(SPECIALS) :], rules.topic_letters
-    reason = (
-        f"none of the {len(words)} words occurs {rules.topic_min_count} times in the "
-        "training documents, has a letter (--topic-letters) and is neither a stop word "
-        "nor among the most frequent; lower --topic-min-count (auto finds a number)"
+    raise InputError(
+        f"no topic word is left: none occurs {rules.min_count} (--min-count) and "
+        f"{rules.topic_min_count} times (--topic-min-count) in the training documents, "
+        f"has a letter (--topic-letters {rules.topic_letters}) and is neither a stop "
+        "word nor among the most frequent"
     )
-    if not words:
-        reason = (
-            f"no word occurs {rules.min_count} times in the training documents; lower "
-            "--min-count, or give more of them"
-        )
-    elif not any(is_content(word, frozenset(), letters) for word in words):
-        reason = f"none of the {len(words)} words has {_LETTER_RULES[letters]}"
-    raise InputError(f"no topic word is left: {reason}")

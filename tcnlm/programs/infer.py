@@ -40,7 +40,6 @@ from tcnlm.preprocessing.corpora import (
     read_files,
     refuse_fields,
     refuse_none_left,
-    refuse_tables,
 )
 from tcnlm.preprocessing.documents import (
     QUOTING,
@@ -50,7 +49,7 @@ from tcnlm.preprocessing.documents import (
     is_missing,
 )
 from tcnlm.preprocessing.sources import FORMATS, WITH_FIELDS, chosen_format
-from tcnlm.preprocessing.warnings import Noticed, warn
+from tcnlm.preprocessing.warnings import warn
 
 if TYPE_CHECKING:
     from tcnlm.metrics.scores import Reading
@@ -245,7 +244,6 @@ def _read(
 
 def check(options: argparse.Namespace) -> None:
     """Refuse options that don't fit together before anything is loaded."""
-    refuse_tables(options.format, options.input)
     if options.format not in (None, *WITH_FIELDS):
         refuse_fields(fields_of(options))
     if options.by_label and not has_mark(options, "label"):
@@ -285,13 +283,12 @@ def documents_of(options: argparse.Namespace) -> Iterator[Document]:
     fields = fields_of(options)
     places = [Path("/dev/stdin") if str(p) == "-" else p for p in options.input]
     documents = read_files(format_of(options), places, fields)
-    noticed, seen, kept = Noticed(), 0, 0
+    seen = kept = 0
     for document in progress_bar(documents, "inferring", unit=" documents"):
         seen += 1
         if not (options.skip_empty and is_missing(document.text)):
             kept += 1
-            yield noticed.seen(document)
-    warn(noticed.lines())
+            yield document
     if options.skip_empty:
         refuse_none_left(kept, seen - kept)
         print(f"left out by --skip-empty, without a text: {seen - kept:,}")

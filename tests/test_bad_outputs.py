@@ -15,7 +15,7 @@ from tcnlm.common.errors import InputError
 from tcnlm.common.files import write_json
 from tcnlm.drawing import figures
 from tcnlm.generation import saved_model
-from tcnlm.programs import coherence, embeddings, evaluate, export, gains, infer
+from tcnlm.programs import coherence, evaluate, export, gains, infer
 from tcnlm.report import evaluate_run as evaluation
 from tcnlm.runs.run_folder import RunFolder
 from tcnlm.runs.weights import WEIGHTS, save_weights
@@ -47,7 +47,6 @@ def place(tmp_path, monkeypatch):
 PROGRAMS = {
     "evaluate": lambda line: evaluate.main(evaluate.parser().parse_args(line), ""),
     "export": export.main,
-    "embeddings": embeddings.main,
     "coherence": coherence.main,
     "infer": lambda line: infer.main(infer.parser().parse_args(line)),
     "gains": lambda line: gains.main(gains.parser().parse_args(line)),
@@ -55,7 +54,6 @@ PROGRAMS = {
 FILES = {
     "evaluate RUN --record": "evaluate",
     "evaluate RUN --features": "evaluate",
-    "embeddings DATA --out": "embeddings",
     "coherence topics.txt --reference text.txt --json": "coherence",
     "coherence topics.txt --reference text.txt --save-counts": "coherence",
     "infer RUN --input text.txt --out": "infer",
@@ -202,7 +200,6 @@ def test_a_picture_without_room_is_named_and_leaves_nothing(tmp_path):
     [
         "coherence topics.txt --reference text.txt --json out",
         "coherence topics.txt --reference text.txt --save-counts out",
-        "embeddings TOY --size 20 --out out",
     ],
 )
 def test_an_output_without_room_is_named_and_leaves_nothing(line, toy_data, place):

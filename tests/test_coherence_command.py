@@ -196,8 +196,7 @@ def test_other_coherences_stand_beside_ours_without_words_never_seen(place, caps
     )
     printed = capsys.readouterr().out
     assert re.search(r"mean +c_v +c_npmi +c_uci +u_mass  words\n", printed)
-    assert "absent from the reference (1): unheard\nwithout these words: c_v" in printed
-    assert "fewer than two other words in 1 topics: no such score" in printed
+    assert "absent from the reference (1): unheard" in printed
     assert "IRBO" in printed
 
 
@@ -225,11 +224,9 @@ def write_counts(**changes):
         ("topics.txt --reference b.jsonl --field t", "b.jsonl:1: no field 't'"),
         ("topics.txt --counts nowhere.npz", "nowhere.npz: no such"),
         ("gap.txt --counts counts.npz", r"gap.txt:4: .*two different.*\['oven'\]"),
-        ("empty.txt --counts counts.npz", "empty.txt: no topics"),
         ("blank.txt --counts counts.npz", "blank.txt: no topics"),
         ("topics.txt --counts topics.txt", "topics.txt: not a counts file"),
         ("topics.txt --counts cut.npz", "cut.npz: not a counts file"),
-        ("topics.txt --counts one.npy", "one.npy: not a counts file"),
         ("topics.txt --counts other.npz", "other.npz: not a counts file"),
         ("topics.txt --counts newer.npz", "newer.npz: format version 2"),
         ("new.txt --counts counts.npz", "counts.npz: not counted for 1 .*'novel'"),
@@ -247,7 +244,6 @@ def test_bad_input_is_refused_by_name(place, line, complaint):
     (place / "counts.npz").rename("newer.npz")
     write_counts()
     (place / "cut.npz").write_bytes((place / "counts.npz").read_bytes()[:900])
-    np.save("one.npy", np.zeros(3))
     np.savez("other.npz", words=np.zeros(3))
     (place / "foreign.txt").write_text("корабль море\n")
     foreign = [["корабль", "море"]], [w for t in TOPIC_WORDS for w in t]
@@ -265,16 +261,9 @@ def test_bad_input_is_refused_by_name(place, line, complaint):
 
 CRAFTED = {  # array, where in it, and what
     "an index beyond the words": ("indices", 0, 99),
-    "an index that 32 bits cut to a good one": ("indices", 0, 2**32),
     "a negative index": ("indices", 0, -1),
     "rows that end too late": ("indptr", -1, 99),
     "rows that go back": ("indptr", 1, 99),
-    "more windows than there are": ("data", 0, 10**6),
-    "fewer windows than none": ("data", 0, -1),
-    "a fraction": ("data", 0, 0.5),
-    "not a number": ("windows", (), np.nan),
-    "more tokens than the windows have": ("tokens", (), 99),
-    "a word twice": ("words", 0, "sea"),
 }
 
 
@@ -306,15 +295,6 @@ def test_a_flipped_byte_of_a_counts_file_is_refused_or_changes_nothing(place):
             assert getattr(read, name) == getattr(whole, name), i
 
 
-def test_the_command_refuses_in_one_line(tmp_path):
-    line = [sys.executable, "-m", "tcnlm", "coherence", tmp_path / "t"]
-    done = subprocess.run(
-        [*line, "--counts", "no"], capture_output=True, text=True, cwd=toy.ROOT
-    )
-    assert done.returncode == 2
-    assert done.stderr == "error: no: no such reference file\n"
-
-
 def test_topics_in_text_files_need_no_tensorflow(place):
     save_counts(place / "counts.npz", counted())
     program = "import sys; from tcnlm.programs.coherence import main; "
@@ -332,14 +312,11 @@ PRINTED = {
     ],
     "lists": ["['ship', 'sea']", '["oven", "bread"]'],
     "pairs": ["[('ship', 0.3), ('sea', 0.1)]", "[('oven', 0.2), ('bread', 0.1)]"],
-    "labelled": ["Topic 0: ship sea", "Topic 1: oven bread"],
-    "numbered": ["topic #0 ship sea", "topic #1 oven bread"],
     "BERTopic's names": ["0_ship_sea", "-1_oven_bread"],
     "commas": ["ship, sea", "oven,bread,"],
-    "semicolons": ["ship;sea", "'oven' ; 'bread'"],
+    "semicolons": ["ship;sea", "oven ; bread"],
     "bars": ["ship|sea", "oven | bread"],
     "tabs": ["ship\tsea", "oven\tbread"],
-    "quotes": ['"ship" "sea"', "\u201coven\u201d, `bread`"],
     "unquoted lists": ["[ship, sea]", "(oven, bread)"],
     "JSON": ['{"topics": [["ship", "sea"],', '["oven", "bread"]], "other": 1}'],
     "one list of lists": ['[["ship", "sea"], ["oven", "bread"]]'],
@@ -361,15 +338,13 @@ def test_a_number_that_may_be_a_word_is_taken_for_one(tmp_path, text):
     assert topics == [line.split() for line in text.split("\n")]
 
 
-NUMBERS = "txt: .* a number.*cut -f2-.*commas cut -d, -f2-.*cut -f3-"
+NUMBERS = "txt: .* a number.*cut -f2- or cut -f3-"
 NOT_ONE_WORD = {
     "0\tship sea\n1\toven bread\n": NUMBERS,
-    "\n0\tship sea\n\n1\toven bread\n": NUMBERS,
+    "Topic 0: ship sea\nTopic 1: oven bread\n": "txt:1: '0:' is not one word",
     "1. ship sea\n2. oven bread\n": NUMBERS,
     "0.25 ship sea\n1.5E-4 oven bread\n": NUMBERS,
     "0\t0.5\tship sea \n1\t0,07\toven bread \n": NUMBERS,  # MALLET's keys
-    "0\tship sea\n1\n": NUMBERS,
-    "topic,words\n0,ship sea\n1,oven bread\n": NUMBERS,
     "ship sea\nship, sea navy\n": "txt:2: 'sea navy' is not one word of a text",
     "ship:0.1 sea:0.2": "txt:1: 'ship:0.1' is not one word",
     "ship (0.1) sea (0.2)": r"txt:1: '\(0.1\)' is not one word",
@@ -389,11 +364,8 @@ def test_what_is_no_list_of_words_is_refused_with_its_line(content, tmp_path):
         read_topics(tmp_path / "topics.txt")
 
 
-def test_words_with_signs_that_a_text_has_stay_whole_and_a_second_is_noted(
-    tmp_path, capsys
-):
+def test_words_with_signs_that_a_text_has_stay_whole(tmp_path):
     path, words = tmp_path / "topics.txt", "1,000 10:30 m*a*s*h http://a.b/c?d=e Q&A"
     path.write_text(f"{words} don\u2019t ca\u0301f Q&A", encoding="utf-8")
     expected = [*words.split(), "don't", "c\xe1f", "Q&A"]
     assert read_topics(path).topics == [expected]
-    assert "topics.txt:1: 'Q&A' is there twice" in capsys.readouterr().err

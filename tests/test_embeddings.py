@@ -11,7 +11,6 @@ from tcnlm.common.errors import InputError
 from tcnlm.data import word_vectors
 from tcnlm.data.dataset import Dataset
 from tcnlm.models import model_class
-from tcnlm.programs import embeddings
 
 
 def write_word2vec(path, vectors):
@@ -51,24 +50,6 @@ def test_vectors_made_from_the_text_are_the_same_again(toy_data):
     np.testing.assert_array_equal(after[4:], again[4:])
 
 
-@pytest.mark.parametrize(("name", "exact"), [("made.bin", True), ("made.txt", False)])
-def test_a_file_of_made_vectors_starts_a_run_like_vectors_of_its_own(
-    toy_data, tmp_path, name, exact
-):
-    made = tmp_path / name
-    arguments = [str(toy_data), "--out", str(made), "--size", "3", "--seed", "0"]
-    embeddings.main(arguments)
-    _, _, own = prepared_table(toy_data, "train")
-    _, _, given = prepared_table(toy_data, str(made))
-    np.testing.assert_allclose(given[4:], own[4:], rtol=0 if exact else 1e-5)
-
-
-def test_vectors_of_another_size_are_refused_saying_what_to_set(tmp_path):
-    path = write_word2vec(tmp_path / "vectors.txt", {"ship": [1.0, 2.0]})
-    with pytest.raises(InputError, match="--set embedding_size=2"):
-        word_vectors.read_vectors(path, 3)
-
-
 @pytest.mark.parametrize("content", [None, "", "not word2vec\n"])
 def test_a_file_that_is_no_word2vec_is_refused_by_name(tmp_path, content):
     path = tmp_path / "vectors.txt"
@@ -79,12 +60,11 @@ def test_a_file_that_is_no_word2vec_is_refused_by_name(tmp_path, content):
 
 
 BAD = {  # lines of a file of vectors of size 3, and what is said of it
-    "no numbers": ("2 3", "ship 1 2 3", "sea nan 2 3", "v.txt:3: the vector of 'sea'"),
-    "no end": ("2 3", "ship inf 2 3", "sea 1 2 3", "v.txt:2: the vector of 'ship'"),
+    "no numbers": ("2 3", "ship 1 2 3", "sea nan 2 3", "the vector of 'sea'"),
     "zeros": ("2 3", "ship 0 0 0", "sea 0 0 0", "all entries .* are the same number"),
-    "a huge header": ("1000000000 3", "ship 1 2 3", "sea 1 2 3", "promises 1000000000"),
-    "a huge size": ("2 1000000000", "ship 1 2 3", "sea 1 2 3", "of size 1000000000"),
-    "no header": ("ship 1 2 3", "sea 1 2 3", "", "line 1 is not the number and the si"),
+    "a huge header": ("1000000000 3", "ship 1 2 3", "sea 1 2 3", "not a word2vec file"),
+    "another size": ("2 2", "ship 1 2", "sea 1 2", "--set embedding_size=2"),
+    "no header": ("ship 1 2 3", "sea 1 2 3", "", "not a word2vec file"),
 }
 
 

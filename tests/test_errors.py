@@ -131,7 +131,7 @@ def test_closed_output_is_no_error():
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-PROGRAMS = "train evaluate generate coherence embeddings export gains infer serve "
+PROGRAMS = "train evaluate generate coherence export gains infer serve "
 PROGRAMS += "reproduce"
 PROGRAMS = [f"tcnlm.programs.{name}" for name in PROGRAMS.split()]
 

@@ -17,7 +17,6 @@ from tcnlm import run
 from tcnlm.common.errors import errors_reported
 from tcnlm.programs import (
     coherence,
-    embeddings,
     evaluate,
     export,
     gains,
@@ -88,12 +87,6 @@ PROGRAMS = {  # parser, line without options, start, where work begins
     ),
     "serve": (serve.parser, ["OLD"], serve.main, (server, "Server")),
     "export": (export.parser, ["OLD"], export.main, (RunFolder, "load")),
-    "embeddings": (
-        embeddings.parser,
-        ["DATA", "--out", "out"],
-        embeddings.main,
-        (embeddings, "train_vectors"),
-    ),
     "coherence": (
         coherence.parser,
         ["file", "--reference", "file"],

@@ -11,7 +11,6 @@ import tiny
 import toy
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.files import json_text
 from tcnlm.data.dataset import Dataset
 from tcnlm.metrics.registry import METRICS
 from tcnlm.models import model_class
@@ -85,15 +84,6 @@ def test_a_record_that_names_a_recipe_has_its_settings(kept):
     assert kept["model"] == recipe.model
     named |= {k: given[k] for k in ("embeddings",) if k in given}
     assert given.items() >= named.items()
-
-
-def test_json_has_a_setting_a_line_and_a_topic_a_line():
-    topics = [{"topic": 0, "words": ["war", "army"]}, {"topic": 1, "words": []}]
-    content = {"tops": [5, 10], "empty": {}, "found": {"topics": topics, "grid": [[1]]}}
-    text = json_text(content)
-    assert json.loads(text) == content
-    lines = ' "tops": [5, 10],', '   {"topic": 0, "words": ["war", "army"]},', "   [1]"
-    assert set(lines) <= set(text.split("\n"))
 
 
 # --- What is published ---------------------------------------------------------------

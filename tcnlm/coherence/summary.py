@@ -129,7 +129,7 @@ def table(figures: Mapping[str, Any], tops: Sequence[int]) -> str:
         lines.append(line(topic["topic"], cells(topic), words))
     median = f"median {shown(figures['npmi_median'], '.4f')}"
     lines.append(line("mean", cells(figures), median))
-    return "\n".join([*lines, *_remarks(figures, max(tops), others)])
+    return "\n".join([*lines, *_remarks(figures)])
 
 
 def describe(protocol: Mapping[str, Any]) -> str:
@@ -161,10 +161,9 @@ def line(label: Any, cells: Sequence[str], rest: str) -> str:
     return f"{label:>5} " + "".join(f"{cell:>9}" for cell in cells) + f"  {rest}"
 
 
-def _remarks(figures: Mapping[str, Any], top: int, others: Sequence[str]) -> list[str]:
+def _remarks(figures: Mapping[str, Any]) -> list[str]:
     topics, used = figures["topics"], figures["topics_in_use"]
     absent = figures["absent_words"]
-    short = sum(len(topic["words"]) < top for topic in topics)
     remarks = [
         f"diversity {figures['diversity']:.4f}: share of different words among the "
         f"first {figures['diversity_words']} of all topics"
@@ -175,13 +174,5 @@ def _remarks(figures: Mapping[str, Any], top: int, others: Sequence[str]) -> lis
         remarks.append(
             f"topics in use: {used} of {len(topics)} are a test document's largest"
         )
-    if short:
-        remarks.append(f"fewer than {top} words in {short} topics: all are taken there")
     named = ", ".join(absent[:ABSENT]) + (", ..." if absent[ABSENT:] else "")
-    remarks.append(f"absent from the reference ({len(absent)}): {named or 'none'}")
-    if others and absent:
-        remarks.append(f"without these words: {', '.join(others)}")
-    none = sum(any(topic[name] is None for name in others) for topic in topics)
-    if none:
-        remarks.append(f"fewer than two other words in {none} topics: no such score")
-    return remarks
+    return [*remarks, f"absent from the reference ({len(absent)}): {named or 'none'}"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,14 +12,11 @@ from tcnlm.preprocessing.files import read_lines
 from tcnlm.preprocessing.text import plain, tokenize
 
 _NUMBER = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?(e[-+]?[0-9]+)?[.:)]?", re.IGNORECASE)
-
 _WEIGHTED = re.compile(r'[0-9.]+\*"([^"]+)"')  # 0.010*"ship" + ...
 _QUOTED = re.compile(r"'([^']+)'|\"([^\"]+)\"")
 _SEVERAL = re.compile(r"\]\)?\s*,\s*[\[(]|['\"]\)\s*,\s*\([0-9]")
-_LABEL = re.compile(r"\s*topic\s*#?\s*[0-9]+\s*[:.)-]?\s+", re.IGNORECASE)
 _NAMED = re.compile(r"-?[0-9]+((?:_[^\s_]+){2,})")  # 0_ship_sea, as BERTopic has it
 _SEPARATOR = re.compile(r"[;|]|,(?![0-9])|(?<![0-9]),")  # but 1,000
-_ENDS = re.compile(r"\A(['\"`])(.+)\1\Z")
 _SIGN = re.compile(r"[,;|:=*\"()\[\]{}]")
 _LIKE = '{"topics": [["ship", "sea"], ["judge", "court"]]}'
 
@@ -37,16 +33,25 @@ class TopicList:
 def read_topics(path: Path) -> TopicList:
     """Read topics from a text file, one topic's words a line, best first.
 
-    Words are apart by white space, or by one of , ; |, with quotes or without. Blank
-    lines do not count, nor do labels ("Topic 0:") that all lines have; lines may be as
-    gensim, BERTopic or Python print topics, and the whole file JSON. Raises InputError,
-    with the file and line, for a topic without two different words, for what is no word
-    of a text, and where all lines begin with a number.
+    Words are apart by white space, or by one of , ; |. Blank lines do not count. Lines
+    may be as gensim, BERTopic or Python print topics, and the whole file JSON. Raises
+    InputError, with the file and line, for a topic without two different words, for
+    what is no word of a text, and where all lines begin with a number.
     """
     lines = [plain(line) for line in read_lines(path)]
-    topics = _of_json(path, "\n".join(lines)) or _of_lines(path, lines)
+    topics = _of_json(path, "\n".join(lines)) or {
+        f"{path}:{number}": _words(line.strip(), f"{path}:{number}")
+        for number, line in enumerate(lines, 1)
+        if line.strip()
+    }
     if not topics:
         raise InputError(f"{path}: no topics in it; write one topic's words a line")
+    firsts = [words[0] for words in topics.values() if words]
+    if len(topics) > 1 and all(map(_NUMBER.fullmatch, firsts)):
+        raise InputError(
+            f"{path}: every line begins with a number, which is no word of a topic; "
+            "leave numbers and weights out with cut -f2- or cut -f3-"
+        )
     for where, words in topics.items():
         _check(where, words)
     return TopicList(str(path), list(topics.values()))
@@ -72,21 +77,6 @@ def _are(values: object, kind: type) -> bool:
     return isinstance(values, list) and all(isinstance(each, kind) for each in values)
 
 
-def _of_lines(path: Path, lines: list[str]) -> dict[str, list[str]]:
-    labelled = [bool(_LABEL.match(line)) for line in lines if line.strip()]
-    if labelled and all(labelled):
-        said = "the labels at the beginnings of all lines are no words of topics"
-        print(f"{path}: {said}", file=sys.stderr)
-        lines = [_LABEL.sub("", line) for line in lines]
-    topics = {
-        f"{path}:{number}": _words(line.strip(), f"{path}:{number}")
-        for number, line in enumerate(lines, 1)
-        if line.strip()
-    }
-    _refuse_numbered(path, list(topics.values()))
-    return topics
-
-
 def _words(line: str, where: str) -> list[str]:
     """Return a topic's words: as they are, or as other programs print them."""
     if _SEVERAL.search(line):
@@ -99,12 +89,11 @@ def _words(line: str, where: str) -> list[str]:
     if found or named:
         return found or named[1].split("_")[1:]
     items = _SEPARATOR.split(line) if _SEPARATOR.search(line) else line.split()
-    words = (_ENDS.sub(r"\2", item.strip()) for item in items)
-    return [word for word in words if word]
+    return [item.strip() for item in items if item.strip()]
 
 
 def _check(where: str, words: list[str]) -> None:
-    """InputError for a topic that cannot be scored; says which words are there twice.
+    """InputError for a topic that cannot be scored.
 
     That is, with something that has a sign of a list in it, and is no token of a text.
     """
@@ -118,21 +107,4 @@ def _check(where: str, words: list[str]) -> None:
     if len(set(words)) < 2:
         raise InputError(
             f"{where}: a topic needs two different words, this line has {words}"
-        )
-    twice = next((word for word in words if words.count(word) > 1), None)
-    if twice:
-        print(f"{where}: {twice!r} is there twice", file=sys.stderr)
-
-
-def _refuse_numbered(path: Path, topics: list[list[str]]) -> None:
-    """InputError where the first words are numbers: of rows, or weights.
-
-    Below the names of columns too.
-    """
-    numbered = [bool(words and _NUMBER.fullmatch(words[0])) for words in topics]
-    if len(topics) > 1 and (all(numbered) or (len(topics) > 2 and all(numbered[1:]))):
-        raise InputError(
-            f"{path}: every line begins with a number, which is no word of a topic; "
-            "leave numbers out with cut -f2- (after spaces cut -d' ' -f2-, after "
-            "commas cut -d, -f2-; of MALLET's keys, which have weights too, cut -f3-)"
         )

@@ -248,7 +248,27 @@ def load_counts(
     Raises InputError, with the file's name, where it is no such file, or was counted
     without one of `words` or with another window.
     """
-    counts = _read(path)
+    try:
+        # Opened here, since NumPy leaves a file open that turns out to be damaged.
+        with reading(path):
+            opened = path.open("rb")
+        with opened as file:
+            arrays = np.load(file, allow_pickle=False)
+            version, counts = int(arrays["format_version"]), from_arrays(arrays)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except InputError:
+        raise
+    except _NOT_COUNTS:
+        raise InputError(
+            f"{path}: not a counts file, or damaged; make one with python -m tcnlm "
+            "coherence --save-counts"
+        ) from None
+    if version != FORMAT_VERSION:
+        raise InputError(
+            f"{path}: format version {version}, but this program reads version "
+            f"{FORMAT_VERSION}; count the reference again"
+        )
     if counts.window != window:
         raise InputError(
             f"{path}: counted with --window {counts.window}, not {window}; ask for "
@@ -256,56 +276,18 @@ def load_counts(
         )
     missing = [word for word in dict.fromkeys(words) if word not in counts.index]
     if missing:
-        named = ", ".join(map(repr, missing[:5])) + (", ..." if missing[5:] else "")
         raise InputError(
-            f"{path}: not counted for {len(missing)} words of the topics ({named}); "
-            "count the reference again, with these topics"
+            f"{path}: not counted for {len(missing)} words of the topics "
+            f"({missing[:5]} ...); count the reference again, with these topics"
         )
     return counts
 
 
-def _read(path: Path) -> WindowCounts:
-    try:
-        # Opened here, since NumPy leaves a file open that turns out to be damaged.
-        with reading(path):
-            opened = path.open("rb")
-        with opened as file:
-            arrays = np.load(file, allow_pickle=False)
-            version = int(arrays["format_version"])
-            if version != FORMAT_VERSION:
-                raise InputError(
-                    f"{path}: format version {version}, but this program reads version "
-                    f"{FORMAT_VERSION}; count the reference again"
-                )
-            return from_arrays(arrays)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except InputError:
-        raise
-    except _NOT_COUNTS:
-        raise InputError(
-            f"{path}: not a counts file, or damaged; make one with python -m "
-            "tcnlm.coherence --save-counts"
-        ) from None
-
-
 def from_arrays(arrays: Mapping[str, np.ndarray]) -> WindowCounts:
-    """Return the counts; ValueError where no text can have them."""
+    """Return the counts; ValueError where places are beyond the words."""
     words = tuple(arrays["words"].tolist())
-    parts = [_whole(arrays[name]) for name in ("data", "indices", "indptr")]
+    parts = [arrays[name].astype(np.int64) for name in ("data", "indices", "indptr")]
     pairs = sparse.csr_matrix(tuple(parts), (len(words), len(words)))
     pairs.check_format(full_check=True)
-    scalars = {name: int(_whole(arrays[name])) for name in SCALARS}
-    counts = WindowCounts(words, pairs, **scalars, reference=str(arrays["reference"]))
-    beyond = max(counts.window - 1, 0) * counts.documents
-    windows = counts.tokens + beyond if counts.window else counts.documents
-    within = (pairs.data >= 0).all() and (pairs.data <= windows).all()
-    if len(counts.index) < len(words) or counts.windows != windows or not within:
-        raise ValueError("counts that no text has")
-    return counts
-
-
-def _whole(values: np.ndarray) -> np.ndarray:
-    if values.dtype.kind not in "iu":
-        raise ValueError("no whole numbers")
-    return values.astype(np.int64)
+    scalars = {name: int(arrays[name]) for name in SCALARS}
+    return WindowCounts(words, pairs, **scalars, reference=str(arrays["reference"]))

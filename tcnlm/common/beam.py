@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import json
 import tempfile
-import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -19,15 +18,12 @@ import apache_beam as beam
 import numpy as np
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions
-from tqdm import tqdm
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.progress_bar import progress_bar
 
 Item = list[str]
 Arrays = dict[str, np.ndarray]
 HERE = "DirectRunner"  # needs no folder that others see
-POLL = 1.0  # seconds between two looks at how far workers are
 
 
 class Beam:
@@ -40,7 +36,6 @@ class Beam:
 
     def __init__(self, arguments: list[str]):
         self.options = _checked(arguments)
-        self.runner = arguments[0]
 
     def __call__(
         self, function: Callable[[Item], Arrays], items: Iterable[Item]
@@ -58,8 +53,7 @@ class Beam:
             number = 0
             for number, item in enumerate(items, 1):
                 _write(folder, "items", number, json.dumps(item).encode())
-            with _progress(f"{folder}/results", number, self.runner):
-                self._run(folder, number, transform)
+            self._run(folder, number, transform)
             for place in _files(f"{folder}/results"):
                 yield _arrays(place)
 
@@ -152,25 +146,3 @@ def _files(folder: str) -> list[str]:
     """All files of a folder, by name."""
     (found,) = FileSystems.match([f"{folder}/*"])
     return sorted(metadata.path for metadata in found.metadata_list)
-
-
-@contextmanager
-def _progress(folder: str, total: int, runner: str) -> Iterator[None]:
-    """A bar of the files in a folder, for as long as workers write them."""
-    ended = threading.Event()
-    with progress_bar(total=total, desc=runner, unit=" parts") as bar:
-        watch = threading.Thread(target=_watch, args=(folder, bar, ended), daemon=True)
-        watch.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            watch.join()
-
-
-def _watch(folder: str, bar: tqdm, ended: threading.Event) -> None:
-    while not bar.disable:
-        last = ended.wait(POLL)
-        bar.update(len(_files(folder)) - bar.n)
-        if last:
-            return

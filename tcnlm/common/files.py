@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import hashlib
 import io
@@ -21,7 +20,7 @@ import numpy as np
 from tcnlm.common.errors import InputError, reading
 
 
-@contextlib.contextmanager
+@contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Give a path to write to, which takes the place of `path` only if all goes well.
 
@@ -67,7 +66,7 @@ def remove_leftovers(folder: Path, names: str = ".+") -> None:
             remove(left)
 
 
-@contextlib.contextmanager
+@contextmanager
 def writing(path: Path, *errors: type[Exception]) -> Iterator[None]:
     """Raise InputError with its name where a file or folder cannot be written.
 
@@ -107,31 +106,16 @@ def check_folder(path: Path) -> None:
         tempfile.TemporaryFile(dir=above).close()
 
 
-SIGNS = "[, ], {, }, *, ? and \\"  # of patterns
+def refuse_pattern(folder: Path) -> None:
+    """Raise InputError where TensorFlow takes a folder's name for a pattern of names.
 
-
-def _is_pattern(path: Path) -> bool:
-    return bool(set("*?[]{}\\") & set(str(path)))
-
-
-@contextlib.contextmanager
-def plain_path(folder: Path) -> Iterator[Path]:
-    """Give a path to a folder that TensorFlow cannot take for a pattern of names.
-
-    It reads checkpoints by patterns: `k[1]` is the folder k1 to it.
+    `k[1]` is the folder k1 to it.
     """
-    if not _is_pattern(folder.absolute()):
-        yield folder
-        return
-    if _is_pattern(Path(tempfile.gettempdir())):
+    if set("*?[]{}\\") & set(str(folder.absolute())):
         raise InputError(
-            f"TMPDIR: {tempfile.gettempdir()}: must be a folder without {SIGNS} in its "
-            f"name to reach {folder}"
+            f"{folder}: TensorFlow takes [, ], {{, }}, *, ? and \\ in a folder's name "
+            "for a pattern; call it otherwise"
         )
-    with tempfile.TemporaryDirectory(prefix="tcnlm-") as place:
-        alias = Path(place) / "folder"
-        alias.symlink_to(folder.absolute(), target_is_directory=True)
-        yield alias
 
 
 def write_file(path: Path, content: bytes | memoryview) -> None:
@@ -181,39 +165,7 @@ def is_as_sealed(file: Path, beside: Path) -> bool:
 def write_json(path: Path, content: Any) -> None:
     """Write JSON aside, then rename."""
     with replacing(path) as aside:
-        aside.write_text(json_text(content) + "\n", encoding="utf-8")
-
-
-def json_text(content: Any) -> str:
-    """Return JSON for people: a setting a line, and an item of a list of rows a line.
-
-    A list of plain values is one line; an item that holds rows itself is more.
-    """
-    return _indented(json.loads(json.dumps(content)), "\n")
-
-
-def _indented(content: Any, margin: str) -> str:
-    deeper = margin + " "
-    if isinstance(content, dict) and content:
-        items = content.items()
-        parts = [f"{json.dumps(k)}: {_indented(v, deeper)}" for k, v in items]
-        return f"{{{deeper}{f',{deeper}'.join(parts)}{margin}}}"
-    if isinstance(content, list) and _has_rows(content):
-        parts = [_row(item, deeper) for item in content]
-        return f"[{deeper}{f',{deeper}'.join(parts)}{margin}]"
-    return json.dumps(content)
-
-
-def _row(item: Any, margin: str) -> str:
-    return _indented(item, margin) if _has_rows(item) else json.dumps(item)
-
-
-def _has_rows(content: Any) -> bool:
-    """Whether there is a list of lists or dicts in it."""
-    if isinstance(content, dict):
-        return any(map(_has_rows, content.values()))
-    rows = content if isinstance(content, list) else []
-    return any(isinstance(row, (dict, list)) for row in rows)
+        aside.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
 @contextmanager
@@ -267,6 +219,7 @@ def owned(run: Path, written: tuple[str, ...]) -> Iterator[None]:
     Raises InputError where another process holds it, or where it cannot be written.
     """
     place = Path(os.path.realpath(run))
+    refuse_pattern(run)
     with ExitStack() as stack:
         with writing(run):
             place.parent.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.files import replacing, writing
 from tcnlm.common.progress_bar import progress_bar
 from tcnlm.data.dataset import Dataset, Split
 from tcnlm.preprocessing.vocabulary import SPECIALS
@@ -96,84 +95,33 @@ class Sentences:
             self.read()
 
 
-def write_vectors(path: Path, vectors: KeyedVectors, words: Sequence[str]) -> None:
-    """Write vectors keyed by word id in word2vec's format, under the words."""
-    from gensim.models import KeyedVectors
-
-    named = KeyedVectors(vectors.vector_size)
-    ids = vectors.index_to_key
-    named.add_vectors([words[int(word)] for word in ids], vectors[ids])
-    with writing(path), replacing(path) as aside:
-        named.save_word2vec_format(str(aside), binary=_is_binary(path))
-
-
 @lru_cache(maxsize=1)
 def read_vectors(path: Path, size: int) -> KeyedVectors:
-    """Read word2vec's text format, or its binary one where the name ends in .bin.
+    """Read word2vec's text format, or its binary one where the name has .bin.
 
     Raises InputError where it is none, or a number in it is not finite.
     """
     from gensim.models import KeyedVectors
 
+    said = f"--embeddings {path}"
     try:
-        _check_number(path)
-        vectors = KeyedVectors.load_word2vec_format(str(path), binary=_is_binary(path))
-    except (OSError, ValueError, UnicodeDecodeError, EOFError) as error:
-        raise InputError(f"--embeddings {path}: not a word2vec file: {error}") from None
+        vectors = KeyedVectors.load_word2vec_format(
+            path, binary=".bin" in path.suffixes
+        )
+    except (OSError, ValueError, EOFError, MemoryError) as error:
+        raise InputError(f"{said}: not a word2vec file: {error}") from None
     if vectors.vector_size != size:
         raise InputError(
-            f"--embeddings {path}: vectors of size {vectors.vector_size}; "
-            f"add --set embedding_size={vectors.vector_size}"
+            f"{said}: vectors of size {vectors.vector_size}; add --set "
+            f"embedding_size={vectors.vector_size}"
         )
-    _check_values(path, vectors)
-    return vectors
-
-
-def _check_number(path: Path) -> None:
-    """Raise ValueError where a file is too small for the vectors that it promises."""
-    if _is_packed(path):
-        return
-    with path.open("rb") as file:
-        numbers = file.readline(100).split()
-    if len(numbers) != 2 or not all(number.isdigit() for number in numbers):
-        raise ValueError("line 1 is not the number and the size of its vectors")
-    number, size = map(int, numbers)
-    least = 2 + size * (4 if _is_binary(path) else 2)  # bytes of a vector
-    if number * least > path.stat().st_size + least:
-        raise ValueError(
-            f"line 1 promises {number} vectors of size {size}, for which the file is "
-            "too short"
-        )
-
-
-def _check_values(path: Path, vectors: KeyedVectors) -> None:
-    values, line = vectors.vectors, ""
-    finite = np.isfinite(values).all(axis=1)
+    finite = np.isfinite(vectors.vectors).all(axis=1)
     if not finite.all():
         word = vectors.index_to_key[int(np.argmin(finite))]
-        if not _is_binary(path) and not _is_packed(path):
-            with path.open(encoding="utf-8") as file:
-                numbered = enumerate(file, 1)
-                line = next(
-                    f":{n}" for n, row in numbered if row.startswith(f"{word} ")
-                )
-        raise InputError(
-            f"--embeddings {path}{line}: the vector of {word!r} has entries that are "
-            "no finite numbers; mend or remove it"
-        )
-    if not values.size or float(values.min()) == float(values.max()):
-        raise InputError(
-            f"--embeddings {path}: all entries of all vectors are the same number; "
-            "give vectors that tell words apart"
-        )
-
-
-def _is_binary(path: Path) -> bool:
-    return ".bin" in path.suffixes
-
-
-def _is_packed(path: Path) -> bool:
-    return path.suffix in (".gz", ".bz2", ".xz")
+        raise InputError(f"{said}: the vector of {word!r} is not of finite numbers")
+    if not np.ptp(vectors.vectors):
+        raise InputError(f"{said}: all entries of all vectors are the same number")
+    return vectors
 
 
 def fill(table: np.ndarray, vectors: WordVectors) -> np.ndarray:

@@ -24,24 +24,15 @@ _NAME = (
 _WEEKDAY = "(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?,? )?"
 _NTH = rf"{_DAY}(?:st|nd|rd|th)?"
 _CLOCK = r"(?P<hour>\d\d?):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,]\d+)?)?"
-_HALF = r"(?: ?(?P<half>[ap])\.?m\.?)?"
-_ZONE = r"(?: ?(?P<zone>z|utc|gmt|[+-]\d\d(?::?\d\d(?::\d\d)?)?)(?: \(\w+\))?)?"
-_DATES = (
-    rf"{_YEAR}(?:-{_MONTH}(?:-{_DAY})?)?",
-    rf"{_YEAR}(?P<mark>[/.]){_MONTH}(?P=mark){_DAY}",
-    rf"{_YEAR}(?P<month>\d\d)(?P<day>\d\d)",
-    rf"(?P<first>\d\d?)(?P<mark>[-/.])(?P<last>\d\d?)(?P=mark){_YEAR}",
-    rf"{_MONTH}/{_YEAR}",
-    rf"{_WEEKDAY}{_NTH}[ -]{_NAME},?[ -]{_YEAR}",
-    rf"{_WEEKDAY}{_NAME} {_NTH},? {_YEAR}",
-    rf"{_NAME},? {_YEAR}",
-)
+_ZONE = r"(?: ?(?P<zone>z|utc|gmt|[+-]\d\d:?\d\d)(?: \(\w+\))?)?"
 _FORMS = [
-    re.compile(form, re.ASCII | re.IGNORECASE)
+    re.compile(rf"{form}(?:(?:T|,? ){_CLOCK}{_ZONE})?", re.ASCII | re.IGNORECASE)
     for form in (
-        *(rf"{form}(?:(?:T|,? ){_CLOCK}{_HALF}{_ZONE})?" for form in _DATES),
-        rf"{_WEEKDAY}{_NAME} {_DAY} {_CLOCK}{_ZONE} {_YEAR}",  # as Unix writes it
-        rf"{_YEAR}-{_MONTH}-{_DAY}T(?P<hour>\d\d)",  # as NumPy does by the hour
+        rf"{_YEAR}(?:-{_MONTH}(?:-{_DAY})?)?",
+        rf"(?P<first>\d\d?)(?P<mark>[-/.])(?P<last>\d\d?)(?P=mark){_YEAR}",
+        rf"{_WEEKDAY}{_NTH}[ -]{_NAME},?[ -]{_YEAR}",
+        rf"{_WEEKDAY}{_NAME} {_NTH},? {_YEAR}",
+        rf"{_NAME},? {_YEAR}",
     )
 ]
 
@@ -102,18 +93,15 @@ def _month_and_day(parts: dict[str, str]) -> tuple[str | int | None, str | None]
 
 
 def _with_time(day: date, parts: dict[str, str]) -> str:
-    hour, half = int(parts["hour"]), parts.get("half", "").lower()
-    if half and not 1 <= hour <= 12:
-        raise ValueError("half a day has the hours 1 to 12")
-    hour = hour % 12 + 12 * (half == "p") if half else hour
-    exact = next(name for name in ("second", "minute", "hour") if name in parts)
-    clock = time(hour, int(parts.get("minute", 0)), int(parts.get("second", 0)))
+    exact = "seconds" if "second" in parts else "minutes"
+    hour, minute = int(parts["hour"]), int(parts["minute"])
+    clock = time(hour, minute, int(parts.get("second", 0)))
     zone = parts.get("zone", "").replace(":", "")
     if not zone and clock == time():
         return day.isoformat()  # as programs write a day among times
     written = datetime.combine(day, clock)
     if zone:
-        offset = "+0000" if zone[0] in "zZuUgG" else zone.ljust(5, "0")
+        offset = zone if zone[0] in "+-" else "+0000"
         written = datetime.strptime(f"{written} {offset}", "%Y-%m-%d %H:%M:%S %z")
         written = written.astimezone(timezone.utc)
-    return written.isoformat(timespec=f"{exact}s")
+    return written.isoformat(timespec=exact)

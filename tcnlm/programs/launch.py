@@ -22,7 +22,6 @@ PROGRAMS = {
     "coherence": "NPMI of any program's topics over a reference text",
     "gains": "where one RUN predicts better than another",
     "reproduce": "preprocess, train and evaluate by a recipe",
-    "embeddings": "train word vectors on DATA",
     "export": "write a RUN's SavedModel",
     "serve": "show a SavedModel in a browser",
 }

@@ -157,8 +157,7 @@ def test_a_bad_list_of_topic_words_is_named_with_its_line(tmp_path, content):
         read_topic_words(tmp_path / "list")
 
 
-def test_words_are_counted_in_the_order_of_the_training_text_alone(monkeypatch, rng):
-    monkeypatch.setattr("tcnlm.preprocessing.collect._BLOCK", 7)
+def test_words_are_counted_in_the_order_of_the_training_text_alone(rng):
     tokens = rng.integers(1, 30, 200).astype(np.int32)  # 0 is in another split
     train = Arrays(tokens, np.array([0, 200]), np.array([0, 1]))
     types, counts = counted([*map(str, range(31))], train)

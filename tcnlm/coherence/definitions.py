@@ -92,7 +92,6 @@ def _npmi(p: np.ndarray) -> np.ndarray:
 
 
 def _over_pairs(scores: np.ndarray) -> float:
-    """Return the mean of a symmetric matrix beside its diagonal."""
     return float(scores[np.triu_indices(len(scores), k=1)].mean())
 
 

@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reference:
-    """The text that coherence is counted on: files, or the corpus's training split.
-
-    A file that does not exist is refused at once, not after hours of other work.
-    """
+    """The text that coherence is counted on: files, or the corpus's training split."""
 
     files: tuple[Path, ...] = ()
     field: str = "text"  # of JSON lines and tables
@@ -47,10 +44,7 @@ class Reference:
     def window_counts(
         self, words: Iterable[str], window: int = WINDOW, dataset: Any = None
     ) -> WindowCounts:
-        """Count windows for `words`, or take them from the counts made earlier.
-
-        Of the corpus itself, where it is bags of words, a window is a document.
-        """
+        """Count windows for `words`, or take them from the counts made earlier."""
         if self.counted:
             return self.counted
         if self.counts:
@@ -97,10 +91,7 @@ class Reference:
             return count_kinds(documents(), words, kinds, self.description(dataset))
 
     def counted_for(self, words: Iterable[str]) -> Reference:
-        """Return a reference whose files, if it has any, have been counted already.
-
-        Several runs over one reference then cost one pass, for the words of all.
-        """
+        """Return a reference whose files, if it has any, have been counted already."""
         if not self.files:
             return self
         return replace(self, counted=self.window_counts(words))

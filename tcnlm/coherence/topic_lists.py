@@ -58,7 +58,6 @@ def read_topics(path: Path) -> TopicList:
 
 
 def _of_json(path: Path, text: str) -> dict[str, list[str]] | None:
-    """Return the topics of a file that is one value of JSON; None of another."""
     try:
         found = json.loads(text) if text.lstrip()[:1] in ("{", "[") else None
     except (ValueError, RecursionError):  # lines, as Python prints them
@@ -78,7 +77,6 @@ def _are(values: object, kind: type) -> bool:
 
 
 def _words(line: str, where: str) -> list[str]:
-    """Return a topic's words: as they are, or as other programs print them."""
     if _SEVERAL.search(line):
         raise InputError(f"{where}: several topics in a line; write one a line")
     found = _WEIGHTED.findall(line)
@@ -93,10 +91,7 @@ def _words(line: str, where: str) -> list[str]:
 
 
 def _check(where: str, words: list[str]) -> None:
-    """InputError for a topic that cannot be scored.
-
-    That is, with something that has a sign of a list in it, and is no token of a text.
-    """
+    """InputError for a topic that cannot be scored."""
     for word in words:
         is_token = not _SIGN.search(word) or tokenize(word) == [word.lower()]
         if word.split() != [word] or not is_token:

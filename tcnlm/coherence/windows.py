@@ -208,10 +208,7 @@ def _cooccurrences(
 def _neighbours(
     starts: np.ndarray, stops: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Every occurrence with itself and each later one that a window can share with it.
-
-    They come as two arrays of about PAIRS indices, over and over.
-    """
+    """Each occurrence with itself and later ones that share a window with it."""
     partners = np.searchsorted(starts, stops) - np.arange(len(starts))
     blocks = int(partners.sum()) // PAIRS + 1
     for block in np.array_split(np.arange(len(starts)), blocks):

@@ -1,9 +1,4 @@
-"""A map over machines: `parallel`'s, as a pipeline on any of Apache Beam's runners.
-
-The launcher writes every item to a file, workers make a file of each, and the launcher
-takes these in order. So no worker reads the corpus or holds more than an item, and how
-items are bundled, retried or interleaved cannot be seen in what comes out.
-"""
+"""A map over machines: `parallel`'s, as a pipeline on any of Apache Beam's runners."""
 
 from __future__ import annotations
 
@@ -70,7 +65,6 @@ class Beam:
 
     @contextmanager
     def _folder(self) -> Iterator[str]:
-        """A folder for items and results, gone afterwards."""
         shared = self.options.view_as(GoogleCloudOptions).temp_location
         if shared is None:
             with tempfile.TemporaryDirectory(prefix="tcnlm-beam-") as folder:
@@ -143,6 +137,5 @@ def _place(folder: str, kind: str, number: int) -> str:
 
 
 def _files(folder: str) -> list[str]:
-    """All files of a folder, by name."""
     (found,) = FileSystems.match([f"{folder}/*"])
     return sorted(metadata.path for metadata in found.metadata_list)

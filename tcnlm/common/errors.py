@@ -30,10 +30,7 @@ class UnreadableError(InputError):
 
 @contextmanager
 def reading(path: str | os.PathLike) -> Iterator[None]:
-    """Raise what `unreadable` says where the system does not let a file be read.
-
-    One that is not there is a FileNotFoundError as ever.
-    """
+    """Raise what `unreadable` says where the system does not let a file be read."""
     try:
         yield
     except (FileNotFoundError, NotADirectoryError):
@@ -43,10 +40,7 @@ def reading(path: str | os.PathLike) -> Iterator[None]:
 
 
 def unreadable(path: str | os.PathLike, error: OSError) -> InputError:
-    """Return what to raise for a file that the system does not let be read.
-
-    A folder in its place is another matter: the file is not there.
-    """
+    """Return what to raise for a file that the system does not let be read."""
     kind = InputError if isinstance(error, IsADirectoryError) else UnreadableError
     return kind(f"{path}: cannot be read: {error.strerror or error}")
 
@@ -111,7 +105,6 @@ def _end(status: int, line: str = "") -> None:
 
 
 def _traceback_in() -> str:
-    """Write the traceback to a file and say where."""
     kept = {"prefix": "traceback-", "suffix": ".txt", "delete": False}
     try:
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", **kept) as file:

@@ -11,7 +11,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -22,25 +22,17 @@ from tcnlm.common.errors import InputError, reading
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a path to write to, which takes the place of `path` only if all goes well.
-
-    A file or a folder. Its name ends like `path`'s, for writers that go by the ending.
-    """
+    """Give a path to write to, which takes the place of `path` if all goes well."""
     aside = path.with_name(f".{os.getpid()}.{path.name}")
+    old = path.with_name(f".{os.getpid()}.old.{path.name}")
     try:
         yield aside
-        _put(aside, path)
+        if aside.is_dir() and path.exists():  # goes aside whole
+            os.replace(path, old)
+        os.replace(aside, path)
+        remove(old)
     finally:
         remove(aside)
-
-
-def _put(aside: Path, path: Path) -> None:
-    """Rename; a folder takes the place of another when that has gone aside whole."""
-    old = path.with_name(f".{os.getpid()}.old.{path.name}")
-    if aside.is_dir() and path.exists():
-        os.replace(path, old)
-    os.replace(aside, path)
-    remove(old)
 
 
 def remove(path: Path) -> None:
@@ -119,10 +111,7 @@ def refuse_pattern(folder: Path) -> None:
 
 
 def write_file(path: Path, content: bytes | memoryview) -> None:
-    """Write a file aside, then rename; missing folders are made.
-
-    Raises InputError where it cannot be written.
-    """
+    """Write a file aside, then rename; missing folders are made."""
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as aside:
@@ -170,10 +159,7 @@ def write_json(path: Path, content: Any) -> None:
 
 @contextmanager
 def locked(path: Path, wait: bool = False) -> Iterator[None]:
-    """Hold the lock of `path`, the file .NAME.lock beside it, which goes afterwards.
-
-    Raises InputError that names the process which holds it, or waits for that.
-    """
+    """Hold the lock of `path`, the file .NAME.lock beside it, which goes afterwards."""
     file = path.with_name(f".{path.name}.lock")
     with _acquire(file, path, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB)) as handle:
         handle.truncate(0)
@@ -190,34 +176,21 @@ def _acquire(file: Path, path: Path, kind: int) -> TextIO:
         try:
             fcntl.flock(handle, kind)
         except BlockingIOError:
+            with handle:
+                handle.seek(0)
+                holder = handle.read().strip() or "of another run"
             raise InputError(
-                f"{path}: process {_holder(handle)} is writing it; let that end first"
+                f"{path}: process {holder} is writing it; let that end first"
             ) from None
-        if _is_still(file, handle):
-            return handle
+        with suppress(FileNotFoundError):  # it may be one just removed
+            if os.path.samestat(file.stat(), os.fstat(handle.fileno())):
+                return handle
         handle.close()
-
-
-def _holder(handle: TextIO) -> str:
-    with handle:
-        handle.seek(0)
-        return handle.read().strip() or "of another run"
-
-
-def _is_still(file: Path, handle: TextIO) -> bool:
-    """Whether `handle` is the file of that name, and not one just removed."""
-    try:
-        return os.path.samestat(file.stat(), os.fstat(handle.fileno()))
-    except FileNotFoundError:
-        return False
 
 
 @contextmanager
 def owned(run: Path, written: tuple[str, ...]) -> Iterator[None]:
-    """Hold RUN for one training or export, which writes these files of it.
-
-    Raises InputError where another process holds it, or where it cannot be written.
-    """
+    """Hold RUN for one training or export, which writes these files of it."""
     place = Path(os.path.realpath(run))
     refuse_pattern(run)
     with ExitStack() as stack:
@@ -233,11 +206,7 @@ def owned(run: Path, written: tuple[str, ...]) -> Iterator[None]:
 
 @contextmanager
 def owned_file(path: Path, *beside: Path) -> Iterator[None]:
-    """Hold a file, and the files and folders beside it, for one writer at a time.
-
-    Another waits: it has measured for hours. Training, which holds all of RUN as long
-    as it goes, is not in the way.
-    """
+    """Hold a file, and the files and folders beside it, for one writer at a time."""
     with ExitStack() as stack:
         with writing(path):
             stack.enter_context(locked(path, wait=True))

@@ -32,10 +32,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Interrupts:
-    """Raises `Interrupted` for a signal, at once or after what must not be cut short.
-
-    Until `listen` is called, signals do what they always did.
-    """
+    """Raises `Interrupted` for a signal, once nothing is going that must be whole."""
 
     def __init__(self) -> None:
         self.holding = False

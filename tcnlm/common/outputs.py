@@ -58,7 +58,6 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _check_free(path: Path) -> None:
-    """Raise InputError where a path lies in what a RUN or DATA calls its own."""
     if "\0" in str(path):
         raise InputError(f"{str(path)!r}: no file can be called so; give another")
     for place in dict.fromkeys([path.absolute(), path.resolve()]):

@@ -31,11 +31,7 @@ GARBAGE = 100_000  # objects made between two searches for cycles of them
 
 
 def search_garbage_rarely() -> None:
-    """Search for garbage in cycles after many objects, and not as the process ends.
-
-    TensorFlow's import makes half a million objects that all stay. Python by default
-    searches them again and again, and twice more as it exits: a third of a start.
-    """
+    """Search for garbage in cycles after many objects, and not as the process ends."""
     gc.set_threshold(GARBAGE, *gc.get_threshold()[1:])
     atexit.register(gc.freeze)
 
@@ -60,10 +56,7 @@ def _first_process() -> int:
 
 
 def refuse_forks() -> None:
-    """Raise InputError in a fork of the process that a model was first opened in.
-
-    TensorFlow's threads are not there, and it would wait for them for ever.
-    """
+    """Raise InputError in a fork of the process that a model was first opened in."""
     if _first_process() != os.getpid():
         raise InputError(
             "this process was forked after a model was opened, and TensorFlow works in "
@@ -147,13 +140,13 @@ def ordered_map(
 
 def _depend_on_parent() -> None:
     """Leave Ctrl-C to the parent, and end with it even if it is killed."""
+
+    def end() -> None:
+        parent_process().join()
+        os._exit(1)
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent_process().join()
-    os._exit(1)
+    threading.Thread(target=end, daemon=True).start()
 
 
 def one_by_one(commands: Iterable[Sequence[str]], *program: str) -> int:
@@ -177,7 +170,8 @@ def one_by_one(commands: Iterable[Sequence[str]], *program: str) -> int:
             words = program or (sys.argv[0],)
             status = _run([sys.executable, *words, *arguments], on, asked)
             if status or asked:
-                return _exit_status(status or -asked[0])
+                status = status or -asked[0]
+                return status if status > 0 else 128 - status
         return 0
     finally:
         for number, handler in before.items():
@@ -193,7 +187,3 @@ def _run(command: Sequence[str], on: list[subprocess.Popen], asked: list[int]) -
     status = process.wait()
     on.clear()
     return status
-
-
-def _exit_status(status: int) -> int:
-    return status if status > 0 else 128 - status

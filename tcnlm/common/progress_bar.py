@@ -43,10 +43,7 @@ class _Rarer(tqdm):
 
 
 def progress_bar(*arguments: Any, **options: Any) -> tqdm:
-    """Return `tqdm` of these arguments; where stderr is no terminal, one of lines.
-
-    The first of them comes after FIRST_SECONDS, so that short work says nothing.
-    """
+    """Return `tqdm` of these arguments; where stderr is no terminal, one of lines."""
     if sys.stderr.isatty():
         return tqdm(*arguments, **options)
     often = {"mininterval": FIRST_SECONDS, "maxinterval": 2 * LOG_SECONDS}

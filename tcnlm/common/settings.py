@@ -1,8 +1,4 @@
-"""Settings: frozen dataclasses whose fields say what they mean and what they may be.
-
-A field is made by `setting`, and its bounds hold wherever its value comes from: the
-shell (`name=value`), a config.json, or Python.
-"""
+"""Settings: frozen dataclasses whose fields say what they mean and what they may be."""
 
 from __future__ import annotations
 
@@ -102,7 +98,6 @@ def _complaint(value: Any, kind: Any, field: dataclasses.Field) -> str:
 
 
 def _kind_complaint(value: Any, kind: Any) -> str:
-    """Return what kind of value is wanted, or nothing if this is one."""
     if get_args(kind):
         kinds = value if isinstance(value, tuple) else [None]
         wrong = any(_kind_complaint(v, get_args(kind)[0]) for v in kinds)
@@ -222,7 +217,6 @@ def describe(models: Mapping[str, type[Settings]], training: type[Settings]) -> 
 
 
 def _parts(kind: type[Settings]) -> list[type]:
-    """Return the classes that bring a setting of their own, the most general first."""
     parts = [part for part in kind.__mro__[::-1] if issubclass(part, Settings)]
     return [part for part in parts if _own(part)]
 

@@ -1,7 +1,4 @@
-"""One code on every TensorFlow: its Keras 2, and a quiet import.
-
-Up to 2.15 its own Keras is Keras 2; later it is the package tf-keras.
-"""
+"""One code on every TensorFlow: its Keras 2, and a quiet import."""
 
 from __future__ import annotations
 
@@ -50,13 +47,11 @@ def keras_version() -> str:
 
 
 def _is_apart() -> bool:
-    """Whether the Keras that comes with TensorFlow is no Keras 2."""
     tensorflow = _minor("tensorflow")
     return tensorflow is not None and tensorflow >= (2, 16)
 
 
 def _minor(package: str) -> tuple[int, ...] | None:
-    """Return a package's major and minor version, None where it is not installed."""
     try:
         return tuple(map(int, version(package).split(".")[:2]))
     except PackageNotFoundError:

@@ -1,8 +1,4 @@
-"""What a row of a model's batches is: base of sequences, windows, groups, documents.
-
-A model declares one of these; training, scoring, export and generation read from it the
-arrays of a batch, a row that says nothing, and, over a split, the rows in their order.
-"""
+"""What a row of a model's batches is: base of sequences, windows, groups, documents."""
 
 from __future__ import annotations
 
@@ -56,10 +52,7 @@ class Batching:
     def tf_data(
         self, split: Split, batch_size: int = 64, seed: int | None = None
     ) -> tf.data.Dataset:
-        """Return the batches of an epoch over a split, in the order of `Rows.batches`.
-
-        `model.fit` takes them; train.py has the same in its first epoch.
-        """
+        """Return the batches of an epoch over a split, for `model.fit`."""
         rows = self.rows(split)
         return tf.data.Dataset.from_generator(
             lambda: rows.batches(batch_size, seed), output_signature=self.signature()
@@ -122,10 +115,7 @@ class Rows:
             yield self.batch(rows)
 
     def order(self, batch_size: int, seed: int | None, epoch: int) -> list[np.ndarray]:
-        """Return the indices of every batch's rows.
-
-        Rows are drawn together by similar length; without a seed they come by length.
-        """
+        """Return the indices of every batch's rows."""
         if seed is None:
             return cut(np.argsort(self.lengths, kind="stable"), batch_size)
         rng, batches = np.random.default_rng([seed, epoch]), []

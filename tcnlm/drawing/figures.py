@@ -37,7 +37,6 @@ def svg(figure: Figure) -> bytes:
 
 
 def _contents(figure: Figure, kind: str) -> bytes:
-    """Return the contents of a file, the same for the same figure at any time."""
     file, undated = io.BytesIO(), {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     options = {"dpi": DPI, "facecolor": "white", "bbox_inches": "tight"}
     with rc_context({**TYPE, "svg.hashsalt": "tcnlm"}):

@@ -41,7 +41,6 @@ def chosen_topics(layers: Layers) -> list[list[int]]:
 
 
 def _below(layer: Sequence[Mapping[str, Any]], above: Sequence[int]) -> list[int]:
-    """Return the topics below some of a layer, each under what weighs it most."""
     weights: dict[int, float] = {}
     places: dict[int, float] = {}
     for place, topic in enumerate(above):

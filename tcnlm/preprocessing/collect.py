@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from tcnlm.common.process import Map, chunks
 from tcnlm.preprocessing.vocabulary import UNK
 
 CHUNK = 64  # documents that a process tokenizes at a time; the result is the same
-_BLOCK = 1 << 20
 
 
 class Arrays(NamedTuple):
@@ -106,13 +106,8 @@ def counted(types: list[str], train: Arrays) -> tuple[list[str], np.ndarray]:
 
     Its tokens are indices of `types`.
     """
-    first = np.full(len(types), len(train.tokens))
-    for start in reversed(range(0, len(train.tokens), _BLOCK)):
-        block = train.tokens[start : start + _BLOCK]
-        # Of assignments to the same place the last one holds: the first occurrence.
-        first[block[::-1]] = np.arange(start, start + len(block))[::-1]
     counts = np.bincount(train.tokens, minlength=len(types))
-    order = np.argsort(first, kind="stable")[: np.count_nonzero(counts)]
+    order = pd.unique(train.tokens)
     return [types[i] for i in order], counts[order]
 
 

@@ -1,9 +1,4 @@
-"""The DATA directory: its files, and what is refused of one that was changed.
-
-Arrays of the splits, vocabularies, meta.json and their sums. Labels, ids and dates of
-documents are beside them, and of held-out documents the beginnings of their texts: no
-model is trained on those, so that they are no part of the fingerprint.
-"""
+"""The DATA directory: its files, and what is refused of one that was changed."""
 
 from __future__ import annotations
 
@@ -67,10 +62,7 @@ SETTINGS: Entries = {  # of meta.json, and of what a RUN keeps of it
 
 
 def open_data(path: Path) -> tuple[dict, Vocabulary]:
-    """Return meta.json and the vocabulary of a DATA directory.
-
-    Raises InputError, which names the file, unless all are what they were made as.
-    """
+    """Return meta.json and the vocabulary of a DATA directory."""
     meta = read_meta(path)
     try:
         check_entries(path / "meta.json", meta, SETTINGS)
@@ -126,10 +118,7 @@ def write_meta(folder: Path, meta: dict) -> None:
 
 
 def read_meta(path: str | Path) -> dict:
-    """Read meta.json of the DATA directory `path`.
-
-    Raises InputError where there is none, or one of another version of the format.
-    """
+    """Read meta.json of the DATA directory `path`."""
     file, again = Path(path) / "meta.json", "with python -m preprocessing"
     try:
         meta = json.loads(file.read_text(encoding="utf-8"))
@@ -176,10 +165,6 @@ def _sums(folder: Path) -> Iterator[str]:
 
 
 def _check_sums(folder: Path, meta: Mapping[str, Any]) -> None:
-    """Raise InputError where a file is not what a DATA directory was made with.
-
-    One from before there was SHA256SUMS is held to its fingerprint.
-    """
     file = folder / SUMS
     if file.exists():
         with reading(file):
@@ -273,10 +258,7 @@ def held_out(splits: Mapping[str, np.ndarray]) -> np.ndarray:
 def save_texts(
     folder: Path, splits: Mapping[str, np.ndarray], documents: Iterable[Document]
 ) -> None:
-    """Write texts.jsonl of the held-out splits: a JSON string a document.
-
-    documents: those of `held_out`, of which the first `KEPT` characters are kept.
-    """
+    """Write texts.jsonl of the held-out splits: a JSON string a document."""
     kept = (json.dumps(document.text[:KEPT]) for document in documents)
     texts = dict(zip(held_out(splits), kept))
     for name in HELD_OUT:
@@ -285,10 +267,7 @@ def save_texts(
 
 
 def read_texts(folder: Path, rows: Sequence[int]) -> list[str] | None:
-    """Return the texts of some of a split's documents; None where none are kept.
-
-    Raises InputError where one is missing or no text.
-    """
+    """Return the texts of some of a split's documents; None where none are kept."""
     path, again = folder / TEXTS, "make DATA again, or remove the file"
     if not path.exists():
         return None

@@ -76,10 +76,7 @@ def _parsed(text: str) -> str:
 
 
 def _month_and_day(parts: dict[str, str]) -> tuple[str | int | None, str | None]:
-    """Both as they are written; of two numbers the one before a point is the day.
-
-    Else the one above 12 is; raises _AmbiguousError where neither or both are.
-    """
+    """Both as they are written; of two numbers the one before a point is the day."""
     if "name" in parts:
         return _MONTHS.index(parts["name"][:3].lower()) + 1, parts.get("day")
     if "first" not in parts:

@@ -43,10 +43,7 @@ def plain_suffix(path: Path) -> str:
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines of a plain, .gz, .xz or .bz2 file in UTF-8, from 1, without their ends.
-
-    Raises InputError, with the line, for what is damaged or no text.
-    """
+    """Lines of a plain, .gz, .xz or .bz2 file in UTF-8, from 1, without their ends."""
     number = 0
     try:
         with reading(path), opened(path) as file:

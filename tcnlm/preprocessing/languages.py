@@ -60,7 +60,6 @@ def guessed(counts: Mapping[str, int], given: str) -> str:
 
 
 def _share(counts: Mapping[str, int], known: Language) -> float:
-    """Share of a text that a language's stop words make up, 0 where few are there."""
     found = [w for w in known.stop_words if len(w) > 1 and w in counts]
     if len(found) < DISTINCT:
         return 0.0
@@ -93,10 +92,7 @@ def _language(code: str, entries: SectionProxy) -> Language:
 
 
 def read_stop_words(path: Path) -> frozenset[str]:
-    """A word a line, lower-cased; lines that start with # are comments.
-
-    With any apostrophe, since the words of a text have ASCII's.
-    """
+    """A word a line, lower-cased; lines that start with # are comments."""
     lines = read_list(path, "stop words")
     lines += [re.sub(f"[{APOSTROPHES}]", "'", line) for line in lines]
     words = (line.strip().lower() for line in lines if not line.startswith("#"))

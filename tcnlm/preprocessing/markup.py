@@ -81,10 +81,7 @@ def normalized(text: str) -> str:
 
 
 def join_lines(text: str) -> str:
-    """`text` where the words that a line's end divides are whole: infor-\\nmation.
-
-    What has another hyphen keeps this one: state-of-\\nthe-art.
-    """
+    """`text` where the words that a line's end divides are whole: infor-\\nmation."""
     return _BROKEN.sub(_joint, text) if "\n" in text else text
 
 

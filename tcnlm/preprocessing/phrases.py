@@ -1,9 +1,4 @@
-"""Phrases: neighbours that stand together too often for chance become one word.
-
-They are found in the training text as gensim's Phrases finds them (Mikolov et al. 2013,
-"Distributed Representations", eq. 6), and kept as text, so that any text is read as the
-training text was.
-"""
+"""Phrases: neighbours that stand together too often for chance become one word."""
 
 from __future__ import annotations
 
@@ -42,23 +37,15 @@ class Phrases:
         return sorted({phrase.count(" ") + 1 for phrase in self.scores}, reverse=True)
 
     def join(self, words: list[str]) -> list[str]:
-        """Return a sentence where the words of each phrase are one: new_york.
-
-        The first phrase from the left takes its words, of two the longer.
-        """
+        """Return a sentence where the words of each phrase are one: new_york."""
         joined, place = [], 0
         while place < len(words):
-            found = self._longest(words, place)
-            joined.append(JOINT.join(words[place : place + found]))
-            place += found
+            ends = (place + length for length in self.lengths)
+            known = (e for e in ends if " ".join(words[place:e]) in self.scores)
+            end = next(known, place + 1)
+            joined.append(JOINT.join(words[place:end]))
+            place = end
         return joined
-
-    def _longest(self, words: list[str], place: int) -> int:
-        """Return how many words from a place on make one."""
-        for length in self.lengths:
-            if " ".join(words[place : place + length]) in self.scores:
-                return length
-        return 1
 
     def after(self, sentences: Sentences) -> Sentences:
         """Return `sentences` with phrases, to be sent to other processes too."""
@@ -74,10 +61,7 @@ class Phrases:
 
     @classmethod
     def load(cls, folder: Path) -> Phrases:
-        """Read phrases.txt of a DATA or RUN folder, which has one or not.
-
-        Raises InputError for a line that is none.
-        """
+        """Read phrases.txt of a DATA or RUN folder, which has one or not."""
         path, scores = folder / FILE, {}
         for number, line in numbered_lines(path) if path.exists() else ():
             found = _LINE.fullmatch(line)

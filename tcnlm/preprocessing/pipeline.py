@@ -80,10 +80,7 @@ def preprocess(
     force: bool = False,
     mapped: Map = map,
 ) -> dict:
-    """Write the DATA directory `out` and return its meta.json; InputError if bad.
-
-    mapped: what tokenizes parts of the corpus; the result does not depend on it.
-    """
+    """Write the DATA directory `out` and return its meta.json; InputError if bad."""
     with new_folder(out, force) as folder:
         sizes, marks, left_out = _survey(corpus)
         cutting = preprocessing.fractions, preprocessing.limit, preprocessing.seed
@@ -151,7 +148,6 @@ def _tokenize(
     file: Path,
     sentences: Sentences,
 ) -> tuple[list[str], Arrays, dict[str, np.ndarray]]:
-    """Types, arrays of the documents of any split, and the rows of each split."""
     wanted = np.sort(np.concatenate(list(splits.values())))
     texts = (document.text for document in _pick(_documents(corpus), wanted))
     texts = progress_bar(texts, "tokenizing", len(wanted), unit=UNIT)
@@ -166,7 +162,6 @@ def _documents(corpus: Corpus) -> Iterator[Document]:
 
 
 def _pick(items: Iterable[Document], wanted: np.ndarray) -> Iterator[Document]:
-    """The items whose numbers are `wanted` (ascending)."""
     numbers = iter(wanted)
     following = next(numbers, None)
     for number, item in enumerate(items):

@@ -133,7 +133,6 @@ def parquet_documents(path: Path, fields: Fields) -> Iterator[Document]:
 
 
 def _check_columns(path: Path, columns: list[str], fields: Fields) -> list[str]:
-    """The columns that are wanted of a table; InputError unless each is there once."""
     wanted = {"field": fields.text, "label": fields.label, "id": fields.id}
     wanted = {o: n for o, n in (*wanted.items(), ("date", fields.date)) if n}
     for option, name in wanted.items():
@@ -147,7 +146,6 @@ def _check_columns(path: Path, columns: list[str], fields: Fields) -> list[str]:
 
 
 def _listed(names: list[str]) -> str:
-    """The first of some names, with escapes for what is not seen."""
     shown = ", ".join(repr(name)[1:-1] for name in names[:20])
     return f"{shown[:300]}..." if len(shown) > 300 or len(names) > 20 else shown
 

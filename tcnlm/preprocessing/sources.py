@@ -41,10 +41,7 @@ _BODIES = ("wtext", "stext")  # of what is written, of what is spoken
 
 
 def read_plain(path: Path, fields: Fields) -> Iterator[Document]:
-    """A document a line; an empty line is a document without words.
-
-    Raises InputError where the first line is JSON: its keys would be taken for words.
-    """
+    """A document a line; an empty line is a document without words."""
     first, lines = ahead(path)
     if is_json(first):
         raise InputError(
@@ -169,7 +166,6 @@ def _bnc_text(path: Path) -> Document:
 
 
 def _tag(element: Element) -> str:
-    """The name of an element without its namespace."""
     return element.tag.rpartition("}")[2]
 
 

@@ -54,10 +54,7 @@ def _any_of(words: Iterable[str]) -> str:
 
 
 def _signs() -> str:
-    """A class of all punctuation and symbols that are not ASCII's, and of ½, ², ①.
-
-    Every Python knows those of Unicode 13; the pictographs' blocks are taken whole.
-    """
+    """A class of all punctuation and symbols that are not ASCII's, and of ½, ², ①."""
     kinds = {"Pc", "Pd", "Pe", "Pf", "Pi", "Po", "Ps", "Sc", "Sk", "Sm", "So", "No"}
     chars = map(chr, range(0x80, 0x1F000))
     found = [ord(c) for c in chars if category(c) in kinds and c not in _IN_WORDS]
@@ -301,10 +298,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 @cache
 def _split(language: str) -> Callable[[str], list[str]]:
-    """What finds where sentences end: Punkt, with the abbreviations of a language.
-
-    Written with a capital after one of them, its starters begin a sentence.
-    """
+    """What finds where sentences end: Punkt, with the abbreviations of a language."""
     # Here, or programs that split no text would wait for nltk, a fifth of their start.
     from nltk.tokenize.punkt import _ORTHO_LC, PunktParameters, PunktSentenceTokenizer
 
@@ -332,11 +326,7 @@ def _split(language: str) -> Callable[[str], list[str]]:
 
 
 def _rejoined(found: Sequence[str], begins: Set[str], ordinals: bool) -> list[str]:
-    """Undo ends of sentences after short abbreviations and a language's ordinals.
-
-    begins: words that begin sentences; ordinals: whether the language writes them as
-    numbers with a full stop ("2. Bezirk").
-    """
+    """Undo ends of sentences after short abbreviations and a language's ordinals."""
     joined: list[str] = []
     for sentence in found:
         before = _LAST_WORD.search(joined[-1]) if joined else None
@@ -348,7 +338,6 @@ def _rejoined(found: Sequence[str], begins: Set[str], ordinals: bool) -> list[st
 
 
 def _runs_on(word: str, after: str, begins: Set[str], ordinals: bool) -> bool:
-    """Whether no sentence ends between a word with a full stop and what comes after."""
     if after[0].isdigit():  # "Art. 7", "Hauptstr. 5"
         short = len(word) == 1 or len(word) <= 4 and word.lower() not in begins
         return word.isalpha() and (short or word.endswith("str"))

@@ -124,10 +124,7 @@ class Vocabulary:
         return [self.index.get(token, UNK) for token in tokens]
 
     def reading(self, split: Sentences | None = None) -> Sentences:
-        """Return what makes sentences of words of a text, as of the training text.
-
-        split: what does so of another format; of a plain text the language's rules do.
-        """
+        """Return what makes sentences of words of a text, as of the training text."""
         # Here and below, since its rules take a while to be made.
         from tcnlm.preprocessing.text import in_language, makes_words
 
@@ -143,10 +140,7 @@ class Vocabulary:
 
     @classmethod
     def load(cls, folder: str | Path, language: str = ENGLISH) -> Vocabulary:
-        """Reads vocabulary.txt, topic_vocabulary.txt and phrases.txt, if it is there.
-
-        Raises InputError where one is damaged or they do not belong together.
-        """
+        """Read both vocabularies and any phrases; InputError where they do not fit."""
         file, topic_file = (Path(folder) / name for name in FILES)
         words, topic_words = _read_counted(file), _read_counted(topic_file)
         if tuple(words)[: len(SPECIALS)] != SPECIALS:
@@ -162,10 +156,7 @@ class Vocabulary:
         return vocabulary
 
     def save(self, folder: str | Path) -> None:
-        """Writes vocabulary.txt, topic_vocabulary.txt and, if there are any, phrases.
-
-        The first two have "word<TAB>count" a line.
-        """
+        """Write both vocabularies, word<TAB>count a line, and any phrases."""
         self.phrases.save(Path(folder))
         columns = (self.words, self.counts), (self.topic_words, self.topic_counts)
         for name, pairs in zip(FILES, columns):
@@ -252,10 +243,7 @@ def read_topic_words(path: Path) -> tuple[str, ...]:
 
 
 def read_ids(path: Path, first: int) -> dict[int, str]:
-    """The words of a list such as `read_topic_words` reads, by their lines.
-
-    first: the number of the first line. Raises InputError for an empty line, too.
-    """
+    """The words of a list such as `read_topic_words` reads, by their lines."""
     words = read_topic_words(path)
     if len(words) < len(read_list(path, "words")):
         raise InputError(f"{path}: ids are lines, and one is empty; take it out")

@@ -58,12 +58,11 @@ def warnings(
             f"{unknown:.0%} of the training words are unknown: lower --min-count, "
             "raise --max-words, or give more documents"
         )
-    unseen = np.mean(context_sizes(train, vocabulary.topic_ids, context) == 0)
-    if unseen > 0.5:
+    single = np.mean(np.diff(train.documents) <= 1)
+    if single > 0.5 and context != "all":
         yield (
-            f"{unseen:.0%} of the training sentences have no topic word in their "
-            f"context (--context {context}), so that nothing tells their topics: lower "
-            "--topic-min-count, or give documents of more sentences"
+            f"{single:.0%} of the training documents are of one sentence, so that no "
+            f"context (--context {context}) tells its topics: give longer documents"
         )
     words = zip(vocabulary.topic_words, vocabulary.topic_counts)
     never = [word for word, times in words if not times]
@@ -76,13 +75,14 @@ def warnings(
 
 
 def in_training_too(arrays: Arrays, rows: dict[str, np.ndarray]) -> list[str]:
-    """Say of each split how many of its long documents training has word for word.
+    """Say of each split how many of its long documents training has word for word."""
+    bounds = arrays.sentences[arrays.documents]
 
-    rows: the numbers of a split's documents.
-    """
-    sizes = np.diff(arrays.sentences[arrays.documents])
-    long = {name: numbers[sizes[numbers] >= LONG] for name, numbers in rows.items()}
-    texts = {name: [*map(hash, _texts(arrays, long[name]))] for name in rows}
+    def long_texts(numbers: np.ndarray) -> list[int]:
+        ends = zip(bounds[numbers], bounds[numbers + 1])
+        return [hash(arrays.tokens[a:b].tobytes()) for a, b in ends if b - a >= LONG]
+
+    texts = {name: long_texts(numbers) for name, numbers in rows.items()}
     known = set(texts.pop("train"))
     counts = {
         name: sum(text in known for text in found) for name, found in texts.items()
@@ -93,12 +93,6 @@ def in_training_too(arrays: Arrays, rows: dict[str, np.ndarray]) -> list[str]:
         for name, count in counts.items()
         if count
     ]
-
-
-def _texts(arrays: Arrays, numbers: np.ndarray) -> Iterator[bytes]:
-    """The words of documents, each document's as bytes."""
-    bounds = arrays.sentences[arrays.documents]
-    return (arrays.tokens[bounds[i] : bounds[i + 1]].tobytes() for i in numbers)
 
 
 def _stop_words(
@@ -136,22 +130,6 @@ def refuse_without_spaces(types: list[str], counts: np.ndarray) -> None:
             f"the text has no spaces between its words, as {names} have none, and each "
             f"sentence would be a word; {SEGMENT}"
         )
-
-
-def context_sizes(arrays: Arrays, topic_ids: np.ndarray, context: str) -> np.ndarray:
-    """Topic words that the context of every sentence has: int64 [S].
-
-    A sentence is taken to be one sequence, so that "leak" is the same as "others".
-    """
-    before = np.concatenate([[0], np.cumsum(topic_ids[arrays.tokens] >= 0)])
-    before = before[arrays.sentences]  # topic words before each sentence
-    sentences = np.diff(arrays.documents)
-    first = np.repeat(before[arrays.documents[:-1]], sentences)
-    last = np.repeat(before[arrays.documents[1:]], sentences)
-    if context == "preceding":
-        return before[:-1] - first
-    own = np.diff(before)
-    return last - first - (0 if context == "all" else own)
 
 
 def refuse_no_topics(vocabulary: Vocabulary, rules: Rules) -> None:

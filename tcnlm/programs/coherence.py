@@ -54,10 +54,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _topics(path: Path, number: int) -> TopicList:
-    """Return the topics of a text file, or of a RUN.
-
-    Of a RUN how many are in use too, where its DATA is still there.
-    """
     if not path.is_dir():
         return read_topics(path)
     # Here, since topics in a text file need no TensorFlow.
@@ -113,7 +109,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _check_together(options: argparse.Namespace) -> None:
-    """Refuse what cannot be done before hours of counting."""
     if options.counts and (options.also or options.save_counts):
         raise InputError("--also and --save-counts need the text: give --reference")
     if options.runner is not None and (options.counts or options.also):

@@ -104,7 +104,6 @@ def _require(condition: bool, message: str) -> None:
 
 
 def _refuse_own_input(options: argparse.Namespace) -> None:
-    """InputError where a file to be read lies in the folder to be replaced."""
     out = options.out.resolve()
     for name, value in vars(options).items():
         for path in value if isinstance(value, list) else [value]:
@@ -157,7 +156,6 @@ def _corpus(options: argparse.Namespace) -> corpora.Corpus:
 
 
 def _check_counts(options: argparse.Namespace) -> None:
-    """Raise InputError for what bags of words do not have: order, and a language."""
     as_ever = {name: getattr(Preprocessing, name) for name in _AS_GIVEN}
     names = (*_OF_SEQUENCES, "language", "phrases")
     wrong = [name for name in names if getattr(options, name) != as_ever[name]]

@@ -1,6 +1,5 @@
 """What cannot be written: refused before work, named in a line, nothing left half."""
 
-import json
 import os
 import shlex
 import shutil
@@ -13,7 +12,6 @@ from trained import make_trainer, train_toy
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.files import write_json
-from tcnlm.drawing import figures
 from tcnlm.generation import saved_model
 from tcnlm.programs import coherence, evaluate, export, gains, infer
 from tcnlm.report import evaluate_run as evaluation
@@ -157,13 +155,6 @@ def test_no_two_outputs_are_one(run, place):
         start("evaluate RUN --record a.json --report ./a.json", run)
 
 
-@pytest.mark.parametrize("name", ["evaluation.json", "report.html"])
-def test_evaluation_is_refused_where_a_folder_has_its_files_name(name, run, place):
-    (run / name).mkdir()
-    with pytest.raises(InputError, match=f"{name}: is no file"):
-        start("evaluate RUN", run)
-
-
 def test_figures_without_room_are_named_and_leave_nothing(run, monkeypatch):
     def write(path, content):
         with room_for(1000):  # here alone: TensorFlow compiles through files
@@ -174,25 +165,6 @@ def test_figures_without_room_are_named_and_leave_nothing(run, monkeypatch):
     with pytest.raises(InputError, match="evaluation.json: cannot be written"):
         evaluation.evaluate_run(RunFolder(run))
     assert contents(run) == before
-
-
-def test_figures_are_written_before_pictures_are_drawn(run, monkeypatch):
-    def fail(figure, path):
-        raise InputError("no room for pictures")
-
-    monkeypatch.setattr(figures, "save", fail)
-    with pytest.raises(InputError, match="no room"):
-        evaluation.evaluate_run(RunFolder(run))
-    assert json.loads((run / "evaluation.json").read_text())["perplexity"] > 1
-
-
-def test_a_picture_without_room_is_named_and_leaves_nothing(tmp_path):
-    figure = figures.compared_curves([("a", {})])
-    path = tmp_path / "figures" / "a.png"
-    refused = pytest.raises(InputError, match="a.png: cannot be written: File too")
-    with room_for(100), refused:
-        figures.save(figure, path)
-    assert contents(tmp_path) == {}
 
 
 @pytest.mark.parametrize(

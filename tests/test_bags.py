@@ -13,7 +13,6 @@ from trained import call
 from tcnlm.coherence.reference import Reference
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
-from tcnlm.data.word_vectors import train_vectors
 from tcnlm.models import MODELS, model_class
 from tcnlm.preprocessing.splits import SPLITS
 from tcnlm.programs.preprocess import main as preprocess
@@ -156,9 +155,3 @@ def test_coherence_of_bags_is_counted_in_whole_documents(data):
 def test_other_contexts_than_all_words_are_refused(data):
     with pytest.raises(InputError, match="context=others is of sentences"):
         Dataset(data, "others")
-
-
-def test_word_vectors_come_of_orders_that_are_drawn_again_and_alike(data):
-    dataset = Dataset(data)
-    first, again = (train_vectors(dataset, 4, seed=1).vectors for _ in range(2))
-    np.testing.assert_array_equal(first, again)

@@ -100,17 +100,6 @@ def test_npmi_for_each_n_and_zero_rule_equals_the_loops(documents, window, tops,
     assert scores == pytest.approx(expected, abs=1e-12)
 
 
-def test_coherence_of_a_long_topic_equals_the_loops():
-    rng = np.random.default_rng(3)
-    vocabulary = [f"w{i}" for i in range(30)]
-    documents = [list(rng.choice(vocabulary, size=n)) for n in (0, 1, 7, 90, 200)]
-    topic = vocabulary[:22]
-    counts = count_windows(documents, topic)
-    expected = scores_by_loops(documents, 20, topic)
-    assert topic_scores(counts, topic) == pytest.approx(expected, abs=1e-12)
-    assert topic_coherence(counts, topic) == pytest.approx(np.mean(expected), abs=1e-12)
-
-
 @pytest.mark.parametrize("length", [0, 1, 5, 19, 20, 21, 100])
 def test_a_document_of_n_tokens_has_n_plus_19_windows_each_token_in_20(length):
     assert count_windows([["a"] * length], "a").windows == length + 19

@@ -200,14 +200,6 @@ def test_other_coherences_stand_beside_ours_without_words_never_seen(place, caps
     assert "IRBO" in printed
 
 
-def test_other_coherences_do_not_change_npmi_nor_the_counts_that_are_kept(place):
-    line = "topics.txt --reference reference.txt --save-counts"
-    plain, beside = run(f"{line} a.npz"), run(f"{line} b.npz --also c_v u_mass")
-    assert npmi(plain["results"][0]) == npmi(beside["results"][0])
-    a, b = (load_counts(place / f"{name}.npz") for name in "ab")
-    assert (a.pairs != b.pairs).nnz == 0
-
-
 def write_counts(**changes):
     save_counts(command.Path("counts.npz"), counted())
     with np.load("counts.npz", allow_pickle=False) as arrays:
@@ -329,13 +321,6 @@ def test_topics_are_read_as_other_programs_print_them(kind, tmp_path):
     path = tmp_path / "topics.txt"
     path.write_text("\n".join(PRINTED[kind]) + "\n", encoding="utf-8")
     assert read_topics(path).topics == [["ship", "sea"], ["oven", "bread"]]
-
-
-@pytest.mark.parametrize("text", ["1912 ship", "1912 ship\nsea nan", "4x4 sea\ninf b"])
-def test_a_number_that_may_be_a_word_is_taken_for_one(tmp_path, text):
-    (tmp_path / "words.txt").write_text(text)
-    topics = read_topics(tmp_path / "words.txt").topics
-    assert topics == [line.split() for line in text.split("\n")]
 
 
 NUMBERS = "txt: .* a number.*cut -f2- or cut -f3-"

@@ -92,20 +92,6 @@ def test_preceding_sentences_are_whole_in_order_and_of_the_same_document():
     assert preceding(make_sequences(DOCUMENTS, preceding=1))[3] == [b]
 
 
-@given(documents=documents_of_words, length=st.integers(1, 7), number=st.integers(1, 3))
-def test_preceding_sentences_are_those_before_and_no_others(documents, length, number):
-    split = make_sequences(documents, length, preceding=number)
-    expected = []
-    for document in documents:
-        for i, sentence in enumerate(document):
-            before = document[max(0, i - number) : i]
-            before += [[]] * (number - len(before))
-            expected += [before] * -(-(len(sentence) + 1) // length)
-    assert len(split) == len(expected)
-    if expected:
-        assert preceding(split) == expected
-
-
 def test_only_who_asks_gets_preceding_sentences():
     """The order and the other arrays are the same either way."""
     without = make_sequences(DOCUMENTS * 20)

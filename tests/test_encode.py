@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tcnlm.common.errors import InputError
 from tcnlm.common.process import chunks, ordered_map
 from tcnlm.preprocessing import text
-from tcnlm.preprocessing.collect import Arrays, counts_of, select, tokenize_all
+from tcnlm.preprocessing.collect import Arrays, counts_of, select
 from tcnlm.preprocessing.corpora import Corpus
 from tcnlm.preprocessing.data_folder import read_meta
 from tcnlm.preprocessing.documents import Document
@@ -115,14 +114,6 @@ def test_documents_are_selected_in_the_order_asked_for():
     assert [a.tolist() for a in select(arrays, np.array([], int))] == [[], [0], [0]]
 
 
-def test_types_are_numbered_as_they_turn_up(tmp_path):
-    lines = ["b a\tb", "", "c a"]
-    types, arrays = tokenize_all(lines, split_tdlm, tmp_path / "tokens", map)
-    assert types == ["b", "a", "c"]
-    wanted = [[0, 1, 0, 2, 1], [0, 2, 3, 3, 5], [0, 2, 3, 4]]
-    assert [a.tolist() for a in arrays] == wanted
-
-
 def test_words_of_other_splits_than_train_are_unknown(tmp_path):
     corpus = corpus_of(train=["a good film"], valid=["a bad film"], test=["bad"])
     meta = preprocess(corpus, Preprocessing(EVERY_WORD), tmp_path / "DATA")
@@ -163,24 +154,6 @@ def test_the_fingerprint_changes_with_whatever_a_model_sees(tmp_path):
         fingerprint_of(context_words=5),
     ]
     assert len({same, *others}) == 5
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ('{"format_version": 2}', "format version 2, but this program reads version 1"),
-        ('{"vocabulary_size": 7}', "format version None"),
-        ("[]", "format version None"),
-        ('{"format_ver', "damaged"),
-    ],
-)
-def test_reading_meta_refuses_another_version(tmp_path, content, message):
-    (tmp_path / "meta.json").write_text(content)
-    with pytest.raises(InputError, match=f"meta.json: {message}.*make .* again"):
-        read_meta(tmp_path)
-    for none in ("nowhere", "meta.json"):
-        with pytest.raises(InputError, match="not a DATA directory"):
-            read_meta(tmp_path / none)
 
 
 # Processes

@@ -79,11 +79,6 @@ def test_a_language_is_known_by_its_stop_words(code):
     assert guessed(text, code) == code
 
 
-def test_a_few_short_words_are_no_language():
-    assert guessed(dict.fromkeys("abcdefghij", 5), "en") == "en"
-    assert guessed({"der": 9, "film": 1}, "en") == "en"
-
-
 def made(tmp_path, lines, *options, form="text"):
     text = "".join(f"{line}\n" for line in lines)
     return toy.preprocessed(tmp_path, text, *options, form=form)
@@ -110,18 +105,6 @@ def test_german_has_topic_words_with_umlauts_and_no_stop_words(tmp_path, capsys)
     settings = json.loads((data / "meta.json").read_text(encoding="utf-8"))["settings"]
     assert (settings["language"], settings["topic_letters"]) == ("de", "unicode")
     assert Dataset(data).vocabulary.language == "de"
-
-
-def test_stop_words_that_a_list_lacks_are_warned_of(tmp_path, capsys):
-    words = {word.strip(".,") for line in GERMAN for word in line.lower().split()}
-    (tmp_path / "list").write_text("der\n")
-    (tmp_path / "words").write_text("\n".join(words), encoding="utf-8")
-    given = ["--language", "de", "--stop-words", tmp_path / "list"]
-    made(tmp_path, GERMAN * 8, *given)
-    said = capsys.readouterr().err
-    assert "stop words of German: give a better list to --stop-words" in said
-    made(tmp_path, GERMAN * 8, *given, "--vocabulary", tmp_path / "words")
-    assert "stop words" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -166,14 +149,6 @@ def test_data_of_counts_has_no_language_and_none_is_advised(tmp_path, capsys):
     said = capsys.readouterr().err
     assert "stop words of German: give a better list to --stop-words" in said
     assert "--language" not in said
-
-
-def test_a_language_and_words_that_never_occur_are_both_warned_of(tmp_path, capsys):
-    (tmp_path / "words").write_text("gericht\nkäfer\n", encoding="utf-8")
-    made(tmp_path, GERMAN * 8, "--vocabulary", str(tmp_path / "words"))
-    said = capsys.readouterr().err
-    assert "1 of the 2 words of --vocabulary never occur" in said
-    assert "give --language de" in said
 
 
 def test_a_run_reads_texts_in_the_language_of_its_data(golden_run, tmp_path):

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import time
-from types import SimpleNamespace
 
 import pytest
 import toy
@@ -35,19 +34,6 @@ print(faults() - before)
 """
 
 
-GARBAGE = """
-import gc, sys
-from tcnlm.common.process import search_garbage_rarely
-
-if sys.argv[1] == "rarely":
-    search_garbage_rarely()
-searches = []
-gc.callbacks.append(lambda phase, _: searches.append(phase))
-kept = [[] for _ in range(300_000)]
-print(len(searches))
-"""
-
-
 def said(program, mode):
     command = [sys.executable, "-c", program, mode]
     ran = subprocess.run(command, capture_output=True, text=True, cwd=toy.ROOT)
@@ -62,18 +48,6 @@ def page_faults(mode):
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="asks for glibc")
 def test_freed_memory_is_used_again_without_page_faults():
     assert page_faults("kept") < 0.1 * page_faults("given back")
-
-
-def test_objects_that_stay_are_seldom_searched_for_garbage():
-    often, rarely = (int(said(GARBAGE, mode)) for mode in ("often", "rarely"))
-    assert rarely < 0.02 * often
-
-
-def test_another_c_library_is_left_alone(monkeypatch):
-    other = SimpleNamespace()
-    monkeypatch.setattr(process.ctypes, "CDLL", lambda _: other)
-    process.keep_memory()
-    assert vars(other) == {}
 
 
 @pytest.mark.parametrize(
@@ -128,15 +102,6 @@ def test_lines_of_a_log_come_ever_more_rarely(watched):
             waits.append(bar.mininterval)
     assert waits[:3] == [10, 15, 22.5]
     assert waits[-1] == module.LOG_SECONDS
-
-
-def test_lines_of_a_log_count_each_item_once(watched):
-    stderr = watched(io.StringIO(), seconds=0.05)
-    for _ in progress_bar(range(400), "topics alone"):
-        time.sleep(0.001)
-    counts = re.findall(r"(\d+)/400 ", stderr.getvalue())
-    assert counts
-    assert len(counts) == len(stderr.getvalue().splitlines())
 
 
 def test_word_vectors_are_in_the_log_with_all_their_passes(watched, toy_data):

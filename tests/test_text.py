@@ -141,15 +141,6 @@ def test_a_megabyte_of_broken_markup_takes_less_than_a_second(piece):
     assert time.process_time() - start < 1
 
 
-MARKUP_PIECES = st.sampled_from("<!-- --> - > < <a </i> <!--> x & \n <i>".split(" "))
-
-
-@given(st.lists(MARKUP_PIECES, max_size=20).map("".join))
-def test_comments_and_tags_go_as_one_pattern_would_find_them(raw):
-    slow = r"(?is)<!--.*?-->|</?(?:a|i)\b[^<>]*>"
-    assert strip_markup(raw) == re.sub(slow, "", raw)
-
-
 # Spelled otherwise, and as text whose words are the same.
 LETTERS = {
     normalize("NFD", "Caf\xe9s na\xefve \u1ebfm"): "Caf\xe9s na\xefve \u1ebfm",
@@ -170,13 +161,6 @@ def test_a_word_is_the_same_however_its_letters_are_written(raw):
     assert sentences(" <p></p>\n") == []
 
 
-@given(st.text())
-def test_text_in_nfc_with_whole_lines_stays_as_it_is(text):
-    text = re.sub("[\ufb00-\ufb17\ufb50-\ufefc]|[-\u2010\xad]\\s*\n", "", text)
-    text = normalize("NFC", text)
-    assert join_lines(normalized(text)) == text
-
-
 def characters(kinds):
     """Return all characters of some categories but ASCII's and rare ideographs."""
     chars = map(chr, range(0x80, 0x20000))
@@ -191,22 +175,6 @@ def test_every_sign_between_letters_is_a_token_of_its_own():
     for sign in signs:
         lower = sign.lower()  # as a letter in a circle has it
         assert tokenize(f"a{sign}b{sign}") == ["a", lower, "b", lower], ascii(sign)
-
-
-def test_letters_digits_and_marks_of_any_script_stay_together():
-    selectors = {*"\u180b\u180c\u180d\u180f"}
-    selectors |= set(map(chr, [*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)]))
-    kept = set(characters("Ll Lo Lm Lt Mn Mc Me Nd Nl")) - selectors
-    kept -= {"\u02bc", *map(chr, range(0xFB00, 0xFB18))}  # apostrophe, ligatures
-    kept = [char for char in kept if char.lower() == char]
-    found = tokenize(" ".join(f"a{char}b{char}" for char in kept))
-    assert found == [f"a{char}b{char}" for char in kept]
-
-
-def test_what_selects_the_look_of_a_character_is_dropped():
-    selectors = [0x180B, 0x200D, *range(0xFE00, 0xFE10), *range(0x1F3FB, 0x1F400)]
-    for char in map(chr, [*selectors, *range(0xE0100, 0xE01F0)]):
-        assert tokenize(f"a{char}b \u2764{char}") == ["ab", "\u2764"]
 
 
 def by_the_table(sentence, language="en"):
@@ -245,14 +213,6 @@ def test_tokens_and_sentences_lose_nothing_but_white_space_and_have_none(documen
     for sentence in sentences(document):
         assert sentence
         assert all(token and not re.search(r"\s", token) for token in sentence)
-
-
-def test_tokens_joined_by_spaces_are_the_same_tokens_again():
-    for mark in ("`", "``", "'", "''", '"', ")"):
-        sentence = f"He moved to the U.S. {mark}"
-        assert tokenize(sentence) == by_the_table(sentence)
-    for sentence, tokens in TOKENS.items():
-        assert tokenize(" ".join(tokenize(sentence))) == tokens.split()
 
 
 @pytest.mark.parametrize(

@@ -115,11 +115,6 @@ def test_save_and_load_keep_everything_even_odd_words(tmp_path):
     np.testing.assert_array_equal(loaded.counts, vocabulary.counts)
 
 
-def test_a_missing_vocabulary_file_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"vocabulary\.txt: no such file"):
-        Vocabulary.load(tmp_path)
-
-
 def test_the_shipped_stop_words_are_the_523_of_mallet():
     words = read_stop_words(STOP_WORDS)
     assert len(words) == 523

@@ -174,10 +174,10 @@ def test_figures_without_room_are_named_and_leave_nothing(run, monkeypatch):
         "coherence topics.txt --reference text.txt --save-counts out",
     ],
 )
-def test_an_output_without_room_is_named_and_leaves_nothing(line, toy_data, place):
+def test_an_output_without_room_is_named_and_leaves_nothing(line, place):
     before = contents(place)
     with room_for(50), pytest.raises(InputError, match="^out: cannot be written"):
-        start(line.replace("TOY", str(toy_data)), None)
+        start(line, None)
     assert contents(place) == before
 
 

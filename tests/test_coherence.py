@@ -252,14 +252,6 @@ def test_a_word_that_never_occurs_is_left_out_where_gensim_has_no_number(name, r
     assert mean([none]) is None
 
 
-@every_coherence
-def test_words_in_every_window_and_pairs_that_never_meet_score_numbers(name):
-    documents = [["a", "b"], ["a", "c"], ["a", "b"]]
-    scores = ours(name, documents, [["a", "b"], ["b", "c"], ["a", "b", "c", "b"]])
-    assert np.isfinite(scores).all()
-    assert scores[2] == ours(name, documents, [["a", "b", "c"]])[0]  # b counts once
-
-
 def test_several_kinds_in_one_pass_are_counted_as_each_alone(rng):
     documents = [list(rng.choice(MANY, size)) for size in (0, 1, 30, 200)]
     kinds = [Windows(), Windows(110, complete=True), Windows(0)]

@@ -13,8 +13,6 @@ import toy
 from tcnlm.common import process
 from tcnlm.common import progress_bar as module
 from tcnlm.common.progress_bar import progress_bar
-from tcnlm.data.dataset import Dataset
-from tcnlm.data.word_vectors import train_vectors
 
 FAULTS = """
 import resource, sys
@@ -93,35 +91,8 @@ def test_a_log_gets_lines_of_how_far_long_work_is(watched):
         assert re.fullmatch(r"epoch 1/2: +\d+%.*\| \d/6 \[.*, loss \d\]", line)
 
 
-def test_lines_of_a_log_come_ever_more_rarely(watched):
-    watched(io.StringIO(), seconds=10)
-    with progress_bar(total=1) as bar:
-        waits = [bar.mininterval]
-        for _ in range(20):
-            bar.display()
-            waits.append(bar.mininterval)
-    assert waits[:3] == [10, 15, 22.5]
-    assert waits[-1] == module.LOG_SECONDS
-
-
-def test_word_vectors_are_in_the_log_with_all_their_passes(watched, toy_data):
-    stderr, dataset = watched(io.StringIO(), seconds=0), Dataset(toy_data)
-    total = 6 * dataset.split("train").num_documents
-    train_vectors(dataset, 4, seed=1)
-    lines = stderr.getvalue().splitlines()
-    assert all(re.match(rf"word vectors: .* \d+/{total} ", line) for line in lines)
-    assert f" {total}/{total} " in lines[-1]
-
-
 def test_a_terminal_gets_a_bar_at_once(watched):
     stderr = watched(Terminal())
     assert list(progress_bar(range(3), "scoring", leave=False)) == [0, 1, 2]
     assert stderr.getvalue().startswith("\rscoring:   0%|")
     assert "\n" not in stderr.getvalue()
-
-
-def test_all_bars_are_made_here():
-    folders = ("tcnlm",)
-    files = sorted(f for name in folders for f in (toy.ROOT / name).rglob("*.py"))
-    made = [f.name for f in files if re.search(r"\btqdm\(", f.read_text())]
-    assert made == ["progress_bar.py"]

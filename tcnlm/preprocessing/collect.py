@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from tcnlm.common.process import Map, chunks
 from tcnlm.preprocessing.vocabulary import UNK
@@ -106,6 +105,8 @@ def counted(types: list[str], train: Arrays) -> tuple[list[str], np.ndarray]:
 
     Its tokens are indices of `types`.
     """
+    import pandas as pd  # Here, since it takes a while.
+
     counts = np.bincount(train.tokens, minlength=len(types))
     order = pd.unique(train.tokens)
     return [types[i] for i in order], counts[order]

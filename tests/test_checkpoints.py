@@ -4,14 +4,11 @@ import json
 import re
 import shutil
 import subprocess
-import tempfile
-from pathlib import Path
 
 import pytest
-from trained import last_checkpoint, make_trainer, weights_of
+from trained import last_checkpoint, make_trainer
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.files import plain_path
 from tcnlm.runs.checkpoints import saved
 from tcnlm.runs.weights import DIGEST, WEIGHTS
 
@@ -46,38 +43,6 @@ def edit(path, pattern, replacement):
     edited = re.sub(pattern, replacement, text, count=1)
     assert edited != text
     path.write_text(edited)
-
-
-@pytest.mark.parametrize("name", ["k[1]", "b\\c", "a*", "[!x]?"])
-def test_a_run_named_like_a_pattern_goes_on_from_its_own_checkpoint(
-    name, toy_data, ended, tmp_path, monkeypatch
-):
-    """In the presence of runs that the patterns fit, whose checkpoints are others."""
-    monkeypatch.chdir(tmp_path)
-    for other in ("k1", "bc", "ab"):
-        shutil.copytree(ended, other)
-        for file in Path(other).rglob("weights.*"):
-            file.write_bytes(b"another model's")
-    whole = tmp_path / name
-    shutil.copytree(ended, whole)
-    kept = sorted(value.tobytes() for value in weights_of(whole).values())
-    for run in (whole, Path(name)):
-        found = make_trainer(toy_data, run, "lstm", epochs=1, checkpoint_steps=8)
-        for weight in found.model.weights:
-            weight.assign(0 * weight)
-        assert found.checkpoints.restore().epoch == 1
-        ours = sorted(weight.numpy().tobytes() for weight in found.model.weights)
-        assert ours == kept
-
-
-def test_a_temporary_folder_named_like_a_pattern_is_named(run, tmp_path, monkeypatch):
-    (tmp_path / "t[1]").mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "t[1]"))
-    with plain_path(run) as place:
-        assert place == run
-    refused = pytest.raises(InputError, match=r"^TMPDIR: .*t\[1\].* without \[, \]")
-    with refused, plain_path(tmp_path / "k*"):
-        pass
 
 
 @pytest.mark.parametrize("name", ["weights.data-00000-of-00001", "weights.index"])

@@ -12,7 +12,6 @@ import toy
 
 from tcnlm.common.errors import InputError, errors_reported
 from tcnlm.generation.requests import read_document
-from tcnlm.programs import infer
 
 PROGRAM = """
 import sys
@@ -84,13 +83,10 @@ def test_an_argument_that_is_not_utf_8_is_refused_before_work(monkeypatch, capsy
     assert line.startswith("error: argument 'a\\udcff': is not in UTF-8; ")
 
 
-def test_standard_input_that_is_closed_is_named(monkeypatch, tmp_path):
+def test_standard_input_that_is_closed_is_named(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(InputError, match="--document -: standard input is closed"):
         read_document("-")
-    line = ["RUN", "--input", "-", "--out", str(tmp_path / "out.csv")]
-    with pytest.raises(InputError, match="--input -: standard input is closed"):
-        infer.check(infer.parser().parse_args(line))
 
 
 def test_ctrl_c_ends_in_one_word(capsys):

@@ -67,21 +67,15 @@ PROGRAMS = [
             ("gensim", "nltk", "scipy.stats", "matplotlib"),
         ),
         ("import tcnlm.report.evaluate_run", ("gensim", "nltk", "scipy.stats")),
-        ("import tcnlm.coherence", ("tensorflow", "gensim")),
-        ("import tcnlm.common.settings", ("tensorflow", "gensim")),
-        ("import tcnlm.programs.serve", ("tensorflow", "gensim")),
         ("import tcnlm.programs.preprocess", ("tensorflow", "gensim", "nltk")),
         (
             "import tcnlm.metrics.registry",
             ("tensorflow", "matplotlib", "nltk", "sklearn"),
         ),
-        ("import tcnlm.programs.evaluate", ("jinja2",)),
-        *(
-            (
-                f"from tcnlm.programs import {name}\n{name}.parser().format_help()",
-                ("tensorflow", "pandas", "nltk", "gensim", "matplotlib"),
-            )
-            for name in PROGRAMS
+        (
+            f"from tcnlm.programs import {', '.join(PROGRAMS)}\n"
+            f"for each in ({', '.join(PROGRAMS)}): each.parser().format_help()",
+            ("tensorflow", "pandas", "nltk", "gensim", "matplotlib", "jinja2"),
         ),
     ],
 )

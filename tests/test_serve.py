@@ -402,13 +402,6 @@ def test_a_run_its_saved_model_and_a_folder_of_versions_are_found(run, tmp_path)
     assert (served.name, served.version) == ("served", "12")
 
 
-def test_a_run_named_like_a_pattern_is_served(run, tmp_path):
-    served = Served(find(shutil.copytree(run, tmp_path / "a*[1]b\\c")))
-    assert served.name == "a*[1]b\\c"
-    request = {"signature_name": "topic_words", "inputs": {"number": 2}}
-    assert len(served.predict(request)["outputs"]) == 4
-
-
 def test_what_cannot_be_served_is_said_with_what_to_do(tmp_path):
     with pytest.raises(InputError, match="neither a RUN nor a SavedModel"):
         serve.main([str(tmp_path)])

@@ -203,7 +203,7 @@ class Run:
         if seed is not None and not (is_whole(seed) and -(2**63) <= seed < 2**63):
             raise InputError(f"seed must be a whole number of 64 bits, not {seed!r}")
         if not isinstance(topic, (Mapping, Hashable)):
-            raise InputError(f"topic {topic!r:.40}: {requests.PYTHON_FORM}")
+            raise InputError(f"topic {topic!r:.40}: {requests.FORM}")
         weights = topic if isinstance(topic, Mapping) else {topic: 1}
         chosen = {k: w for k, w in weights.items() if k is not None}
         about = requests.Document(self._sentences(document)) if document else None

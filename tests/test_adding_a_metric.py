@@ -1,15 +1,13 @@
 """A measure is a file and a line: what they say is then known everywhere."""
 
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import tiny
 
 from tcnlm.metrics.base import Figure, Metric, language
-from tcnlm.metrics.registry import METRICS, judge, value
-from tcnlm.models import model_class
+from tcnlm.metrics.registry import METRICS
 from tcnlm.programs import evaluate
 
 LONGEST = lambda subject: max(sizes(subject))  # noqa: E731
@@ -94,16 +92,6 @@ def test_a_measure_of_one_line_is_in_summary_page_export_and_record(
     assert (folder / "lengths.pdf").exists()
     titles = (tmp_path / "comparison.csv").read_text().splitlines()[0]
     assert "longest sentence" in titles.split(",")
-
-
-def test_an_epoch_can_be_judged_by_it(registered):
-    judged = judge(model_class("lstm"), "lengths.mean")
-    assert judged.improves(3.0, 4.0)
-    subject = SimpleNamespace(
-        model=model_class("lstm").__new__(model_class("lstm")),
-        entries=lambda metric: {"lengths": {"mean": 2.5}},
-    )
-    assert value("lengths.mean", subject) == 2.5
 
 
 def test_what_is_not_asked_for_is_not_measured(registered, toy_data, tmp_path):

@@ -62,19 +62,6 @@ def test_any_model_that_writes_is_measured_beside_real_sentences(name, toy_data)
     assert ("topics" in bleu.protocol(found)) == (name == "rgbn_rnn")
 
 
-def test_no_real_sentence_is_its_own_reference(toy_data, monkeypatch):
-    data, seen = Dataset(toy_data), []
-    monkeypatch.setattr(bleu, "write", lambda *_: [["the"]] * 30)
-    monkeypatch.setattr(bleu, "bleu", lambda *pair: seen.append(pair))
-    split = data.split("test")
-    bleu.measure_bleu(tiny.untrained("lstm", data.vocabulary), data, split)
-    (_, references), (others, same) = seen
-    assert references == same
-    names = data.vocabulary.words
-    whole = [[names[i] for i in s] for d in range(12) for s in split.document(d)]
-    assert sorted(references + others) == sorted(whole)
-
-
 def test_a_model_that_writes_nothing_is_refused(toy_data, tmp_path):
     run = tiny.make_run_on(toy_data, tmp_path / "RUN", "ntm")
     options = evaluate.parser().parse_args([str(run), "--bleu"])
@@ -88,18 +75,6 @@ def entry(test, real=0.5):
     stated = {"split": "test", "sentences": 30, "max_length": 40, "seed": 1}
     stated |= {"temperature": 1.0, "smoothing": "method1", "topics": ""}
     return {**scores, "real": ceiling, **stated}
-
-
-def test_runs_are_points_of_one_figure_beside_their_real_text():
-    runs = {"a": {"bleu": entry(0.6)}, "b": {"bleu": entry(0.7)}, "c": {}}
-    runs["elsewhere"] = {"bleu": entry(0.6, real=0.9)}
-    first, second = bleu.Bleu().draw_compared(runs)
-    panel, other = first.axes
-    points = {line.get_label(): line.get_xydata().tolist() for line in panel.lines}
-    real = {"real sentences": [[0.5, 0.3]]}
-    assert points == {"a": [[0.6, 0.4]], "b": [[0.7, 0.4]], **real}
-    assert other.lines[1].get_xydata().tolist() == [[0.35, 0.2]]
-    assert second.axes[0].lines[0].get_label() == "elsewhere"
 
 
 def test_a_page_states_the_protocol():

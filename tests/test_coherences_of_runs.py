@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import tiny
-import toy
 
 from tcnlm.coherence import count_windows, save_counts
 from tcnlm.coherence.definitions import COHERENCES, coherence, irbo, windows_of
@@ -51,17 +50,6 @@ def test_they_stand_in_summary_page_and_tables_as_counted_on_the_corpus(
     assert list(table.c_uci) == pytest.approx([t["c_uci"] for t in found["topics"]])
 
 
-def test_words_the_reference_lacks_leave_numbers_only(run, tmp_path):
-    text = tmp_path / "text.txt"
-    topic = top_words(RunFolder(run).load(), weight=1.0)[0]
-    text.write_text(f"{topic[0]} {topic[1]}\n\n{topic[1]} other\n")
-    call(run, "--coherences", "--reference", text)
-    found = json.loads((run / "evaluation.json").read_text())["coherences"]
-    values = [t[name] for t in found["topics"] for name in COHERENCES]
-    assert np.isfinite([value for value in values if value is not None]).all()
-    assert found["topics"][0]["c_v"] is not None
-
-
 def test_counts_of_other_windows_are_refused_before_any_work(run, tmp_path):
     words = [
         word for topic in top_words(RunFolder(run).load(), weight=1.0) for word in topic
@@ -70,12 +58,3 @@ def test_counts_of_other_windows_are_refused_before_any_work(run, tmp_path):
     with pytest.raises(InputError, match="counts.npz: .*give the text, --reference"):
         call(run, "--coherences", "--counts", tmp_path / "counts.npz")
     assert not (run / "evaluation.json").exists()
-
-
-def test_of_bags_of_words_every_window_is_a_document(tmp_path):
-    dataset = Dataset(toy.make_data(tmp_path))
-    dataset.meta["word_order"] = False
-    words = dataset.vocabulary.topic_words[:9]
-    counts = Reference().kinds_counted(words, windows_of(COHERENCES), dataset)
-    assert {each.window for each in counts} == {0}
-    assert counts[0].windows == dataset.split("train").num_documents

@@ -73,7 +73,7 @@ def test_a_model_of_one_topic_word_is_measured_but_for_its_coherence(
     found = figures(run)
     assert found["perplexity"] > 1
     assert {topic["npmi"] for topic in found["topics"]} == {None}
-    for name in ("npmi", "npmi_by_use", "npmi_median"):
+    for name in ("npmi", "npmi_by_use"):
         assert found[name] is None
     for text in (printed, (run / "report.html").read_text()):
         assert "topics of one word have no pairs" in text
@@ -95,13 +95,6 @@ def test_a_validation_split_that_judges_nothing_is_refused_before_training(
     with pytest.raises(InputError, match=complaint):
         start(data, *options.split())
     assert not (data.parent / "RUN").exists()
-
-
-def test_one_topic_word_cannot_judge_by_coherence(make_data, tmp_path):
-    (tmp_path / "words").write_text("sea\n")
-    data = make_data(SENTENCES, SENTENCES, "--vocabulary", str(tmp_path / "words"))
-    with pytest.raises(InputError, match="judge=npmi: needs two topic words"):
-        start(data, "--set", "judge=npmi")
 
 
 ALONE = "the ship of the sea ."

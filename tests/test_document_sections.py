@@ -9,12 +9,10 @@ import tiny
 import toy
 from trained import call
 
-from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset, split_of
 from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.metrics import classification
 from tcnlm.metrics.features import document_vectors
-from tcnlm.metrics.retrieval import retrieval
 from tcnlm.models import MODELS
 from tcnlm.preprocessing.vocabulary import GO
 from tcnlm.programs.preprocess import main as preprocess
@@ -58,15 +56,6 @@ def test_a_language_models_vector_is_its_state_after_the_last_word(name, labelle
         words = [w for sentence in split.document(row) for w in (GO, *sentence)]
         alone = model.features({"inputs": tf.constant([words]), "targets": [words]})
         np.testing.assert_allclose(vectors[row], alone[0], rtol=1e-4, atol=1e-6)
-
-
-def test_a_topic_models_vector_is_its_proportions(labelled):
-    data = Dataset(labelled)
-    model, split = tiny.untrained("tcnlm", data.vocabulary), data.split("test")
-    vectors = document_vectors(model, split)
-    for row in range(3):
-        expected = model.infer(split.content(row)[None])
-        np.testing.assert_allclose(vectors[row], expected[0], rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["tcnlm", "lda", "docnade"])
@@ -116,18 +105,7 @@ def test_documents_are_measured_by_the_command_and_shown_on_the_page(
     assert kept["labels"].tolist() == split.labels.tolist()
     assert kept["ids"].tolist() == split.ids
     record = json.loads((tmp_path / "record.json").read_text())
-    assert "queries" not in record["figures"]["retrieval"]
     assert "picture" not in record["figures"]["classification"]
-
-
-def test_data_without_labels_says_how_to_have_them(toy_data):
-    data = Dataset(toy_data)
-    splits = data.split("train"), data.split("test")
-    vectors = tuple(np.ones([split.num_documents, 2]) for split in splits)
-    with pytest.raises(InputError, match="no labels: make it again.*--label"):
-        retrieval(vectors, *splits)
-    with pytest.raises(InputError, match="no labels: make it again.*--label"):
-        classification.classification(vectors, splits, {}, data)
 
 
 def test_classifiers_learn_from_every_other_split_by_parts(labelled, monkeypatch):

@@ -123,11 +123,3 @@ def test_runs_that_cannot_be_compared_are_refused(toy_data, tmp_path, monkeypatc
     monkeypatch.setattr(RunFolder, "data", lambda *_: next(data))
     with pytest.raises(InputError, match="trained on different DATA"):
         command.main(options)
-
-
-def test_two_runs_alike_have_no_gain_to_share(few):
-    split = few.split("test")
-    nats = np.ones(split.num_targets)
-    found = gains(nats, nats, split, few.vocabulary)
-    assert {each["share_of_gain"] for each in found} == {None}
-    assert "nan" not in command.table(found)

@@ -351,8 +351,8 @@ def tables(measured):
 
 def test_words_of_a_merged_topic_are_those_of_the_mean_by_use(measured):
     plain, named = measured
-    topics = {t["topic"]: t for t in named.unsaved["topics"]["exploration"]["topics"]}
-    alone = {t["topic"]: t for t in plain.unsaved["topics"]["exploration"]["topics"]}
+    topics = {t["topic"]: t for t in named.unsaved["topics"]["topics"]}
+    alone = {t["topic"]: t for t in plain.unsaved["topics"]["topics"]}
     words = {k: {w: p for w, p, _ in alone[k]["words"]} for k in (1, 3)}
     shares = {k: alone[k]["share"] for k in (1, 3)}
     both = words[1].keys() & words[3].keys()

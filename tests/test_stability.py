@@ -85,14 +85,6 @@ def test_the_page_of_seeds_says_which_topics_return(monkeypatch):
     assert [row[2] for row in steadiest] == ["2 of 2", "1 of 2", "0 of 2"]
 
 
-def test_runs_that_are_no_seeds_of_one_model_have_no_such_section(monkeypatch):
-    monkeypatch.setattr("tcnlm.report.page._sections", lambda *_: "")
-    first, second, _ = seeds()
-    plain = dataclasses.replace(run_of(2, second), unsaved={})
-    for other in (run_of(1, second, "tdlm"), plain):
-        assert "Topics over seeds" not in page.render([run_of(1, first), other])
-
-
 def test_seeds_that_are_measured_together_have_it(toy_data, tmp_path):
     runs = [tiny.make_run_on(toy_data, tmp_path / f"seed-{s}", "tdlm") for s in (1, 2)]
     for seed, run in enumerate(runs, 1):

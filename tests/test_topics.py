@@ -5,7 +5,7 @@ import pytest
 
 from tcnlm.coherence.definitions import diversity
 from tcnlm.layers.neural_topics import bag_of_words
-from tcnlm.metrics import features, topics
+from tcnlm.metrics import features
 from tcnlm.models.topics import PROBABILITY, best_words, top_words
 from tcnlm.preprocessing.vocabulary import SPECIALS, Vocabulary
 
@@ -59,10 +59,6 @@ def test_words_stand_by_the_relevance_of_sievert_and_shirley(rng, weight):
     assert found == [[names[i] for i in row] for row in order]
 
 
-def test_asking_for_more_words_than_there_are_gives_all():
-    assert [len(words) for words in top_words(Themes(), 25)] == [4, 4, 4]
-
-
 @pytest.mark.parametrize(
     ("words", "share"),
     [
@@ -73,16 +69,6 @@ def test_asking_for_more_words_than_there_are_gives_all():
 )
 def test_diversity_is_the_share_of_different_words(words, share):
     assert diversity(words) == share
-
-
-def test_diversity_looks_at_the_first_words_only():
-    assert diversity([["a", "x"], ["b", "x"]], count=1) == 1.0
-
-
-def test_angles_are_right_for_disjoint_topics_and_zero_on_the_diagonal(monkeypatch):
-    monkeypatch.setattr(Themes, "topics", lambda self: np.eye(3, dtype=np.float32))
-    expected = 90 * (1 - np.eye(3))
-    np.testing.assert_allclose(topics.angles(Themes()), expected, atol=1e-3)
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 10])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import re
 import secrets
 import sys
@@ -29,17 +30,9 @@ from tcnlm.preprocessing.text import sentences
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
 FORM = (
-    "give a topic's number or label, alone or with a weight above 0, such as 3, 3:0.7 "
-    "or oil:0.7"
-)
-LAYERED_FORM = (
-    "topics are in layers here: give layer:topic, or layer:topic:weight with a weight "
-    "above 0, such as 2:17 or 2:17:0.5; a number alone is a topic of layer 1, "
-    "and so is a label"
-)
-PYTHON_FORM = (
-    "give a topic's number or label, (layer, number) of topics in layers, or a mixture "
-    "such as {3: 0.7, 5: 0.3}"
+    "give a topic's number or label, or layer:number of topics in layers, alone or "
+    "with a weight above 0, such as 3, 3:0.7, oil:0.7 or 2:17:0.7 (in Python {3: 0.7}, "
+    "(2, 17))"
 )
 UNNAMED = Names(())
 LARGEST_WEIGHT = sys.float_info.max
@@ -104,10 +97,10 @@ def mixture(
     all in equal parts. Raises InputError for what the model does not have.
     """
     if isinstance(chosen, Mapping):
-        asked = (_of_python(model, *each, names) for each in chosen.items())
+        asked = [(f"topic {k!r:.40}", k, weight) for k, weight in chosen.items()]
     else:
-        asked = (_of_option(model, value, names) for value in chosen)
-    weights = [pair for pairs in asked for pair in pairs]
+        asked = [_of_option(model, value, names) for value in chosen]
+    weights = [pair for each in asked for pair in _weighted(model, *each, names)]
     topics = np.zeros(sum(_sizes(model)))
     largest = max(weight for _, weight in weights)  # a sum of weights may be infinite
     for place, weight in weights:
@@ -115,51 +108,40 @@ def mixture(
     return (topics / topics.sum()).astype("float32")
 
 
-def _of_option(model: Any, value: str, names: Names) -> list[Weighted]:
-    """Return the topics of a value of --topic."""
-    first, colon, weight = value.partition(":")
-    members, numbers, form = names.labelled(first), ["1", first], FORM
-    if not members and any(map(str.isalpha, first)):
-        raise InputError(f"--topic {value}: {names.unknown(first)}")
-    if members:
-        numbers = []
-    elif model.layered:
-        form = LAYERED_FORM
-        if colon:
-            second, _, weight = weight.partition(":")
-            numbers = [first, second]
+def _of_option(model: Any, value: str, names: Names) -> tuple[str, str, float]:
+    """Return what an error calls a value of --topic, its topic and its weight."""
+    parts = value.split(":")
+    in_layers = model.layered and len(parts) > 1 and not names.labelled(parts[0])
+    size = 1 + in_layers
+    weight, *more = parts[size:] or ["1"]
     try:
-        numbers, share = list(map(int, numbers)), float(weight or 1)
+        share = math.nan if more else float(weight)
     except ValueError:
-        numbers, share = [-1], 0.0
-    if min(numbers, default=0) < 0 or not 0 < share <= LARGEST_WEIGHT:
-        raise InputError(f"--topic {value}: {form}")
-    if members:
-        return [(k, share / len(members)) for k in members]
-    return [(_place(model, f"--topic {value}", *numbers), share)]
+        share = math.nan
+    return f"--topic {value}", ":".join(parts[:size]), share
 
 
-def _of_python(model: Any, topic: Any, weight: Any, names: Names) -> list[Weighted]:
-    """Return the topics of an argument in Python."""
-    called = f"topic {topic!r:.40}"
+def _weighted(
+    model: Any, called: str, topic: Any, weight: Any, names: Names
+) -> list[Weighted]:
+    """Return a topic, or the members of a label, with their weights."""
     if not is_real(weight) or not 0 < weight <= LARGEST_WEIGHT:
-        wanted = f"must be a number above 0, not {weight!r:.40}"
-        raise InputError(f"{called}: its weight {wanted}")
+        raise InputError(f"{called}: {FORM}")
     if isinstance(topic, str):
         members = names.labelled(topic)
         if members:
             return [(k, weight / len(members)) for k in members]
-        if not re.fullmatch("[0-9]{1,9}(:[0-9]{1,9})?", topic):
-            raise InputError(f"topic: {names.unknown(topic)}")
-        topic = tuple(map(int, topic.split(":")))
+        if any(map(str.isalpha, topic)):
+            raise InputError(f"{called}: {names.unknown(topic)}")
+        numbers = re.fullmatch("([0-9]{1,9}):([0-9]{1,9})|([0-9]{1,9})", topic)
+        topic = tuple(int(n) for n in numbers.groups() if n) if numbers else ()
     numbers = topic if isinstance(topic, tuple) else (topic,)
     if not all(map(is_whole, numbers)) or not 0 < len(numbers) <= 1 + model.layered:
-        raise InputError(f"{called}: {PYTHON_FORM}")
+        raise InputError(f"{called}: {FORM}")
     return [(_place(model, called, *(1, *numbers)[-2:]), weight)]
 
 
 def _place(model: Any, called: str, layer: int, number: int) -> int:
-    """Return a topic's place; InputError, which says what it is called, of none."""
     sizes = _sizes(model)
     if not 1 <= layer <= len(sizes):
         raise InputError(f"{called}: the model has layers 1 to {len(sizes)}")
@@ -170,7 +152,6 @@ def _place(model: Any, called: str, layer: int, number: int) -> int:
 
 
 def _sizes(model: Any) -> Sequence[int]:
-    """Return the number of topics of each layer, K_1 to K_L."""
     return model.sizes if model.layered else (len(model.topics()),)
 
 

@@ -77,7 +77,6 @@ def _write(
     seed: int = 0,
     prompt: Any = (),
 ) -> list | None:
-    """Return `number` sentences of each topic; None where the model writes none."""
     if not model.offers("step"):
         return None
     import tensorflow as tf

@@ -1,35 +1,12 @@
 """A trained model as a TensorFlow SavedModel: strings in, strings out.
 
-`tf.saved_model.load` is all that its user needs, and not this package. Its signatures
-(N texts, K topics):
-
-    infer_topics  documents [N] -> topics [N, K], rows on the simplex,
-                  topic_words [N]: how many they were inferred from; of 0 topics are NaN
-    topic_words   number -> words [K, number], best first
-    score         sentences [N], contexts [N]
-                  -> log_probability [N] nats, targets [N], perplexity [N]
-    generate      topics [N, K], seed, temperature
-                  -> sentences [N], log_probability [N] nats
-    generate_known  the same, without <unk>
-    beam_search   topics [N, K], width
-                  -> sentences [N, width], log_probability [N, width] nats, best first
-    features      documents [N] -> features [N, F]
-    score_document  documents [N]
-                  -> log_probability [N] nats, words [N], perplexity [N]
-
-The last two are those of a model of documents (`docnade`). A model without topics has
-`score`, `generate` and `generate_known`, which then take `number` for `topics`, and
-`beam_search`, which takes `width` alone (N = 1); one that writes no sentences has the
-first two.
+`tf.saved_model.load` is all that its user needs, and not this package. docs/serving.md
+has its signatures, each a method of `Program`.
 
 Every text is tokenized in the graph by the rules of its language in
-`preprocessing.text`, and its phrases are joined; what comes before them in
-preprocessing is the caller's. A text may be in Unicode's NFC or in NFD, with Latin's
-and Armenian's ligatures. Markup, entities and hyphens at the ends of lines are taken as
-text, and every string as one sentence: of a document or context with more, only the
-full stop after an abbreviation or initial can come out otherwise. To a model that reads
-the preceding sentences (`lclm`) each line of a context is one, the last line the
-nearest.
+`preprocessing.text`, and its phrases are joined. A text may be in Unicode's NFC or in
+NFD. Every string is one sentence, markup is text. To a model that reads the preceding
+sentences (`lclm`) each line of a context is one, the last line the nearest.
 """
 
 from __future__ import annotations
@@ -151,7 +128,6 @@ def _write_requests(path: Path, signatures: Mapping[str, Any]) -> None:
 
 
 def _request_of(spec: tf.TensorSpec) -> tf.Tensor:
-    """Return one text, one mixture of topics, or the number 1."""
     if spec.dtype == tf.string:
         return tf.constant([WARM_UP_TEXT])
     if spec.shape.rank == 2:
@@ -230,7 +206,6 @@ class Program:
         return {"log_probability": total, "words": words, "perplexity": perplexity}
 
     def _log_probs(self, batch: Tensors) -> tf.Tensor:
-        """Return log p of all words of every row together, nats, [B]."""
         return tf.reduce_sum(self.model(batch), axis=1)
 
     def score(self, sentences: tf.Tensor, contexts: tf.Tensor) -> Tensors:
@@ -308,7 +283,6 @@ class Program:
         return self._write(source, choose, options=options)
 
     def _contexts(self, source: tf.Tensor) -> Contexts:
-        """Return what to write from, of topics checked by their sums."""
         if not self.topical:
             empty = self.model.batching.empty
             return (
@@ -352,7 +326,6 @@ class Program:
 
 
 def _checked(value: tf.Tensor, good: tf.Tensor, wanted: str) -> tf.Tensor:
-    """Return a value, refused with what is wanted where it is not good."""
     with tf.control_dependencies([tf.debugging.Assert(good, [wanted])]):
         return tf.identity(value)
 
@@ -362,7 +335,6 @@ def _counted(number: tf.Tensor, name: str = "number") -> tf.Tensor:
 
 
 def _number_of_words(content: tf.Tensor) -> tf.Tensor:
-    """Return how many content words [N] are in rows [N, W] of them."""
     return tf.math.count_nonzero(content != NO_WORD, axis=1)
 
 

@@ -173,10 +173,6 @@ class Metric:
         """Yield the same of its main entry, where there is one."""
         return iter(())
 
-    def draw_compared(self, runs: Mapping[str, Evaluation]) -> Iterator[Drawing]:
-        """Yield its figures of several runs, by their names."""
-        return iter(())
-
     def tables(self, evaluation: Evaluation) -> dict[str, Rows]:
         """Return its tables for a paper: rows of (value, text) by title, by name."""
         return {}

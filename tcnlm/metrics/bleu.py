@@ -9,7 +9,6 @@ sentences, scored in the same way, tell what there is to reach.
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +21,6 @@ from tcnlm.common.progress_bar import progress_bar
 from tcnlm.data.dataset import NO_WORD, Dataset, Split, cut, pad
 from tcnlm.generation.methods import MAX_LENGTH
 from tcnlm.metrics.base import (
-    Drawn,
     Evaluation,
     Figure,
     Metric,
@@ -32,8 +30,6 @@ from tcnlm.metrics.base import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
     from tcnlm.metrics.evaluation_context import EvaluationContext
 
 ORDERS = (2, 3, 4)  # the longest n-grams of each BLEU, weighted alike
@@ -92,7 +88,6 @@ class References:
 
 
 def _counts(sentence: Sentence) -> Counter:
-    """Count the n-grams of every order up to the highest."""
     orders = range(1, max(ORDERS) + 1)
     return Counter(
         gram for n in orders for gram in zip(*(sentence[i:] for i in range(n)))
@@ -192,7 +187,6 @@ def write(model: Any, train: Split, number: int) -> list[list[str]]:
 
 
 def _figures() -> Iterator[Figure]:
-    """Yield every BLEU of what is written, and of real sentences."""
     for kind, better in (("test", "max"), ("self", "min")):
         for order in ORDERS:
             title = f"{kind}-BLEU-{order}"
@@ -212,11 +206,9 @@ class Bleu(Metric):
     entries = ("bleu",)
     template = """
 <h2>BLEU</h2>
-{{ table(titles, kinds, rows) }}{{ note(protocol) }}
-{{- image("bleu", "self-BLEU against test-BLEU") }}"""
+{{ table(titles, kinds, rows) }}{{ note(protocol) }}"""
 
     def check(self, dataset: Dataset, split: str) -> None:
-        """Refuse a split that is too small for references and real text."""
         sentences = int(np.count_nonzero(np.diff(dataset.split(split).sentences)))
         if sentences < LEAST:
             raise InputError(
@@ -224,16 +216,13 @@ class Bleu(Metric):
             )
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
-        """Return the scores and their protocol."""
         return {"bleu": measure_bleu(subject.model, subject.dataset, subject.split)}
 
     def lines(self, evaluation: Evaluation) -> Iterable[str]:
-        """Return the protocol."""
         entry = evaluation.get("bleu")
         return [f"  {protocol(entry)}"] if entry else []
 
     def shown(self, evaluation: Evaluation, unsaved: Any) -> Shown:
-        """Return a row of scores of the model, and one of real sentences."""
         entry = evaluation.get("bleu")
         if not entry:
             return None
@@ -248,43 +237,3 @@ class Bleu(Metric):
             ],
             "protocol": protocol(entry),
         }
-
-    def draw(self, evaluation: Evaluation, unsaved: Any) -> Drawn:
-        """Yield the planes of the one run."""
-        for figure in self.draw_compared({evaluation["model"]: evaluation}):
-            yield "bleu", figure
-
-    def draw_compared(self, runs: Mapping[str, Evaluation]) -> Iterator[Drawing]:
-        """Yield a figure of all runs that are set against the same real sentences."""
-        groups: dict[str, dict[str, Any]] = {}
-        for name, evaluation in runs.items():
-            entry = evaluation.get("bleu")
-            if entry:
-                groups.setdefault(json.dumps(entry["real"]), {})[name] = entry
-        for real, entries in groups.items():
-            yield bleu_planes(entries, json.loads(real))
-
-
-def bleu_planes(
-    runs: Mapping[str, Mapping[str, Any]], real: Mapping[str, Any]
-) -> Drawing:
-    """Draw self-BLEU against test-BLEU, a panel an order: better is down, to the right.
-
-    runs: by name, each with scores by order as "test" and "self"; real: those of text.
-    """
-    from tcnlm.drawing.figures import INK, LIGHT, axes_of, blank
-
-    figure = blank(9, 3.6)
-    for axes, order in zip(figure.subplots(1, len(real["test"])), real["test"]):
-        axes_of(axes, f"BLEU-{order}", "test-BLEU (right is better)", "self-BLEU")
-        for name, scores in runs.items():
-            axes.plot(scores["test"][order], scores["self"][order], "o", label=name)
-        star = {"color": INK, "ms": 10, "label": REAL}
-        axes.plot(real["test"][order], real["self"][order], "*", **star)
-        axes.margins(0.2)
-        axes.grid(color=LIGHT, lw=0.8)
-    figure.axes[0].set_ylabel("self-BLEU (down is better)", fontsize=9, color=INK)
-    legend = figure.axes[0].get_legend_handles_labels()
-    below = {"loc": "outside lower center", "ncols": 4, "frameon": False}
-    figure.legend(*legend, fontsize=8, **below)
-    return figure

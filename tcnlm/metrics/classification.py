@@ -90,7 +90,6 @@ def classify(
 def _usable(
     vectors: Vectors, labels: np.ndarray, name: str
 ) -> tuple[Vectors, np.ndarray]:
-    """Return the vectors and labels of the documents that have one."""
     rows = labelled(vectors, labels, f"{name} documents")
     return vectors[rows], labels[rows]
 
@@ -197,7 +196,6 @@ def classification(
 
 
 def _all_words(split: Split, size: int) -> sparse.csr_matrix:
-    """Return the log counts [N, V] of all words of a split's documents."""
     bounds = split.sentences[split.documents]
     documents = [split.tokens[a:b] for a, b in zip(bounds[:-1], bounds[1:])]
     return log_count_vectors(documents, size)
@@ -250,7 +248,6 @@ class Classes(Metric):
 {{ image("vectors", "documents by their vectors, coloured by label") }}"""
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
-        """Return what the classifiers get right."""
         train, measured = subject.vectors
         splits, vectors = [subject.train, subject.split], [train, measured]
         if subject.split.name == "test":
@@ -261,7 +258,6 @@ class Classes(Metric):
         return {"classification": found}
 
     def section(self, entry: Any) -> Shown:
-        """Return the errors by what is read, a column a classifier."""
         rows = []
         for name, row in entry["rows"].items():
             found = (row.get(kind) for kind in ("logistic", "network"))
@@ -270,7 +266,6 @@ class Classes(Metric):
         return {"rows": rows}
 
     def plots(self, entry: Any) -> Drawn:
-        """Yield the vectors in the plane."""
         yield "vectors", draw_vectors(**entry["picture"])
 
 

@@ -27,7 +27,6 @@ class Clusters(Metric):
     template = "{{ note(said) }}"
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
-        """Return the figures, and of how many documents; None without labels."""
         if subject.split.labels is None:
             return {"clusters": None}
         labels = np.concatenate([split.labels for split in subject.splits])
@@ -38,7 +37,6 @@ class Clusters(Metric):
         return {"clusters": agreement(largest, labels[told])}
 
     def section(self, entry: Any) -> Shown:
-        """Return what the figures say."""
         found = {"clusters": entry}
         nmi, ami, purity = (figure.text(found) for figure in self.figures)
         return {

@@ -46,7 +46,6 @@ class Coherences(Metric):
 {{ note(about) }}{{ note(counted) }}"""
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
-        """Return each coherence of all topics and of each, and what it's counted in."""
         topics = subject.topics.topics
         words = scored_words([subject.topics])
         counts = subject.reference.kinds_counted(
@@ -67,7 +66,6 @@ class Coherences(Metric):
         return {"coherences": found}
 
     def section(self, entry: Any) -> Shown:
-        """Return the table of topics."""
         rows = [[text for _, text in _cells(t).values()] for t in entry["topics"]]
         counted = "; ".join(f"{name}: {how}" for name, how in entry["counted"].items())
         return {
@@ -79,7 +77,6 @@ class Coherences(Metric):
         }
 
     def tables(self, evaluation: Evaluation) -> dict[str, Rows]:
-        """Return the same as a paper's table."""
         entry = evaluation.get("coherences")
         return {"coherences": list(map(_cells, entry["topics"]))} if entry else {}
 

@@ -30,8 +30,6 @@ def perplexity(nats: np.ndarray, lengths: np.ndarray) -> tuple[float, float]:
     first is exp of the mean over documents of their mean nats a word, the second exp of
     all nats over all words; documents without a word are in neither.
     """
-    if nats.shape != lengths.shape:
-        raise InputError(f"nats of {nats.shape} documents, lengths of {lengths.shape}")
     scored = lengths > 0
     if not scored.any():
         raise InputError(f"none of the {len(lengths)} documents has a word")
@@ -40,33 +38,20 @@ def perplexity(nats: np.ndarray, lengths: np.ndarray) -> tuple[float, float]:
     return float(np.exp(np.mean(nats / lengths))), corpus
 
 
-class Unigram:
-    """One distribution over words for all documents, which any model has to beat.
+def unigram(train: Vectors, test: Vectors) -> tuple[float, float, int]:
+    """Return the perplexities of the unigram model, which any model has to beat.
 
-    p(w) = n_w / N with the n_w of the training documents and N their sum. Where some
-    word that is scored has no n_w it is (n_w + 1) / (N + V) of V words, for all words.
-    Counts [D, V], dense or sparse: `count_vectors` or `log_count_vectors` of
-    `tcnlm.metrics.features`, the same for training and test.
+    And how many words of `test` the training counts lack. p(w) = n_w / N with the n_w
+    of the training documents and N their sum; where a word lacks its n_w, (n_w + 1) /
+    (N + V) of V words, for all words. Counts [D, V], dense or sparse, of n words each.
     """
-
-    def __init__(self, counts: Vectors):
-        self.counts = np.asarray(counts.sum(axis=0), float).ravel()
-
-    def unseen(self, counts: Vectors) -> int:
-        """Return how many of the words of documents [D, V] have no count of their own.
-
-        With any, one is added to every word's.
-        """
-        scored = np.asarray(counts.sum(axis=0)).ravel() > 0
-        return int(np.count_nonzero(scored & (self.counts == 0)))
-
-    def perplexity(self, counts: Vectors) -> tuple[float, float]:
-        """Return the perplexities of documents [D, V]; a count of n is n words."""
-        known = self.counts + bool(self.unseen(counts))
-        # A word that nowhere occurs is multiplied by zero: any number does.
-        log_p = np.log(np.where(known, known, 1) / known.sum())
-        lengths = np.asarray(counts.sum(axis=1), float).ravel()
-        return perplexity(-(counts @ log_p), lengths)
+    counts, scored = (np.asarray(c.sum(axis=0), float).ravel() for c in (train, test))
+    unseen = np.count_nonzero((scored > 0) & (counts == 0))
+    counts += bool(unseen)
+    # A word that nowhere occurs is multiplied by zero: any number does.
+    log_p = np.log(np.where(counts, counts, 1) / counts.sum())
+    lengths = np.asarray(test.sum(axis=1), float).ravel()
+    return (*perplexity(-(test @ log_p), lengths), unseen)
 
 
 def perplexity_over_orders(model: Any, train: Split, test: Split) -> dict[str, Any]:
@@ -77,9 +62,9 @@ def perplexity_over_orders(model: Any, train: Split, test: Split) -> dict[str, A
     lengths, nats = _nats(model, test)
     orders = np.array([perplexity(order, lengths) for order in nats])
     mean, deviation = orders.mean(axis=0), orders.std(axis=0, ddof=1)
-    counts = [_counted(model, split) for split in (train, test)]
-    of_train = Unigram(counts[0])
-    unigram, unigram_corpus = of_train.perplexity(counts[1])
+    beside, beside_corpus, unseen = unigram(
+        *(_counted(model, s) for s in (train, test))
+    )
     return {
         "orders": ORDERS,
         "documents": int(np.count_nonzero(lengths)),
@@ -88,15 +73,14 @@ def perplexity_over_orders(model: Any, train: Split, test: Split) -> dict[str, A
         "published_deviation": float(deviation[0]),
         "corpus": float(mean[1]),
         "corpus_deviation": float(deviation[1]),
-        "unigram": unigram,
-        "unigram_corpus": unigram_corpus,
-        "unseen_words": of_train.unseen(counts[1]),
-        "ratio": float(mean[0]) / unigram,
+        "unigram": beside,
+        "unigram_corpus": beside_corpus,
+        "unseen_words": unseen,
+        "ratio": float(mean[0]) / beside,
     }
 
 
 def _counted(model: Any, split: Split) -> sparse.csr_matrix:
-    """Return how often each topic word counts in every document, [N, D]."""
     rows = model.batching.rows(split)
     documents = [np.zeros(0, int)] * split.num_documents
     for chosen in rows.order(BATCH, None, 0):
@@ -107,7 +91,6 @@ def _counted(model: Any, split: Split) -> sparse.csr_matrix:
 
 
 def _nats(model: Any, split: Split) -> tuple[np.ndarray, np.ndarray]:
-    """Return the words that count of every document [N], and its nats [orders, N]."""
     import tensorflow as tf
 
     from tcnlm.layers.tf_function import graph
@@ -162,12 +145,10 @@ class DocumentPerplexity(Metric):
 {{ note(over) }}"""
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
-        """Return both perplexities, the model's and the unigram's."""
         parts = subject.model, subject.train, subject.split
         return {"document_perplexity": perplexity_over_orders(*parts)}
 
     def section(self, entry: Any) -> Shown:
-        """Return a row for each of the two perplexities."""
         over = f"Over {entry['orders']} orders of the words of {entry['documents']:,} "
         over += f"documents; {entry['without_words']} without a word are left out."
         if entry.get("unseen_words", True):  # it always was before this was told

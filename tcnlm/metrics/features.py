@@ -135,6 +135,9 @@ def labelled(vectors: Vectors, labels: np.ndarray, name: str) -> np.ndarray:
     rows = np.flatnonzero(labels != UNLABELLED)
     if not len(rows):
         raise InputError(f"none of the {len(labels)} {name} has a label")
+    numbers = vectors.data if sparse.issparse(vectors) else vectors
+    if not np.isfinite(numbers).all():
+        raise InputError(f"the vectors of {name} must be finite numbers")
     return rows
 
 

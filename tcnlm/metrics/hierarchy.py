@@ -29,7 +29,6 @@ SENTENCE = range(8, 31)  # words of the sample sentence
 ROWS = 64
 CHARTED = 8  # topics of a layer, in the heat map: those of the largest weights
 CHARTED_WORDS = 4  # of a topic, beside it
-FOLLOWING = 2  # topics of the next sentence that are named
 
 Link = list[float]  # a topic and a weight
 
@@ -63,7 +62,6 @@ def hierarchy(model: Model, dataset: Dataset, split: Split) -> dict[str, Any]:
 
 
 def _use(model: Model, split: Split) -> list[np.ndarray]:
-    """Return the mean proportions of every layer's topics over documents."""
     from tcnlm.models.gbn_rnn import infer_theta
 
     rows, has_words = [], []
@@ -99,7 +97,6 @@ def _largest(column: np.ndarray, without: int | None = None) -> list[Link]:
 
 
 def _sample(split: Split) -> int:
-    """Return the first document of several sentences, or else the longest."""
     sizes = np.diff(split.documents)
     enough = np.flatnonzero(sizes >= FEWEST_SENTENCES)
     return int(enough[0] if len(enough) else np.argmax(sizes))
@@ -149,18 +146,11 @@ class Hierarchy(Metric):
     entries = ("hierarchy",)
     unrecorded = ("hierarchy.layers", "hierarchy.document", "hierarchy.norms")
     template = """
-{% macro branch(topic) -%}
-{% set line %}<b>{{ topic.name }}</b> {{ topic.words }} <small>{{ topic.said }}</small>
-{%- endset %}
-<li>{% if topic.below %}<details><summary>{{ line }}</summary><ul>
-{%- for each in topic.below %}{{ branch(each) }}{% endfor -%}
-</ul></details>{% else %}{{ line }}{% endif %}</li>
-{%- endmacro %}
 <h2>Topics in layers</h2>
 {{ image("topic_tree", "tree of topics") }}
 {{ note("The most used topics of the highest layer and the largest below them. 2:17 is "
         "topic 17 of layer 2; %: mean proportion in documents; thick: more.") }}
-<ul class="tree">{% for topic in roots %}{{ branch(topic) }}{% endfor %}</ul>
+{{ table(("topic", "share", "words"), ("", "number", ""), rows) }}
 <h2>From sentence to sentence</h2>
 {{ note("Document " ~ document.document ~ ": the proportions of each sentence's "
         "topics, the largest of every layer, inferred as in training.") }}
@@ -173,51 +163,23 @@ class Hierarchy(Metric):
 {{ image("norms", "norms of states by word") }}"""
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
-        """Return layers, a document and norms."""
         parts = subject.model, subject.dataset, subject.split
         return {"hierarchy": hierarchy(*parts)}
 
     def section(self, entry: Any) -> Shown:
-        """Return the tree from the most used topics of the highest layer down."""
-        layers = entry["layers"]
-        roots = sorted(layers[-1], key=lambda topic: -topic["use"])
-        return {
-            "roots": [_branch(layers, len(layers), topic) for topic in roots],
-            "document": entry["document"],
-        }
+        rows = [
+            (_name(topic, n, 0), f"{topic['use']:.1%}", " ".join(topic["words"]))
+            for n, layer in reversed(list(enumerate(entry["layers"], 1)))
+            for topic in sorted(layer, key=lambda topic: -topic["use"])
+        ]
+        return {"rows": rows, "document": entry["document"]}
 
     def plots(self, entry: Any) -> Drawn:
-        """Yield the tree, a document's proportions and the norms."""
         from tcnlm.drawing.tree import topic_tree
 
         yield "topic_tree", topic_tree(entry["layers"])
         yield "sentences", sentence_topics(entry)
         yield "norms", state_norms(**entry["norms"])
-
-
-def _branch(
-    layers: Sequence, layer: int, topic: Mapping[str, Any], link: str = ""
-) -> dict[str, Any]:
-    """Return a topic with what is below it; link: how it hangs on the one above."""
-    return {
-        "name": f"{layer}:{topic['topic']}",
-        "words": " ".join(topic["words"]),
-        "said": link + _used(layer, topic),
-        "below": [
-            _branch(layers, layer - 1, layers[layer - 2][k], f"Φ {weight:.2f}, ")
-            for k, weight in topic["below"]
-        ],
-    }
-
-
-def _used(layer: int, topic: Mapping[str, Any]) -> str:
-    """Say how much a topic is used and what follows it."""
-    said = f"{topic['use']:.1%}"
-    if topic["stays"] is None:
-        return said
-    following = [f"{layer}:{k} {weight:.2f}" for k, weight in topic["next"]]
-    after = ", ".join(following[:FOLLOWING])
-    return f"{said}; Π: stays {topic['stays']:.2f}{', ' if after else ''}{after}"
 
 
 def sentence_topics(found: Mapping[str, Any]) -> Drawing:
@@ -260,5 +222,5 @@ def state_norms(words: Sequence[str], norms: Sequence[Sequence[float]]) -> Drawi
     return figure
 
 
-def _name(topic: Mapping[str, Any], layer: int) -> str:
-    return f"{layer}:{topic['topic']} {' '.join(topic['words'][:CHARTED_WORDS])}"
+def _name(topic: Mapping[str, Any], layer: int, count: int = CHARTED_WORDS) -> str:
+    return " ".join([f"{layer}:{topic['topic']}", *topic["words"][:count]])

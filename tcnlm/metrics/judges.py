@@ -68,13 +68,11 @@ class Judges(Metric):
     applies = staticmethod(topical)
 
     def unsaved(self, subject: EvaluationContext) -> Judged:
-        """Return topics and documents."""
         documents = subject.documents
         shares = documents.proportions, documents.has_words
         return Judged(subject.beta, *shares, subject.dataset, subject.split)
 
     def write(self, folder: Path, evaluation: Evaluation, unsaved: Any) -> None:
-        """Write word_intrusion and proxann into the folder of a run."""
         if unsaved:
             order = np.argsort(-unsaved.beta, axis=1, kind="stable")[:, : max(OWN)]
             words = unsaved.dataset.vocabulary.topic_words

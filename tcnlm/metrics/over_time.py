@@ -144,7 +144,6 @@ def left_out(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _span(dates: Sequence[str], every: str) -> np.ndarray:
-    """Return all periods from the first date to the last."""
     size, kind = PERIODS[every], int if every == "decade" else np.datetime64
     first, last = kind(min(dates)[:size]), kind(max(dates)[:size])
     return first + np.arange(int(np.int64(last - first)) + 1)
@@ -244,13 +243,11 @@ def _panels(
 
 
 def _plain(text: str, letters: int) -> str:
-    """Return a text of so many letters at most, none of which is taken for TeX."""
     cut = text if len(text) <= letters else f"{text[: letters - 1]}…"
     return cut.replace("$", r"\$")
 
 
 def _top(share: np.ndarray, high: np.ndarray) -> float:
-    """Return the end of an axis of shares from 0."""
     return 1.08 * float(np.nanmax([1e-9, *share, *high]))
 
 
@@ -273,22 +270,18 @@ class Compared(Metric):
         raise NotImplementedError
 
     def said(self, found: Mapping[str, Any]) -> str:
-        """Say which groups there are."""
         raise NotImplementedError
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
-        """Return the topics in each of the groups, if two of them have topic words."""
         found = self.groups(subject)
         shares = found["topics"][0]["share"] if found else []
         several = len(shares) - shares.count(None) > 1
         return {self.key: found if several else None}
 
     def unsaved(self, subject: EvaluationContext) -> Names:
-        """Return what the topics are called."""
         return subject.names
 
     def shown(self, evaluation: Evaluation, unsaved: Any) -> Shown:
-        """Return the names of the figures and how to read them."""
         entry = evaluation.get(self.key)
         if not entry:
             return None
@@ -307,14 +300,12 @@ class Compared(Metric):
         }
 
     def draw(self, evaluation: Evaluation, unsaved: Any) -> Drawn:
-        """Yield a figure of each topic that differs most, then of several others."""
         entry = evaluation.get(self.key)
         titles = titles_of(evaluation, unsaved)
         for name, topics in (self._figures(entry, titles) if entry else {}).items():
             yield name, self.chart(entry["names"], topics, titles)
 
     def tables(self, evaluation: Evaluation) -> dict[str, Rows]:
-        """Return a row for every group and topic."""
         entry = evaluation.get(self.key)
         if not entry:
             return {}
@@ -330,7 +321,6 @@ class Compared(Metric):
     def _figures(
         self, entry: Mapping[str, Any], titles: Titles
     ) -> dict[str, list[Topic]]:
-        """Return the topics of every figure by its name: one each, then several."""
         topics = [t for t in by_movement(entry) if titles[t["topic"]]]
         first, rest = topics[:SHOWN], topics[SHOWN : SHOWN + FOLDED]
         return {f"{self.key}_{t['topic']}": [t] for t in first} | {
@@ -354,7 +344,6 @@ class OverTime(Compared):
         return by_period(dates, subject.all_documents.known)
 
     def said(self, found: Mapping[str, Any]) -> str:
-        """Say which periods there are."""
         every, names = found["every"], found["names"]
         text = f"By {every} from {names[0]} to {names[-1]}, {_documents(found)}."
         text += f" A {every} without documents is a gap."
@@ -383,7 +372,6 @@ class ByGroup(Compared):
         return {"labels": int((counts > 0).sum()), **found}
 
     def said(self, found: Mapping[str, Any]) -> str:
-        """Say which labels there are."""
         shown, every = len(found["names"]), found["labels"]
         which = "" if shown == every else f"The {shown} largest of "
         return f"{which}{every} labels, {_documents(found)}."

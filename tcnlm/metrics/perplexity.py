@@ -88,7 +88,6 @@ class Perplexity(Metric):
     template = "{{ note(how) }}{% if leak %}{{ note(leak) }}{% endif %}"
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
-        """Return over how many sequences, how many draws and which contexts."""
         model, rule = subject.model, subject.split.contexts.rule
         if not language(type(model)):
             return {}
@@ -100,12 +99,10 @@ class Perplexity(Metric):
         }
 
     def lines(self, evaluation: Evaluation) -> Iterable[str]:
-        """Return a warning of what the contexts tell of the answers."""
         warning = evaluation.get("leak")
         return [f"  warning: {warning}"] if warning else []
 
     def shown(self, evaluation: Evaluation, unsaved: Any) -> Shown:
-        """Return in words what the perplexity is taken over."""
         if evaluation["perplexity"] is None or evaluation.get("document_perplexity"):
             return None
         how = f"{evaluation['targets']:,} targets, <eos> and <unk> counted, no KL"
@@ -139,15 +136,12 @@ class Loss(Metric):
     template = "{{ note(missing) }}"
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
-        """Return how many words it is a mean over."""
         return {"content_words": subject.mean_score.targets}
 
     def lines(self, evaluation: Evaluation) -> Iterable[str]:
-        """Return why there is no figure."""
         return [f"  {NO_WORDS}"] if evaluation.get("content_words") == 0 else []
 
     def shown(self, evaluation: Evaluation, unsaved: Any) -> Shown:
-        """Return the same for the page."""
         missing = evaluation.get("content_words") == 0
         return {"missing": f"Not measured: {NO_WORDS}."} if missing else None
 
@@ -170,7 +164,6 @@ class Elbo(Metric):
     entries = ("elbo",)
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
-        """Return the terms, nats a sequence."""
         terms = subject.mean_score.terms
         return {"elbo": terms if "kl" in terms else None}
 
@@ -221,7 +214,6 @@ def topic_worth(
 def _perplexity(
     model: Any, rows: Rows, context: Callable[..., Any], batch_size: int
 ) -> float:
-    """Return the perplexity of rows with the contexts that a function gives."""
     import tensorflow as tf
 
     from tcnlm.layers.tf_function import graph
@@ -262,7 +254,6 @@ class TopicWorth(Metric):
 |format(own, mean, own / mean, other, own / other)) }}"""
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
-        """Return the perplexities with own, other and mean topics."""
         from tcnlm.metrics.features import infer_documents
 
         mean = infer_documents(subject.model, subject.train).shares

@@ -167,7 +167,6 @@ class Probe(Metric):
     template = "<h2>Topics in the state</h2>{{ note(said) }}"
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
-        """Return R2 in all and by topic, the penalty, and R2 of shuffled targets."""
         if subject.model.carried is None:
             raise InputError("--probe: needs a model trained with carry=true")
         splits = subject.train, subject.dataset.split("valid"), subject.split
@@ -177,7 +176,6 @@ class Probe(Metric):
         return {"probe": {**real, "shuffled": shuffled["r2"]}}
 
     def section(self, entry: Any) -> Shown:
-        """Return in words how well topics are predicted, and which best."""
         each = {k: r2 for k, r2 in enumerate(entry["by_topic"]) if r2 is not None}
         said = f"From the state R2 is {entry['r2']:.3f}, with the targets shuffled "
         said += f"{entry['shuffled']:.3f}."

@@ -39,16 +39,13 @@ class Continuations(Metric):
 {{ table(("topic", "the sentence"), ("", "sentence"), rows) }}"""
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
-        """Return the beginning, and a row for every topic."""
         parts = subject.model, subject.split, subject.documents.shares
         return {"continuations": continuations(*parts, subject.beginning)}
 
     def unsaved(self, subject: EvaluationContext) -> Names:
-        """Return what the topics are called."""
         return subject.names
 
     def shown(self, evaluation: Evaluation, unsaved: Any) -> Shown:
-        """Return the rows as cells; those of hidden topics are left out."""
         entry = evaluation.get("continuations")
         if not entry:
             return None
@@ -81,7 +78,6 @@ class SampleDocuments(Metric):
 {% endfor %}"""
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
-        """Return how the documents begin, and their proportions."""
         proportions = subject.documents.proportions
         words, documents = subject.dataset.vocabulary.words, []
         for row in typical_documents(subject.documents)[:DOCUMENTS]:
@@ -93,20 +89,17 @@ class SampleDocuments(Metric):
         return {"documents": documents}
 
     def unsaved(self, subject: EvaluationContext) -> Mapping[str, Any]:
-        """Return how the documents begin as they came, if kept, and topics' names."""
         folder = subject.dataset.path / subject.split.name
         texts = read_texts(folder, typical_documents(subject.documents)[:DOCUMENTS])
         return {"originals": texts, "names": subject.names}
 
     def shown(self, evaluation: Evaluation, unsaved: Any) -> Shown:
-        """Return the documents, and of which split they are."""
         documents = evaluation.get("documents")
         originals = unsaved and unsaved["originals"]
         beside = {"split": evaluation["split"], "originals": originals}
         return documents and {"documents": documents, **beside}
 
     def draw(self, evaluation: Evaluation, unsaved: Any) -> Drawn:
-        """Yield every document's proportions."""
         titles = titles_of(evaluation, unsaved and unsaved["names"])
         for i, document in enumerate(evaluation["documents"] or ()):
             yield f"document_{i}", topic_bars(np.array(document["proportions"]), titles)

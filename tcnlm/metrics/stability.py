@@ -81,5 +81,4 @@ class Stability(Metric):
     applies = staticmethod(topical)
 
     def unsaved(self, subject: EvaluationContext) -> np.ndarray:
-        """Return the topics, [K, D]."""
         return subject.beta

@@ -18,8 +18,6 @@ from tcnlm.models.seeds import seeds_of
 from tcnlm.models.topics import RELEVANCE
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
     from tcnlm.metrics.evaluation_context import EvaluationContext
 
 COLUMNS = (
@@ -44,11 +42,29 @@ def npmi_by_use(subject: EvaluationContext) -> float | None:
     return float(np.average(scores, weights=subject.documents.shares))
 
 
-def angles(model: Any) -> np.ndarray:
-    """Return the angles between topics, degrees, [K, K]; R is made of them."""
-    from tcnlm.layers.neural_topics import topic_angles
+def _scored(
+    key: str, title: str, form: str = "{:.3f}", part: str = "coherence", **more: Any
+) -> Figure:
+    name = key.partition("_")[0]
+    return Figure(
+        key, title, form, "max", lambda subject: getattr(subject, part)[name], **more
+    )
 
-    return np.degrees(topic_angles(model.topics()))
+
+def _used(
+    key: str, title: str, form: str = "{:.2f}", name: str = "", better: str = "max"
+) -> Figure:
+    return Figure(
+        key,
+        title,
+        form,
+        better,
+        lambda subject: getattr(subject.documents, name or key),
+        of_use=True,
+    )
+
+
+RELEVANT = {"part": "relevant_coherence", "headline": False}
 
 
 class Topics(Metric):
@@ -58,14 +74,7 @@ class Topics(Metric):
     applies = staticmethod(topical)
     early = True  # a reference may turn out to be unfit
     figures = (
-        Figure(
-            "npmi",
-            "NPMI",
-            "{:.3f}",
-            "max",
-            lambda subject: subject.coherence["npmi"],
-            topic_words=2,
-        ),
+        _scored("npmi", "NPMI", topic_words=2),
         Figure(
             "npmi_by_use",
             "NPMI by use",
@@ -75,62 +84,14 @@ class Topics(Metric):
             of_use=True,
             topic_words=2,
         ),
-        Figure(
-            "npmi_median",
-            "NPMI, median",
-            "{:.3f}",
-            "max",
-            lambda subject: subject.coherence["npmi_median"],
-            headline=False,
-            topic_words=2,
+        _scored("diversity", "diversity", "{:.2f}"),
+        _scored("npmi_relevant", "NPMI, words by relevance", **RELEVANT, topic_words=2),
+        _scored(
+            "diversity_relevant", "diversity, words by relevance", "{:.2f}", **RELEVANT
         ),
-        Figure(
-            "diversity",
-            "diversity",
-            "{:.2f}",
-            "max",
-            lambda subject: subject.coherence["diversity"],
-        ),
-        Figure(
-            "npmi_relevant",
-            "NPMI, words by relevance",
-            "{:.3f}",
-            "max",
-            lambda subject: subject.relevant_coherence["npmi"],
-            headline=False,
-            topic_words=2,
-        ),
-        Figure(
-            "diversity_relevant",
-            "diversity, words by relevance",
-            "{:.2f}",
-            "max",
-            lambda subject: subject.relevant_coherence["diversity"],
-            headline=False,
-        ),
-        Figure(
-            "topics_in_use",
-            "topics in use",
-            "{}",
-            "max",
-            lambda subject: subject.documents.in_use,
-            of_use=True,
-        ),
-        Figure(
-            "effective_topics",
-            "effective topics",
-            "{:.1f}",
-            "max",
-            lambda subject: subject.documents.effective,
-            of_use=True,
-        ),
-        Figure(
-            "largest_proportion",
-            "mean largest proportion",
-            "{:.2f}",
-            compute=lambda subject: subject.documents.largest_proportion,
-            of_use=True,
-        ),
+        _used("topics_in_use", "topics in use", "{}", "in_use"),
+        _used("effective_topics", "effective topics", "{:.1f}", "effective"),
+        _used("largest_proportion", "mean largest proportion", better=""),
     )
     entries = ("coherence", "topics", "unknown_share")
     unrecorded = ("topics",)
@@ -150,13 +111,9 @@ class Topics(Metric):
 {% for text in named %}{{ note(text) }}{% endfor %}
 {% for text in missing %}{{ note("Not measured: " ~ text ~ ".") }}{% endfor %}
 {% if map and map.documents %}{{ typical_documents(map, prefix) }}{% endif %}
-<h2>Use and shape of the topics</h2>
-{{ plots([("topic_use", "documents by topic"), ("topic_shares", "mean proportions"),
-          ("topic_coherence", "coherence"), ("topic_angles", "angles")]) }}
 </div>"""
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
-        """Return how coherence was counted, and every topic."""
         absent = subject.coherence["absent_words"]
         counted = {**protocol(subject.counts), "absent_words": absent}
         train = subject.dataset.meta["splits"]["train"]
@@ -167,7 +124,6 @@ class Topics(Metric):
         }
 
     def lines(self, evaluation: Evaluation) -> Iterable[str]:
-        """Return what is missing, and every topic with its first words."""
         found = evaluation["topics"]
         if not found:
             return []
@@ -182,17 +138,14 @@ class Topics(Metric):
         ]
 
     def unsaved(self, subject: EvaluationContext) -> Mapping[str, Any]:
-        """Return the angles between topics, and what is explored."""
         parts = subject.model, subject.dataset, subject.split, subject.names
-        explored = explore(*parts)
-        return {"angles": angles(subject.model), "exploration": explored}
+        return explore(*parts)
 
     def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
-        """Return the table of topics, and the map where there is one."""
         found = evaluation["topics"]
         if found is None:
             return None
-        explored = unsaved["exploration"] if unsaved else {}
+        explored = unsaved or {}
         told = list(_named(found, explored)) if explored else found
         order = sorted(told, key=lambda topic: -(topic["proportion"] or 0))
         split, rows = evaluation["split"], list(map(_row, order))
@@ -214,32 +167,13 @@ class Topics(Metric):
             "missing": missing(found),
         }
 
-    def draw(
-        self, evaluation: Evaluation, unsaved: Any
-    ) -> Iterator[tuple[str, Drawing]]:
-        """Yield use and shape of the topics."""
-        topics, names = evaluation["topics"], ("documents", "proportion", "npmi")
-        if topics is None:
-            return
-        documents, shares, npmi = ([t[name] for t in topics] for name in names)
-        if None not in shares:
-            order = np.argsort(-np.array(shares), kind="stable")
-            yield "topic_use", topic_use(np.array(documents)[order])
-            yield "topic_shares", topic_shares(np.array(shares)[order])
-        if None not in npmi:
-            yield "topic_coherence", topic_coherence(npmi)
-        if unsaved:
-            yield "topic_angles", topic_angles(unsaved["angles"])
-
     def tables(self, evaluation: Evaluation) -> dict[str, Rows]:
-        """Return the topics as a paper's table."""
         return {"topics": list(map(_cells, evaluation["topics"] or ()))}
 
 
 def _named(
     found: Sequence[Mapping[str, Any]], explored: Mapping[str, Any]
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield the topics that are shown as topics.csv has them, merged ones as one."""
     for topic in explored["topics"]:
         own = {**found[topic["topic"]], "documents": topic["documents"]}
         if explored["named"]:
@@ -318,7 +252,6 @@ def _counted(coherence: Mapping[str, Any]) -> str:
 
 
 def _of_words(evaluation: Evaluation) -> Iterator[str]:
-    """Yield how words are ordered, and what their figures are."""
     yield (
         "Words stand by relevance: those that are frequent in a topic, and more so "
         f"than elsewhere (Sievert and Shirley 2014, λ = {RELEVANCE})."
@@ -347,13 +280,11 @@ def _row(topic: Mapping[str, Any]) -> tuple:
 
 
 def _marked(words: Sequence[str], topic: Mapping[str, Any]) -> Markup:
-    """Return a topic's words in a line, its seed words marked."""
     seeds = topic.get("seeds", ())
     return Markup(" ").join(SEED.format(w) if w in seeds else w for w in words)
 
 
 def _cells(topic: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
-    """Return the values of a topic, and their texts."""
     words = topic["words"]
     return {
         "topic": (topic["topic"], str(topic["topic"])),
@@ -362,63 +293,3 @@ def _cells(topic: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
         "documents": (topic["documents"], f"{topic['documents']:,}"),
         "mean share": (topic["proportion"], shown(topic["proportion"], ".3f")),
     }
-
-
-def topic_use(documents: np.ndarray) -> Drawing:
-    """Draw how many documents have each topic as their largest [K], by use."""
-    from tcnlm.drawing.figures import whole_numbers
-
-    figure, axes = _bars("Largest topic of how many documents", "documents", documents)
-    axes.yaxis.set_major_locator(whole_numbers())
-    return figure
-
-
-def topic_shares(shares: np.ndarray) -> Drawing:
-    """Draw the mean proportions of topics [K], the most used first."""
-    from tcnlm.drawing.figures import INK, RED
-
-    figure, axes = _bars("Mean proportion", "share of a document", shares)
-    axes.axhline(1 / len(shares), color=RED, lw=1, label="all topics even")
-    axes.legend(fontsize=8, frameon=False, labelcolor=INK)
-    return figure
-
-
-def _bars(title: str, unit: str, heights: np.ndarray) -> tuple[Drawing, Any]:
-    from tcnlm.drawing.figures import BLUE, PANEL, axes_of, blank, whole_numbers
-
-    figure = blank(*PANEL)
-    axes = axes_of(figure.subplots(), title, "topics by use", unit)
-    axes.bar(np.arange(1, len(heights) + 1), heights, color=BLUE, width=0.85)
-    axes.set_xlim(0.2, len(heights) + 0.8)
-    axes.xaxis.set_major_locator(whole_numbers())
-    return figure, axes
-
-
-def topic_coherence(npmi: Sequence[float]) -> Drawing:
-    """Draw how many topics are how coherent, and their mean."""
-    from tcnlm.drawing import figures as draw
-
-    figure = draw.blank(*draw.PANEL)
-    axes = draw.axes_of(figure.subplots(), "Coherence", "NPMI", "topics")
-    axes.hist(npmi, bins=12, color=draw.BLUE, rwidth=0.92)
-    mean = float(np.mean(npmi))
-    axes.axvline(mean, color=draw.RED, lw=1.2, label=f"mean {mean:.3f}")
-    axes.locator_params(axis="x", nbins=6)
-    axes.yaxis.set_major_locator(draw.whole_numbers())
-    axes.legend(fontsize=8, frameon=False, labelcolor=draw.INK)
-    return figure
-
-
-def topic_angles(angles: np.ndarray) -> Drawing:
-    """Draw the angles between topics [K, K], degrees; 90: without a common word."""
-    from tcnlm.drawing.figures import INK, axes_of, blank, whole_numbers
-
-    figure = blank(4.4, 3.6)
-    axes = axes_of(figure.subplots(), "Angles between topics", "topic", "topic")
-    image = axes.imshow(angles, cmap="viridis", vmin=0, vmax=90)
-    axes.xaxis.set_major_locator(whole_numbers())
-    axes.yaxis.set_major_locator(whole_numbers())
-    bar = figure.colorbar(image, ax=axes, ticks=[0, 30, 60, 90])
-    bar.set_label("degrees", fontsize=9, color=INK)
-    bar.ax.tick_params(labelsize=8, colors=INK)
-    return figure

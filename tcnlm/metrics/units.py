@@ -49,9 +49,7 @@ class Units(Metric):
 {{ table(("unit", "words of largest weight"), ("number", ""), rows) }}"""
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
-        """Return every unit's words."""
         return {"units": unit_words(subject.model)}
 
     def section(self, entry: Any) -> Shown:
-        """Return a row for every unit."""
         return {"rows": [(i, " ".join(words)) for i, words in enumerate(entry)]}

@@ -62,7 +62,6 @@ def main(options: argparse.Namespace, command: str) -> None:
 
 
 def _reference(options: argparse.Namespace, runs: Sequence[RunFolder]) -> Reference:
-    """Return what coherence is counted on; for several RUNs it is counted at once."""
     from tcnlm.metrics.evaluate import Reference
     from tcnlm.report.evaluate_run import scored_words
 
@@ -78,7 +77,6 @@ def _reference(options: argparse.Namespace, runs: Sequence[RunFolder]) -> Refere
 
 
 def _first(baseline: Path, paths: Sequence[Path]) -> list[Path]:
-    """Return the runs with the baseline, or its seeds, before the others."""
     chosen = runs_of(baseline)
     if not set(chosen) <= set(paths):
         names = ", ".join(map(str, paths))
@@ -110,7 +108,6 @@ def _check_outputs(options: argparse.Namespace) -> None:
 def _write_asked(
     options: argparse.Namespace, runs: Sequence[RunFolder], measured: Sequence[Measured]
 ) -> None:
-    """Print and write what is about all RUNs, and write the record of the one."""
     from tcnlm.report.comparison import compared
     from tcnlm.report.exported import export
     from tcnlm.report.page import write_report
@@ -129,7 +126,6 @@ def _write_asked(
 
 
 def _asked(options: argparse.Namespace) -> list[Metric]:
-    """Return the measures that are asked for by their options."""
     return [metric for metric in asked() if getattr(options, metric.key)]
 
 
@@ -184,7 +180,6 @@ def _check_asked(options: argparse.Namespace, runs: Sequence[RunFolder]) -> None
 
 
 def _check_corpus(corpus: str | None, runs: Sequence[RunFolder]) -> None:
-    """Warn of RUNs whose data is not what the published figures rest on."""
     for run in runs:
         said = other_data(corpus, run.config["data"])
         if said:

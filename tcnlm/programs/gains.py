@@ -168,7 +168,6 @@ def _classes(
 
 
 def _ranges(bounds: tuple[int, ...], first: int = 1) -> list[str]:
-    """Return the names of the bands that bounds make of whole numbers from `first`."""
     lows = [first, *(bound + 1 for bound in bounds)]
     names = [
         f"{low:,}" if low == high else f"{low:,} to {high:,}"

@@ -28,8 +28,6 @@ PROGRAMS = {
 
 
 def _program(name: str) -> Callable[[], None]:
-    """Return what runs `tcnlm.programs.NAME` on the command line's arguments."""
-
     def launch() -> None:
         end_at_once()
         search_garbage_rarely()
@@ -39,7 +37,6 @@ def _program(name: str) -> Callable[[], None]:
 
 
 def __getattr__(name: str) -> Callable[[], None]:
-    """Return what runs the program of that name."""
     if name not in PROGRAMS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _program(name)

@@ -44,7 +44,6 @@ TEMPLATE = """<div class="compared">{% for part in parts %}
 {% endfor %}
 <div class="plots">{% for svg in curves %}
 {{ picture(svg, "validation perplexity by epoch") }}{% endfor %}</div></div>
-{% for svg, text in pictures %}{{ picture(svg, text) }}{% endfor %}
 {{ together }}
 {{ stable }}
 {% for text in notes %}{{ note(text) }}{% endfor %}
@@ -141,9 +140,8 @@ PARTS = (
 
 def comparison(runs: Sequence[Measured]) -> Markup:
     """Return the part of a page that sets runs side by side."""
-    groups, evaluations = groups_of(runs), {label(run): run.evaluation for run in runs}
+    groups = groups_of(runs)
     names = list(map(group_name, groups))
-    drawn = ((m, each) for m in METRICS for each in m.draw_compared(evaluations))
     return filled(
         TEMPLATE,
         parts=list(_parts(groups, {id(run): n for n, run in enumerate(runs, 1)})),
@@ -151,7 +149,6 @@ def comparison(runs: Sequence[Measured]) -> Markup:
         together=side_by_side(groups, names),
         stable=stability(groups, names),
         notes=list(_notes(groups)),
-        pictures=[(draw.svg(each), f"{m.key} of all runs") for m, each in drawn],
     )
 
 

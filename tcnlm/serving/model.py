@@ -1,21 +1,19 @@
 """A SavedModel found, loaded and asked as TensorFlow Serving's REST asks it.
 
 Inputs come by name ("inputs"), or row by row ("instances"), where every input has a row
-of each; bytes may come as {"b64": "..."}.
+of each.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import math
 import re
 import shlex
-from collections.abc import Iterable, Mapping
-from itertools import chain
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import DecodeError
@@ -84,7 +82,6 @@ class Served:
             self.topics = self._named(whole.parent / FILE)
 
     def _named(self, file: Path) -> list[dict[str, Any]]:
-        """Return the topics that are shown: number, label and members; [] without."""
         request = {"signature_name": "topic_words", "inputs": {"number": WORDS}}
         words = self.predict(request)["outputs"]
         names = read_names(file, [", ".join(each) for each in words])
@@ -140,7 +137,6 @@ class Served:
 
 
 def _called(call: Any, tensors: Mapping[str, tf.Tensor]) -> dict[str, Any]:
-    """Return the outputs of a signature, or what the graph has against the inputs."""
     width = int(tensors.get("width", 1))  # sentences a row
     for name, tensor in tensors.items():
         _check_size(name, tensor, width)
@@ -179,14 +175,12 @@ def columns_of(instances: Any, specs: Specs) -> dict[str, list]:
     """
     if not isinstance(instances, list) or not instances:
         raise Refused("instances: must be a list of one row or more")
-    rows = instances
-    if len(specs) == 1:
-        [only] = specs
-        named = (isinstance(row, dict) and set(row) == {only} for row in instances)
-        rows = [row if is_so else {only: row} for is_so, row in zip(named, instances)]
+    [only, *more] = specs
+    rows = [
+        row if more or (isinstance(row, dict) and set(row) == {only}) else {only: row}
+        for row in instances
+    ]
     for row in rows:
-        if not isinstance(row, dict):
-            raise Refused(f"instances: every row must be an object of {_list(specs)}")
         _check_names(row, specs)
     return {name: [row[name] for row in rows] for name in specs}
 
@@ -196,63 +190,40 @@ def json_of(outputs: Mapping[str, tf.Tensor]) -> dict[str, Any]:
     return {name: _decoded(value.numpy().tolist()) for name, value in outputs.items()}
 
 
-def _check_names(given: Mapping[str, Any], specs: Specs) -> None:
-    for name in sorted(specs):
-        if name not in given:
-            raise Refused(f"{name}: is missing; the inputs are {_list(specs)}")
-    for name in given:
-        if name not in specs:
-            raise Refused(f"{name[:99]}: is no input; the inputs are {_list(specs)}")
-
-
-def _list(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names))
+def _check_names(given: Any, specs: Specs) -> None:
+    if not isinstance(given, dict) or set(given) != set(specs):
+        names = given if isinstance(given, dict) else {}
+        wrong = sorted(set(names) ^ set(specs))
+        raise Refused(
+            f"{', '.join(wrong)[:99]}: missing or no input; the inputs are "
+            f"{', '.join(sorted(specs))}"
+        )
 
 
 def _tensor(name: str, value: Any, spec: tf.TensorSpec) -> tf.Tensor:
-    """Return a tensor of nested lists, as deep and as long as the spec says."""
-    values, shape = [value], []
-    for size in spec.shape.as_list():
-        lengths = {len(v) if isinstance(v, list) else None for v in values}
-        lengths = lengths or {size or 0}  # of nothing, nothing can be told
-        if len(lengths) > 1 or None in lengths or size not in (None, *lengths):
-            raise Refused(f"{name}: must have the shape {_shape(spec)}")
-        shape += lengths
-        values = list(chain.from_iterable(values))
-    if any(isinstance(v, list) for v in values):
-        raise Refused(f"{name}: must have the shape {_shape(spec)}")
-    values = [_value(name, value, spec.dtype) for value in values]
-    return tf.constant(values, spec.dtype, shape)
-
-
-def _shape(spec: tf.TensorSpec) -> str:
-    sizes = ["any" if size is None else str(size) for size in spec.shape.as_list()]
-    return f"[{', '.join(sizes)}]" if sizes else "[], a single value"
-
-
-def _value(name: str, value: Any, dtype: tf.DType) -> Any:
-    if dtype == tf.string:
-        return _text(name, value)
-    if dtype.is_integer:
-        if type(value) is not int or not dtype.min <= value <= dtype.max:
-            raise Refused(f"{name}: must be whole numbers that {dtype.name} holds")
-        return value
-    if type(value) not in (int, float) or abs(value) > float(dtype.max):
-        raise Refused(f"{name}: must be numbers that {dtype.name} holds")
-    return float(value)
-
-
-def _text(name: str, value: Any) -> bytes:
+    """Return a tensor of nested lists, of the type and shape that the spec says."""
+    text = spec.dtype == tf.string
     try:
-        if isinstance(value, dict) and isinstance(value.get("b64"), str):
-            text = base64.b64decode(value["b64"], validate=True)
-            text.decode("utf-8")
-            return text
-        if isinstance(value, str):
-            return value.encode("utf-8")
-    except (UnicodeError, binascii.Error):
-        raise Refused(f"{name}: a text is no UTF-8") from None
-    raise Refused(f"{name}: must be strings")
+        values = value if text else _numbers(value, spec.dtype.as_numpy_dtype)
+        tensor = tf.constant(values, spec.dtype)
+        spec.shape.assert_is_compatible_with(tensor.shape)
+    except (TypeError, ValueError, OverflowError):
+        kind = "strings" if text else f"numbers that {spec.dtype.name} holds"
+        sizes = ("any" if n is None else str(n) for n in spec.shape.as_list())
+        shape = f"the shape [{', '.join(sizes)}]"
+        raise Refused(f"{name}: must be {kind}, of {shape}") from None
+    return tensor
+
+
+def _numbers(value: Any, dtype: Any) -> np.ndarray:
+    given = np.array(value)
+    with np.errstate(over="ignore"):  # the graph refuses what is infinite
+        found = given.astype(dtype)
+    whole = np.issubdtype(dtype, np.integer)
+    alike = given.dtype.kind in ("i" if whole else "if")
+    if given.size and not (alike and (not whole or np.all(found == given))):
+        raise ValueError
+    return found
 
 
 def _decoded(value: Any) -> Any:

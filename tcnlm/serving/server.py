@@ -180,7 +180,6 @@ class Handler(BaseHTTPRequestHandler):
         return self.server.served.predict(request)
 
     def _action(self) -> str | None:
-        """Return what the path asks of the model that is served."""
         found, served = PATH.fullmatch(self.path), self.server.served
         if not found:
             raise Refused("no such path; models are at /v1/models/NAME", 404)

@@ -120,15 +120,3 @@ def test_contexts_without_a_word_teach_no_topics(name, make_data, tmp_path):
     with pytest.raises(InputError, match=f"DATA/{name}: no context has a topic word"):
         start(data, "--model", "neural_topics", "--set", "num_topics=2")
     assert not (tmp_path / "RUN").exists()
-
-
-@pytest.mark.parametrize(
-    ("test", "name", "complaint"),
-    [(" ", "lstm", "no word"), (NO_TOPIC, "ntm", "no topic word")],
-)
-def test_a_test_split_with_nothing_to_measure_is_named(
-    test, name, complaint, make_data, tmp_path
-):
-    run = tiny.make_run_on(make_data(test=test), tmp_path / "RUN", name)
-    with pytest.raises(InputError, match=f"DATA/test: {complaint}"):
-        evaluate_run(RunFolder(run))

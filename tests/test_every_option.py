@@ -3,9 +3,6 @@
 Nothing is written before. Where work would begin, a program is stopped here.
 """
 
-import argparse
-from pathlib import Path
-
 import pytest
 import tiny
 from damage import contents
@@ -37,7 +34,6 @@ VALUES += ["none/at/all", "file", "file/below", "/", ".", "folder", "/dev/null"]
 VALUES += ["a" * 300, "0:1e308", "1:nan", "units=", "=", "units=nan", "cutoffs=5,1"]
 # No command line can hold the character that ends its words.
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=5)
-NO_NUMBER = ["", "nan", "inf", "-inf", "1e999", "x", HUGE, "-9223372036854775809"]
 
 
 class Reached(BaseException):
@@ -108,12 +104,6 @@ def options_of(name):
     return [action for action in actions if action.nargs != 0]
 
 
-def is_number(action):
-    """Whether a value of it must be a number."""
-    asked = action.type not in (None, argparse.Action, Path)
-    return asked and not action.choices
-
-
 @pytest.fixture(scope="module")
 def place(toy_data, tmp_path_factory):
     place = tmp_path_factory.mktemp("options")
@@ -161,16 +151,3 @@ def test_any_value_is_refused_in_a_line_or_work_begins(name, data, started, plac
     before = contents(place)
     assert started(name, action, value) in (2, "reached")
     assert contents(place) == before
-
-
-NUMBERS = [(name, a) for name in PROGRAMS for a in options_of(name) if is_number(a)]
-
-
-@pytest.mark.parametrize("value", NO_NUMBER)
-@pytest.mark.parametrize(
-    ("name", "action"), NUMBERS, ids=[f"{n} {a.option_strings[0]}" for n, a in NUMBERS]
-)
-def test_what_is_no_number_or_beyond_all_bounds_is_refused(
-    name, action, value, started
-):
-    assert started(name, action, value) == 2

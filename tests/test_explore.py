@@ -92,24 +92,6 @@ def test_no_two_names_on_the_map_touch(rng, number, kind):
     assert np.abs(y - drawn["height"] / 2).max() < drawn["height"] / 2
 
 
-def test_the_heat_map_has_a_row_a_topic_and_documents_by_their_largest(measured):
-    found = measured.unsaved["topics"]
-    topics = sorted(found["topics"], key=lambda topic: -topic["share"])
-    heat = exploration.heat_map(topics, found["documents"])
-    keys = [(topic["topic"], topic["label"]) for topic in topics]
-    assert [(row["topic"], row["label"]) for row in heat["rows"]] == keys
-    shares = {d["document"]: d["proportions"] for d in found["documents"]}
-    places = {}
-    for row in heat["rows"]:
-        for number, _, place, _, text in row["cells"]:
-            assert text == f"{shares[number][row['topic']]:.1%}"
-            places[number] = float(place)
-    assert places.keys() == shares.keys()
-    assert max(places.values()) + float(heat["step"]) <= 100
-    largest = [next(iter(shares[n])) for n in sorted(places, key=places.get)]
-    assert list(dict.fromkeys(largest)) == [k for k, _ in keys if k in largest]
-
-
 def test_the_documents_shown_are_typical_of_different_topics(measured, toy_data):
     documents = measured.evaluation["documents"]
     largest = [int(np.argmax(d["proportions"])) for d in documents]
@@ -240,9 +222,6 @@ said.up = sort();
 document.querySelector('table.topics tr[data-topic="1"]').click();
 said.row = panel();
 said.open = all("details").map((item) => item.open);
-const cell = all(".heat svg a").pop();
-cell.dispatchEvent(new Event("click"));
-said.led = document.querySelector(cell.getAttribute("href")).open;
 return said;
 })()
 """
@@ -258,7 +237,6 @@ def test_a_browser_clicks_through_the_page(measured, tmp_path):
     assert (said["down"], said["up"]) == ([2, 1, 0], [0, 1, 2])
     assert said["open"][0]
     assert sum(said["open"]) == 1
-    assert said["led"]
 
 
 SHOWN = """({

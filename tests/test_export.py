@@ -348,17 +348,6 @@ def test_a_saved_model_is_replaced_whole_and_knows_what_it_was_made_of(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["saved_model"]
 
 
-def test_a_failed_export_leaves_what_was_there(model, tmp_path, monkeypatch):
-    folder = tmp_path / "saved_model"
-    folder.mkdir()
-    (folder / "saved_model.pb").write_text("old")
-    monkeypatch.setattr(tf.saved_model, "save", lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        export(model, folder)
-    assert (folder / "saved_model.pb").read_text() == "old"
-    assert [path.name for path in tmp_path.iterdir()] == ["saved_model"]
-
-
 def test_a_folder_with_other_contents_is_not_overwritten(model, tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(InputError, match="exists and is no SavedModel"):

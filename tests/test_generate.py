@@ -354,12 +354,11 @@ def test_sentence_j_is_written_from_theta_j_and_past_the_end_from_pi(layers, met
     start = paragraphs.starts(layers, None, document, SETTINGS)
     write = SentenceDecoder(layers, Decoding(method=method, max_length=9))
     asked = write, start, 4, 1, "The sea"
-    (((written, shares),),) = paragraphs.write_paragraphs(*asked, seed=3)
+    ((written,),) = paragraphs.write_paragraphs(*asked, seed=3)
     assert [s.words[:2] == ["the", "sea"] for s in written] == [True, *[False] * 3]
     if method == "greedy":
         start = [*start, layers.moved(start[-1])]
-    for sentence, theta, share in zip(written, start, shares):
-        np.testing.assert_allclose(share, theta[0][0] / sum(theta[0][0]), rtol=1e-5)
+    for sentence, theta in zip(written, start):
         ids = [*map(tiny.WORDS.index, sentence.words), *[EOS] * sentence.ended]
         expected = tiny.log_prob(layers, ids, as_seen(layers, theta))
         assert sentence.log_probability == pytest.approx(expected, abs=1e-4)
@@ -374,13 +373,9 @@ def test_the_command_writes_paragraphs(layered_run, tmp_path, capsys):
     assert last == ""
     path = tmp_path / "text.txt"
     path.write_text(TEXT)
-    call(layered_run, "--document", path, "--method", "greedy", "--json", "--paragraph")
-    record = json.loads(capsys.readouterr().out)
-    assert len(record["sentences"]) == 3
-    for sentence in record["sentences"]:
-        total = sum(topic["weight"] for topic in sentence["topics"])
-        assert total == pytest.approx(1)
-        assert {topic["layer"] for topic in sentence["topics"]} == {1}
+    call(layered_run, "--document", path, "--method", "greedy", "--paragraph")
+    lines = capsys.readouterr().out.splitlines()
+    assert len([line for line in lines if line.startswith("    ")]) == 3
 
 
 @pytest.mark.parametrize(

@@ -279,21 +279,6 @@ def test_from_python_texts_have_topics_perplexities_and_sentences(run):
             opened.generate(topic=3, **wrong)
 
 
-def test_sentences_asked_for_alike_are_written_by_one_graph(run, monkeypatch):
-    opened, traced = tcnlm.load_run(run), []
-    step = opened.model.step
-    monkeypatch.setattr(
-        opened.model, "step", lambda *each: traced.append(each) or step(*each)
-    )
-    opened.generate(topic=3, seed=1)
-    once = len(traced)
-    opened.generate(topic=1, number=3, seed=2)
-    assert len(traced) <= 2 * once  # another number of rows may be traced once more
-    for topic in (0, 1, 2):
-        opened.generate(topic=topic, number=2, seed=3)
-    assert len(traced) <= 2 * once
-
-
 def test_the_python_of_the_docs_runs(run):
     page = (toy.ROOT / "docs" / "python.md").read_text()
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)

@@ -22,7 +22,7 @@ from tcnlm.metrics.over_time import (
     by_movement,
     by_period,
     compared,
-    curves,
+    curve,
 )
 from tcnlm.programs.preprocess import main as preprocess
 from tcnlm.report import page
@@ -67,7 +67,7 @@ def test_means_and_intervals_are_those_of_pandas_and_scipy_and_a_gap_is_no_zero(
         np.testing.assert_allclose(part(found, name), expected.clip(0, 1), **close)
         assert np.isnan(part(found, name)).any(axis=1).tolist() == [0, 0, 0, 1, 0, 0]
     assert found["undated"] == dates.count(None)
-    (axes,) = curves(found["names"], found["topics"][:1], ["a"]).axes
+    (axes,) = curve(found["names"], found["topics"][0], "a").axes
     assert np.isnan(axes.lines[0].get_ydata()).tolist() == [0, 0, 0, 1, 0, 0]
 
 
@@ -75,7 +75,7 @@ def test_a_period_alone_between_gaps_is_a_point_with_its_interval():
     topic = {"topic": 0, "share": [0.1, None, 0.3, None, None, 0.2, 0.2]}
     topic |= {"low": [0, None, 0.2, None, None, 0.1, 0.1]}
     topic |= {"high": [0.2, None, 0.4, None, None, 0.3, 0.3]}
-    (axes,) = curves(list("abcdefg"), [topic], ["0 $a$"]).axes
+    (axes,) = curve(list("abcdefg"), topic, "0 $a$").axes
     assert axes.lines[1].get_xydata().tolist() == [[0, 0.1], [2, 0.3]]
     assert axes.get_title("left") == r"0 \$a\$"  # no formula
 

@@ -314,17 +314,6 @@ def test_the_body_of_a_get_is_not_taken_for_the_next_request(bare):
             assert (reply.status, reply.getheader("Connection")) == (411, "close")
 
 
-def test_a_hundred_who_come_at_once_are_all_answered(bare):
-    request = b"GET /v1/models/none HTTP/1.0\r\nHost: localhost\r\n\r\n"
-    with contextlib.ExitStack() as stack:
-        every = [stack.enter_context(connected(bare)) for _ in range(100)]
-        for connection in every:
-            connection.sendall(request)
-        with answering(bare):
-            replies = [connection.recv(99) for connection in every]
-    assert all(reply.startswith(b"HTTP/1.1 200") for reply in replies)
-
-
 def test_a_connection_too_many_hears_so_and_the_next_after_one_goes_is_answered(bare):
     bare.places = threading.Semaphore(1)
     url = f"{bare.address}v1/models/none"

@@ -34,9 +34,8 @@ Chosen = tuple[tf.Tensor, tf.Tensor, Any]
 class Sentence:
     """A written sentence, the prompt included.
 
-    `log_probability` is that of all its words, and of `<eos>` where `ended`, in nats,
-    under the model itself: neither temperature nor forbidden words change it. Only a
-    beam's words have theirs among the allowed ones, by which beams are ranked.
+    `log_probability` is in nats, of all words and `<eos>`, under the model itself; a
+    beam's words have theirs among the allowed ones.
     """
 
     words: list[str]
@@ -65,9 +64,8 @@ class SentenceDecoder:
     ) -> list[list[Sentence]]:
         """Return `number` sentences for each row of the context; beams best first.
 
-        context: nest of [batch_size, ...] tensors, as the model's `context` returns;
-        prompt: word ids. The same seed gives the same sentences. Beam search may find
-        fewer than `number`, where fewer are possible.
+        context: [batch_size, ...], of the model's `context`; prompt: word ids. Beam
+        search may find fewer than `number`.
         """
         copies = self.options.copies(number)
         context = repeated(context, copies)
@@ -190,9 +188,7 @@ def sampled(
 ) -> Callable[..., Chosen]:
     """Return what draws words as `draw` does.
 
-    As the model has them, at a temperature of 1 without limits, words may be drawn
-    without log p of all. seeds [2], int64: the seed, and the number of the first of the
-    rows at hand.
+    seeds [2], int64: the seed, and the number of the first of the rows at hand.
     """
     unchanged = top_k is None and top_p >= 1 and temperature == 1
 

@@ -54,8 +54,7 @@ class Texts:
     def last_sentences(self, texts: tf.Tensor, number: int) -> tf.Tensor:
         """Return the word ids [N, number, W] of the last lines with words of texts [N].
 
-        A line is a sentence. In order, padded with -1; where there are fewer lines, the
-        last rows are empty.
+        In order, padded with -1; where there are fewer lines, the last rows are empty.
         """
         lines = tf.strings.split(texts, "\n")
         has_words = tf.ragged.map_flat_values(tf.strings.strip, lines) != ""

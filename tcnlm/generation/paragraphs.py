@@ -7,10 +7,9 @@ drawn. Every sentence starts from the zero state, as in training.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from textwrap import indent
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -22,26 +21,15 @@ from tcnlm.generation.requests import (
     Topic,
     as_text,
     beginning_ids,
-    largest_topics,
     layers_of,
-    of_lowest,
-    record,
 )
 from tcnlm.models.base import Model
-from tcnlm.models.gbn_rnn import as_seen, proportions, theta_of_sentences, usual_theta
-from tcnlm.models.names import Names
+from tcnlm.models.gbn_rnn import as_seen, theta_of_sentences, usual_theta
 
 WHOLE_DOCUMENT = 0  # for a number of sentences: as many as the document has
 SEEDS = 2**31
 
 Theta = list[tf.Tensor]  # [N, K_l] of every layer, the lowest first
-
-
-class Paragraph(NamedTuple):
-    """Sentences, and the proportions of the lowest layer's topics that each is from."""
-
-    sentences: list[Sentence]
-    proportions: np.ndarray  # [J, K]
 
 
 def check(
@@ -87,7 +75,7 @@ def write_paragraphs(
     number: int = 1,
     prompt: str = "",
     seed: int = 0,
-) -> list[list[Paragraph]]:
+) -> list[list[list[Sentence]]]:
     """Return `number` paragraphs of `length` sentences for each row of the start.
 
     The prompt begins the first sentence. Where words are not sampled, theta is not
@@ -97,7 +85,7 @@ def write_paragraphs(
     length, rng = length or len(start), np.random.default_rng(seed % 2**64)
     rows = start[0][0].shape[0] * number
     begun = beginning_ids(model, prompt)
-    written, shares, sampled = [], [], write.options.method == "sample"
+    written, sampled = [], write.options.method == "sample"
     for j in range(length):
         words, draws, moves = rng.integers(SEEDS), rng.integers(SEEDS, size=2), None
         if j < len(start):
@@ -107,29 +95,12 @@ def write_paragraphs(
             theta = model.moved(theta, moves)
         context = as_seen(model, theta)
         written.append(write(context, rows, 1, () if j else begun, int(words)))
-        shares.append(proportions(theta[0]))
-    of_rows = tf.stack(shares, axis=1).numpy()  # [N, J, K]
-    each = [
-        Paragraph([sentences[row][0] for sentences in written], of_rows[row])
-        for row in range(rows)
-    ]
+    each = [[sentences[row][0] for sentences in written] for row in range(rows)]
     return [each[i : i + number] for i in range(0, rows, number)]
 
 
-def as_json(
-    model: Any, names: Names, topics: list[Topic], paragraphs: Sequence[Paragraph]
-) -> str:
-    """Return a line of JSON for every paragraph: each sentence with its topics."""
-    lines = []
-    for sentences, shares in paragraphs:
-        each = largest_topics(model, of_lowest(model, shares), names)
-        records = list(map(record, each, sentences))
-        lines.append(json.dumps({"topics": topics, "sentences": records}))
-    return "\n".join(lines)
-
-
-def as_paragraphs(topics: list[Topic], paragraphs: Sequence[Paragraph]) -> str:
+def as_paragraphs(topics: list[Topic], paragraphs: Sequence[list[Sentence]]) -> str:
     """Return the topics and the paragraphs, a sentence a line, with gaps between."""
-    written = [[s for s in p.sentences if s.words] for p in paragraphs]
+    written = [[s for s in paragraph if s.words] for paragraph in paragraphs]
     texts = [indent(as_text([], each), "    ") for each in written]
     return as_text(topics, []) + "\n" + "\n\n".join(texts) + "\n"

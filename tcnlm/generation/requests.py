@@ -63,9 +63,7 @@ def requested_topics(
 ) -> np.ndarray | None:
     """Return the topics [N, K] to write from; None for a model that has none.
 
-    chosen: see `mixture`; without them and a document, every topic by itself, of layers
-    those of the lowest. A document that a model without topics reads is
-    `document_before`'s.
+    chosen: see `mixture`; without them and a document, every topic by itself.
     """
     if not model.offers("step"):
         raise InputError(f"model {type(model).__name__} writes no sentences")
@@ -89,12 +87,11 @@ def requested_topics(
 def mixture(
     model: Any, chosen: Sequence[str] | Mapping[Any, float], names: Names = UNNAMED
 ) -> np.ndarray:
-    """Return the topics [K] that are asked for.
+    """Return the topics [K] that are asked for, their weighted mean.
 
-    chosen: values of --topic, or weights by what Python calls a topic: its number, its
-    label, or (layer, number) with layers from 1, the lowest. A topic alone is one-hot
-    (section 5.3), several are their weighted mean; a label of merged ones stands for
-    all in equal parts. Raises InputError for what the model does not have.
+    chosen: values of --topic, or weights by topics as Python has them: number, label,
+    or (layer, number). A label of merged topics stands for all in equal parts. Raises
+    InputError for what the model does not have.
     """
     if isinstance(chosen, Mapping):
         asked = [(f"topic {k!r:.40}", k, weight) for k, weight in chosen.items()]
@@ -330,24 +327,20 @@ def largest_topics(
 
 def as_json(topics: list[Topic], written: list[Sentence]) -> str:
     """Return a line of JSON for every sentence."""
-    return "\n".join(json.dumps(record(topics, sentence)) for sentence in written)
-
-
-def record(topics: list[Topic], sentence: Sentence) -> dict[str, Any]:
-    """Return what JSON says of a sentence."""
-    return {
-        "topics": topics,
-        "sentence": str(sentence),
-        "log_probability": sentence.log_probability,
-        "ended": sentence.ended,
-    }
+    names = "log_probability", "ended"
+    return "\n".join(
+        json.dumps(
+            {"topics": topics, "sentence": str(each)}
+            | {name: getattr(each, name) for name in names}
+        )
+        for each in written
+    )
 
 
 def as_text(topics: list[Topic], written: list[Sentence]) -> str:
-    """Return the topics with their words and the sentences indented below.
+    """Return the topics with their words, as --topic takes them, and the sentences.
 
-    A topic is called as --topic takes it. A sentence that the maximum length cut ends
-    with three dots.
+    A sentence that the maximum length cut ends with three dots.
     """
     lines = []
     for topic in topics:

@@ -39,8 +39,7 @@ def continuations(
 ) -> dict | None:
     """Return how the topics with the largest shares [K] go on from one beginning.
 
-    By default it is that of the split's first sentence that is long enough and begins
-    with known words. It goes on by the likeliest words, so that the topic alone makes
+    By default the split's first of known words; greedily, so that the topic alone makes
     the difference.
     """
     chosen = np.argsort(-shares, kind="stable")[:CONTINUED]
@@ -101,7 +100,6 @@ def warning(
 ) -> str:
     """Say why sentences read badly and what would help; nothing where they don't.
 
-    evaluation: of an evaluation.json, perhaps an old one without `unknown_share`;
     remedy: what else than more epochs helps against repetition.
     """
     written = [sentence.split() for sentence in sentences if sentence]

@@ -366,9 +366,8 @@ def in_pieces(
 ) -> list[tf.Tensor]:
     """Return function(first, last) of the rows 0 .. number - 1, in the graph, joined.
 
-    What holds of many rows is made a piece at a time, so that memory does not grow with
-    them. function: (first, last + 1) -> tensors [rows, ...], as `specs` says. Without
-    rows it is called once, for none.
+    A piece at a time, so that memory does not grow with the rows. function: (first,
+    last + 1) -> tensors [rows, ...], as `specs` says; without rows it is called once.
     """
     pieces = tf.maximum((number + size - 1) // size, 1)
     arrays = [

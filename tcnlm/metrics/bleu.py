@@ -2,9 +2,7 @@
 
 The protocol of Texygen (Zhu et al. 2018), which Guo et al. (ICML 2020) use: the mean
 over sentences of nltk's `sentence_bleu`, smoothed by its method 1, against all
-references at once; in self-BLEU the references are the other sentences. What it leaves
-open is kept beside the figures. High test-BLEU and low self-BLEU are good; real
-sentences, scored in the same way, tell what there is to reach.
+references at once; in self-BLEU the references are the other sentences.
 """
 
 from __future__ import annotations
@@ -113,8 +111,7 @@ def _mean(scores: Sequence[Scores]) -> Scores:
 def measure_bleu(model: Any, dataset: Dataset, split: Split) -> dict[str, Any]:
     """Return the scores of what a model writes, those of real text, and the protocol.
 
-    References and real sentences are drawn from the split, none of them twice; where it
-    has fewer than twice `SENTENCES`, half are references and as many are written.
+    References and real sentences are drawn from the split, none of them twice.
     """
     real = [s for d in range(split.num_documents) for s in split.document(d) if s]
     number = min(SENTENCES, len(real) // 2)

@@ -37,17 +37,9 @@ PICTURED = 10_000  # documents of the picture; Dieng et al. 2017
 
 
 def scores(labels: np.ndarray, predicted: np.ndarray, **chosen: float) -> dict:
-    """Return the share of labels [N] that are predicted right, and wrong, and macro F1.
-
-    Macro F1 is the mean over the labels that a document has or was given; chosen: a
-    setting that the classifier has chosen, to stand among them.
-    """
-    from sklearn.metrics import f1_score
-
+    """Return accuracy and error rate of predicted labels [N]; chosen: beside them."""
     accuracy = float(np.mean(predicted == labels))
-    macro_f1 = float(f1_score(labels, predicted, average="macro"))
-    wrong = {"error_rate": 1 - accuracy}
-    return {"accuracy": accuracy, "macro_f1": macro_f1, **chosen, **wrong}
+    return {"accuracy": accuracy, **chosen, "error_rate": 1 - accuracy}
 
 
 def classify(
@@ -59,11 +51,8 @@ def classify(
 ) -> dict[str, float]:
     """Return the `scores` of scikit-learn's logistic regression, and its strength "c".
 
-    vectors [N, F]; labels [N], where -1 is left out. Of `STRENGTHS` the one of highest
-    accuracy on a fifth of the training documents, drawn by the seed, is taken, of
-    equals the smallest; then it is fitted to all of them, with `ITERATIONS` steps at
-    most. Vectors are standardised by the mean and deviation of what is fitted; sparse
-    ones are scaled only, not centred.
+    vectors [N, F], standardised; labels [N], where -1 is left out. "c" is the smallest
+    of `STRENGTHS` with the highest accuracy on a fifth of the training documents.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
@@ -118,10 +107,8 @@ def classify_by_network(
 ) -> dict[str, float]:
     """Return the `scores` of a network of one layer of `UNITS` sigmoid units.
 
-    vectors [N, F]; labels [N], where -1 is left out. A fifth of the training documents,
-    drawn by the seed, says when to stop: after `PATIENCE` epochs without a lower loss
-    on it; the weights of the best epoch are tested. Vectors are standardised
-    by the mean and deviation of the rest, dimensions that never change left out.
+    vectors [N, F], standardised; labels [N], where -1 is left out. A fifth of the
+    training documents says when to stop, after `PATIENCE` epochs without a lower loss.
     """
     import tensorflow as tf
 
@@ -166,10 +153,8 @@ def classification(
 ) -> dict[str, Any]:
     """Return what two classifiers on the vectors get right of the last split.
 
-    They are fitted to the labelled documents of all others. Beside the whole vectors
-    stand their `parts`, by size, and the log counts of all words and of topic words,
-    which most models see alone, for logistic regression. "picture": the vectors in two
-    dimensions.
+    They are fitted to the labelled documents of all others; beside the vectors stand
+    their `parts`, by size, and log counts of words.
     """
     labels = [labels_of(split) for split in splits]
     fitted, wanted = np.concatenate(labels[:-1]), labels[-1]
@@ -229,13 +214,6 @@ class Classes(Metric):
     check = Retrieval.check  # labels
     figures = (
         Figure("classification.accuracy", "classification, accuracy", "{:.3f}", "max"),
-        Figure(
-            "classification.macro_f1",
-            "classification, macro F1",
-            "{:.3f}",
-            "max",
-            headline=False,
-        ),
     )
     entries = ("classification",)
     unrecorded = ("classification.picture",)

@@ -26,9 +26,11 @@ BATCH = 64
 def perplexity(nats: np.ndarray, lengths: np.ndarray) -> tuple[float, float]:
     """Return the perplexities of documents: as published, and of the corpus.
 
-    nats [D]: -ln p(document), the sum over its words; lengths [D]: how many words. The
-    first is exp of the mean over documents of their mean nats a word, the second exp of
-    all nats over all words; documents without a word are in neither.
+    The first is exp of the mean over documents of their mean nats a word, the second
+    exp of all nats over all words.
+
+    nats [D]: -ln p(document); lengths [D]: words. Documents without a word are left
+    out.
     """
     scored = lengths > 0
     if not scored.any():
@@ -39,11 +41,10 @@ def perplexity(nats: np.ndarray, lengths: np.ndarray) -> tuple[float, float]:
 
 
 def unigram(train: Vectors, test: Vectors) -> tuple[float, float, int]:
-    """Return the perplexities of the unigram model, which any model has to beat.
+    """Return both perplexities of the unigram model, and how many words it never saw.
 
-    And how many words of `test` the training counts lack. p(w) = n_w / N with the n_w
-    of the training documents and N their sum; where a word lacks its n_w, (n_w + 1) /
-    (N + V) of V words, for all words. Counts [D, V], dense or sparse, of n words each.
+    Counts [D, V]. p(w) = n_w / N of the training documents; with words unseen, (n_w +
+    1) / (N + V) for all.
     """
     counts, scored = (np.asarray(c.sum(axis=0), float).ravel() for c in (train, test))
     unseen = np.count_nonzero((scored > 0) & (counts == 0))

@@ -39,10 +39,7 @@ def subject_of(
 ) -> EvaluationContext:
     """Return a model on a split of its data; InputError where it cannot be measured.
 
-    options: samples, 0 scores with the posterior mean of the topics, S averages each
-    sequence's likelihood over S draws; batch_size; beginning, to be continued under
-    different topics, by default the split's own; beside: by a measure's key, the model
-    of the RUN that its option takes; names: of the topics, by default automatic.
+    options: of `EvaluationContext`; ask: keys of the measures that take an option.
     """
     check_words(model, dataset, split)
     for metric in chosen(type(model), ask):

@@ -32,19 +32,16 @@ STEP = 5  # pixels between the places that are tried
 SEEN = 1.3  # radii of a circle that nothing is to cover
 EDGE = 3  # pixels around the circles, for their lines
 CROWDED = 0.3  # of a map's area, at most, is taken: else it is made higher
-MAPPED = 40  # topics of the heat map
 GOLDEN = 137.5  # degrees between the colours of two topics
 
 
 def explore(model: Any, dataset: Dataset, split: Split, names: Names) -> dict[str, Any]:
     """Return what the page shows of a topic model's topics and documents.
 
-    "topics", those merged as one and those hidden left out: number, label, members,
-    place (x, y), share, documents of which it is the largest, and words [word,
-    p(w | t), lift]; "documents", the typical ones of the most used topics first:
-    number, id and label if there are any, words, the likeliest topic of each or -1,
-    proportions {topic: share}, and how the text begins as it came, None where DATA has
-    not kept it; "named" and "hidden": whether names are given, and what is said.
+    "topics", as topics.csv has them, with place (x, y), share and words [word, p(w |
+    t), lift]; "documents", typical of the most used topics, with each word's likeliest
+    topic or -1 and how they came; "named", "hidden": whether names are given, what is
+    said.
     """
     inferred, beta = infer_documents(model, split), np.asarray(model.topics(), float)
     beta = names.mean(beta, inferred.shares)
@@ -184,7 +181,6 @@ def laid_out(exploration: Mapping[str, Any]) -> dict[str, Any]:
     labels = {topic["topic"]: topic["label"] for topic in topics}
     return {
         "maps": {kind: topic_map(topics, *size) for kind, size in MAPS.items()},
-        "heat": heat_map(topics[:MAPPED], documents),
         "documents": [
             {
                 "number": document["document"],
@@ -275,38 +271,6 @@ def pushed_apart(
             row, column = np.unravel_index(away.argmin(), away.shape)
             placed[i] = grid[0][column], grid[1][row]
     return placed
-
-
-def heat_map(
-    topics: Sequence[Mapping[str, Any]], documents: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
-    """Return a row for each topic, its cells the documents' shares, by largest topic.
-
-    Places are percentages of the width.
-    """
-    ranks = {topic["topic"]: rank for rank, topic in enumerate(topics)}
-
-    def by_largest(document: Mapping[str, Any]) -> tuple[int, float]:
-        topic, share = next(iter(document["proportions"].items()))
-        return ranks.get(topic, len(ranks)), -share
-
-    ordered = sorted((d for d in documents if d["proportions"]), key=by_largest)
-    step = 100 / max(len(ordered), 1)
-    rows = [
-        {
-            "topic": topic["topic"],
-            "label": topic["label"],
-            "colour": colour(topic["topic"], 45),
-            "cells": [
-                (d["document"], _name(d), f"{step * i:.3f}", f"{x:.2f}", f"{x:.1%}")
-                for i, d in enumerate(ordered)
-                for x in [d["proportions"].get(topic["topic"])]
-                if x
-            ],
-        }
-        for topic in topics
-    ]
-    return {"rows": rows, "step": f"{0.92 * step:.3f}"}
 
 
 def _name(document: Mapping[str, Any]) -> str:

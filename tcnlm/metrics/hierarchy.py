@@ -36,9 +36,8 @@ Link = list[float]  # a topic and a weight
 def hierarchy(model: Model, dataset: Dataset, split: Split) -> dict[str, Any]:
     """Return the layers' topics, the lowest first, and a sample document's weights.
 
-    Every topic has its words by Phi^1 ... Phi^l, "use", its mean proportion of theta^l
-    over the split's documents, "below", the largest of its column of Phi^l, "next", the
-    largest of its column of Pi^l but itself, and "stays", itself.
+    Of a topic: words, "use" (mean proportion), the largest "below" (of Phi's column)
+    and "next" (of Pi's), and "stays", its own entry in Pi.
     """
     from tcnlm.models.gbn_rnn import theta_of_sentences
 

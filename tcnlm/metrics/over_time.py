@@ -35,7 +35,7 @@ EXACT = max(PERIODS.values())
 FEW, MOST = 60, 10_000  # periods: where they are chosen by the span; where they aren't
 ENDS = ("share", "low", "high")  # the mean, and its interval's
 WORDS = 10  # of a topic, in a table
-SHOWN, FOLDED, SMALL = 6, 18, 6  # topics: with a panel; below these; of these a figure
+SHOWN = 6  # topics, those that move most
 LABELS, LETTERS = 24, 24  # labels, the largest; of each
 READING = (
     "A mean share has its 95 % interval by Student's t: where other documents of the "
@@ -61,9 +61,8 @@ def intervals(groups: Any) -> tuple[DataFrame, DataFrame, DataFrame]:
 def movement(groups: Any) -> Series:
     """Return how much each topic's mean share differs between groups, [K].
 
-    groups: see `intervals`. The standard deviation over documents of their group's
-    mean; what chance alone would make of it is taken off: sqrt((SSB - (G - 1) MSW) /
-    N), omega squared's numerator.
+    sqrt((SSB - (G - 1) MSW) / N), omega squared's numerator: a standard deviation less
+    what chance makes of it.
     """
     counts, means = groups.count(), groups.mean()
     numbers, kinds = counts.sum(), (counts > 0).sum()
@@ -78,10 +77,8 @@ def compared(
 ) -> dict[str, Any]:
     """Return the topics' mean shares in groups of documents, ready for JSON.
 
-    keys: of documents [N], of which group each is; proportions [N, K]: NaN without a
-    topic word; names: of the groups, those without documents too. "names", "documents"
-    and "without_topic_words" of the groups; "topics" with "share" of each group and its
-    interval, "low" and "high", None where there is none, and "movement".
+    keys [N]: the groups of documents; proportions [N, K]: NaN without a topic word;
+    names: of the groups. None where there is no mean or interval.
     """
     import pandas as pd
 
@@ -108,10 +105,9 @@ def by_period(
 ) -> dict[str, Any]:
     """Return `compared` of all periods from the first date to the last.
 
-    dates: of ISO 8601, None for none; proportions [N, K]: NaN without a topic word;
-    every: of `PERIODS`, by default the shortest that every date tells and of which they
-    span at most `FEW`. "undated" documents, and the "inexact", whose date does not tell
-    the period, are left out. InputError where all are.
+    dates: of ISO 8601 or None; every: of `PERIODS`, by default the shortest that every
+    date tells and of which they span at most `FEW`. Documents whose date does not tell
+    the period are counted and left out. InputError where all are.
     """
     days = np.array([(date or "")[:EXACT] for date in dates], str)
     letters = np.char.str_len(days)
@@ -185,60 +181,38 @@ def by_movement(found: Mapping[str, Any]) -> list[Topic]:
     return sorted(found["topics"], key=lambda topic: -(topic["movement"] or 0))
 
 
-def curves(names: Sequence[str], topics: Sequence[Topic], titles: Titles) -> Drawing:
-    """Draw topics over periods, a panel each: curves in their intervals' bands."""
-    from tcnlm.drawing.figures import BLUE
+def curve(names: Sequence[str], topic: Topic, title: str) -> Drawing:
+    """Draw a topic over periods: a curve in its interval's band."""
+    from tcnlm.drawing.figures import BLUE, PANEL, axes_of, blank
 
-    figure = _panels(topics, titles, 1.9, 1.3)
-    places, ticks = np.arange(len(names)), 4 if len(topics) == 1 else 2
-    ticks = np.unique(np.linspace(0, len(names) - 1, ticks).round().astype(int))
-    for axes, topic in zip(figure.axes, topics):
-        share, low, high = (np.array(topic[end], float) for end in ENDS)
-        axes.fill_between(places, low, high, color=BLUE, alpha=0.2, lw=0)
-        axes.plot(places, share, color=BLUE, lw=1.5)
-        # Of one between gaps neither line nor band shows anything.
-        known = np.isfinite([math.nan, *share, math.nan])
-        alone = known[1:-1] & ~known[:-2] & ~known[2:]
-        axes.vlines(places[alone], low[alone], high[alone], color=BLUE, alpha=0.2)
-        axes.plot(places[alone], share[alone], "o", color=BLUE, ms=2.5)
-        axes.set_ylim(0, _top(share, high))
-        axes.set_xticks(ticks, [names[i] for i in ticks])
+    figure = blank(PANEL[0], 1.9)
+    axes, places = axes_of(figure.subplots(), _plain(title, 44)), np.arange(len(names))
+    share, low, high = (np.array(topic[end], float) for end in ENDS)
+    axes.fill_between(places, low, high, color=BLUE, alpha=0.2, lw=0)
+    axes.plot(places, share, color=BLUE, lw=1.5)
+    # Of one between gaps neither line nor band shows anything.
+    known = np.isfinite([math.nan, *share, math.nan])
+    alone = known[1:-1] & ~known[:-2] & ~known[2:]
+    axes.vlines(places[alone], low[alone], high[alone], color=BLUE, alpha=0.2)
+    axes.plot(places[alone], share[alone], "o", color=BLUE, ms=2.5)
+    axes.set_ylim(0, _top(share, high))
+    ticks = np.unique(np.linspace(0, len(names) - 1, 4).round().astype(int))
+    axes.set_xticks(ticks, [names[i] for i in ticks])
     return figure
 
 
-def points(names: Sequence[str], topics: Sequence[Topic], titles: Titles) -> Drawing:
-    """Draw topics in groups, a panel each: points on their intervals."""
-    from tcnlm.drawing.figures import BLUE
+def points(names: Sequence[str], topic: Topic, title: str) -> Drawing:
+    """Draw a topic in groups: points on their intervals."""
+    from tcnlm.drawing.figures import BLUE, PANEL, axes_of, blank
 
-    height = 0.6 + 0.17 * len(names)
-    figure = _panels(topics, titles, height, height, sharey=True)
-    places = -np.arange(len(names))  # the first on top
-    for axes, topic in zip(figure.axes, topics):
-        share, low, high = (np.array(topic[end], float) for end in ENDS)
-        axes.hlines(places, low, high, color=BLUE, alpha=0.4, lw=3)
-        axes.plot(share, places, "o", color=BLUE, ms=4)
-        axes.set_xlim(0, _top(share, high))
-        axes.tick_params(left=False)
-        axes.set_yticks(places, [_plain(name, LETTERS) for name in names])
-    return figure
-
-
-def _panels(
-    topics: Sequence[Topic], titles: Titles, height: float, small: float, **shared: Any
-) -> Drawing:
-    """Return a figure with axes for each: one of a height, inches, or small by twos."""
-    from tcnlm.drawing.figures import PANEL, axes_of, blank
-
-    columns, letters = (1, 44) if len(topics) == 1 else (2, 24)
-    rows = -(-len(topics) // columns)
-    figure = blank(PANEL[0], height if columns == 1 else small * rows)
-    panels = figure.subplots(rows, columns, squeeze=False, **shared).flat
-    for spare in panels[len(topics) :]:
-        spare.remove()
-    for axes, topic in zip(panels, topics):
-        axes_of(axes, _plain(titles[topic["topic"]], letters))
-        if columns > 1:
-            axes.set_title(axes.get_title("left"), loc="left", fontsize=8)
+    figure = blank(PANEL[0], 0.6 + 0.17 * len(names))
+    axes, places = axes_of(figure.subplots(), _plain(title, 44)), -np.arange(len(names))
+    share, low, high = (np.array(topic[end], float) for end in ENDS)
+    axes.hlines(places, low, high, color=BLUE, alpha=0.4, lw=3)
+    axes.plot(share, places, "o", color=BLUE, ms=4)
+    axes.set_xlim(0, _top(share, high))
+    axes.tick_params(left=False)
+    axes.set_yticks(places, [_plain(name, LETTERS) for name in names])
     return figure
 
 
@@ -257,13 +231,11 @@ class Compared(Metric):
     applies = staticmethod(topical)
     title: str  # of its section
     column: str  # of the groups' names in a table
-    chart: Callable[..., Drawing]  # of topics in all groups, a panel each
+    chart: Callable[..., Drawing]  # of a topic in all groups
     template = """
 <h2>{{ title }}</h2>
 {{ note(said) }}
-{{ plots(panels) }}
-{% if folded %}<details><summary>{{ summary }}</summary>{{ plots(folded) }}</details>
-{% endif %}"""
+{{ plots(panels) }}"""
 
     def groups(self, subject: EvaluationContext) -> dict[str, Any] | None:
         """Return `compared` and what else is told; None where there are no groups."""
@@ -285,25 +257,20 @@ class Compared(Metric):
         entry = evaluation.get(self.key)
         if not entry:
             return None
-        figures = self._figures(entry, titles_of(evaluation, unsaved))
-        named = []
-        for name, topics in figures.items():
-            numbers = ", ".join(str(topic["topic"]) for topic in topics)
-            named.append((name, f"mean shares of topics {numbers}"))
-        more = sum(map(len, list(figures.values())[SHOWN:]))
+        titles = titles_of(evaluation, unsaved)
         return {
             "title": self.title,
             "said": f"{self.said(entry)} {READING}",
-            "panels": named[:SHOWN],
-            "folded": named[SHOWN:],
-            "summary": f"The {more} topics that come next",
+            "panels": [
+                (name, f"mean share of topic {topic['topic']}")
+                for name, topic in self._shown(entry, titles)
+            ],
         }
 
     def draw(self, evaluation: Evaluation, unsaved: Any) -> Drawn:
-        entry = evaluation.get(self.key)
-        titles = titles_of(evaluation, unsaved)
-        for name, topics in (self._figures(entry, titles) if entry else {}).items():
-            yield name, self.chart(entry["names"], topics, titles)
+        entry, titles = evaluation.get(self.key), titles_of(evaluation, unsaved)
+        for name, topic in self._shown(entry, titles) if entry else ():
+            yield name, self.chart(entry["names"], topic, titles[topic["topic"]])
 
     def tables(self, evaluation: Evaluation) -> dict[str, Rows]:
         entry = evaluation.get(self.key)
@@ -318,22 +285,18 @@ class Compared(Metric):
             ]
         }
 
-    def _figures(
+    def _shown(
         self, entry: Mapping[str, Any], titles: Titles
-    ) -> dict[str, list[Topic]]:
-        topics = [t for t in by_movement(entry) if titles[t["topic"]]]
-        first, rest = topics[:SHOWN], topics[SHOWN : SHOWN + FOLDED]
-        return {f"{self.key}_{t['topic']}": [t] for t in first} | {
-            f"{self.key}_rest_{i}": rest[i : i + SMALL]
-            for i in range(0, len(rest), SMALL)
-        }
+    ) -> list[tuple[str, Topic]]:
+        topics = [t for t in by_movement(entry) if titles[t["topic"]]][:SHOWN]
+        return [(f"{self.key}_{t['topic']}", t) for t in topics]
 
 
 class OverTime(Compared):
     """The topics by day, month or year, where documents have dates."""
 
     key, title, column = "over_time", "Topics over time", "period"
-    chart = staticmethod(curves)
+    chart = staticmethod(curve)
     entries = unrecorded = ("over_time",)
 
     def groups(self, subject: EvaluationContext) -> dict[str, Any] | None:

@@ -42,11 +42,7 @@ def reads_context(model: Any) -> bool:
 
 
 def leak(model: Any, rule: str) -> str:
-    """Say what contexts by a rule tell a model of its own answers; "" if nothing.
-
-    It reads a unit of text, a sentence or a document, from its first word on. What its
-    contexts hold of the words that are yet to come there is no part of what it reads.
-    """
+    """Say what contexts by a rule tell a model of its own answers; "" if nothing."""
     unit = model.batching.unit
     later = rule in ("leak", "all") or (rule == "others" and unit == "document")
     if not (later and reads_context(model)):
@@ -187,9 +183,8 @@ def topic_worth(
 ) -> dict[str, float]:
     """Return the perplexities with "own", "other" and "mean" topics.
 
-    mean [K]: the proportions that stand for every document's. "other" are those of the
-    next sequence in its batch, the batches being drawn at random: of N documents about
-    one in N is the same after all.
+    mean [K]: the proportions that stand for every document's; "other": those of the
+    next sequence in a batch that is drawn at random.
     """
     import tensorflow as tf
 
@@ -232,11 +227,7 @@ def _perplexity(
 
 
 class TopicWorth(Metric):
-    """The perplexity with a document's own topics, and with others in their place.
-
-    A split is scored three times: with the topics of each sequence's own document, with
-    another document's, and with the mean of the training documents for all.
-    """
+    """The perplexity with a document's own topics, another's, and the mean ones."""
 
     key = "topic_worth"
     applies = staticmethod(both)

@@ -45,10 +45,9 @@ def precision_at_fractions(
     """Return the precision of the nearest documents for each fraction of all of them.
 
     queries [Q, F]; documents [N, F]. Of the nearest max(1, round(fraction N)) documents
-    (a half goes to the even number) the share with the query's label, mean over the
-    queries. Equal cosines go by the order of the documents. What is labelled -1 is left
-    out, and N counts without it. A document of zeros has the cosine 0 to every query; a
-    query with the cosine 0 to all documents, as one of zeros, has the precision 0.
+    the share with the query's label, mean over the queries. Equal cosines go by the
+    order of the documents; what is labelled -1 is left out. A query with the cosine 0
+    to all documents has the precision 0.
     """
     from sklearn.preprocessing import normalize
     from sklearn.utils import gen_batches

@@ -126,9 +126,8 @@ class DocumentNats(NamedTuple):
 class DocumentScorer:
     """A split -> -ln p of every document [N], and how many words that is a sum over.
 
-    A language model predicts every word and `<eos>`, with its topics at their posterior
-    mean, as `score` does; a model of documents the content words that it
-    counts, in one order for all. The batch size is of no account.
+    A language model predicts every word and `<eos>`, as `score` does; a model of
+    documents the content words that it counts.
     """
 
     def __init__(self, model: Any, batch_size: int = 64):

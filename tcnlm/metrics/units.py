@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.settings import is_whole
 from tcnlm.metrics.base import Metric, Shown, documental
 
 if TYPE_CHECKING:
@@ -23,11 +22,9 @@ def unit_words(model: Any, count: int = 10) -> list[list[str]]:
 def nearest_words(model: Any, word: str, count: int = 10) -> list[str]:
     """Return the words whose rows of W have the largest cosine with a word's.
 
-    Raises InputError for one that is no topic word, and for a count that is none.
+    Raises InputError for one that is no topic word.
     """
     words = model.vocabulary.topic_words
-    if not is_whole(count) or count < 1:
-        raise InputError(f"count must be a whole number, at least 1, not {count!r}")
     if word not in words:
         raise InputError(f"{word!r} is no word of the topic vocabulary")
     rows = model.word_vectors()

@@ -95,9 +95,8 @@ def gains(
 ) -> list[Gain]:
     """Return the gain of every class of targets, that of all targets first.
 
-    baseline, model: nats [N] of the split's targets, by `target_nats`. "documents" are
-    those that have such targets, "share" is of all targets, and "share_of_gain" None
-    where there is no gain to share. Nats are means over the targets of the class.
+    baseline, model: nats [N] of the split's targets. "share" is of all targets,
+    "share_of_gain" None where there is no gain.
     """
     places, gain = np.arange(split.num_targets), baseline - model
     whole = float(gain.sum())
@@ -133,8 +132,7 @@ def standard_error(
 ) -> tuple[int, float | None]:
     """Return the number of documents, and a mean's standard error over them.
 
-    deviations [n]: of targets from the mean, each of a document [n]; of a single one
-    there is no error.
+    deviations [n]: of targets from the mean, of documents [n]; None of a single one.
     """
     documents, rows = np.unique(document, return_inverse=True)
     number = len(documents)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tcnlm.common.errors import add_debug, errors_reported
+from tcnlm.common.errors import InputError, add_debug, errors_reported
 from tcnlm.common.process import keep_memory
 from tcnlm.common.settings import LARGEST, whole_number
 from tcnlm.generation.methods import METHODS, TEMPERATURE
@@ -22,6 +22,8 @@ def main(options: argparse.Namespace) -> None:
     from tcnlm.runs.run_folder import RunFolder
 
     keep_memory()
+    if options.json and options.paragraph is not None:
+        raise InputError("--json is of sentences: leave out --paragraph")
     decoding = generation.decoding_options(vars(options))
     run = RunFolder(options.run)
     size = run.preprocessing["context_words"]
@@ -50,13 +52,11 @@ def main(options: argparse.Namespace) -> None:
     if options.method == "sample":
         print(f"sampled with --seed {seed}", file=sys.stderr)
     for row in zip(generation.largest_topics(model, topics, names), written):
-        if options.paragraph is None:
+        if options.paragraph is not None:
+            print(paragraphs.as_paragraphs(*row))
+        else:
             show = generation.as_json if options.json else generation.as_text
             print(show(*row))
-        elif options.json:
-            print(paragraphs.as_json(model, names, *row))
-        else:
-            print(paragraphs.as_paragraphs(*row))
 
 
 def parser() -> argparse.ArgumentParser:

@@ -123,11 +123,3 @@ function explore(prefix, run) {
 }
 
 for (const [prefix, run] of Object.entries(runs)) explore(prefix, run);
-
-// What a link leads to may be folded.
-for (const link of document.querySelectorAll('a[href^="#"]')) {
-  link.addEventListener("click", () => {
-    const target = document.getElementById(link.getAttribute("href").slice(1));
-    if (target.tagName === "DETAILS") target.open = true;
-  });
-}

@@ -67,14 +67,6 @@ def test_the_strength_is_the_best_on_a_fifth_of_the_training_documents(rng):
     assert right["accuracy"] > wrong["accuracy"]
 
 
-def test_the_validation_part_is_drawn_by_the_seed():
-    labels = np.repeat([0, 1, 2], [20, 11, 4])
-    (rest, held), (_, again), (_, other) = (held_out(labels, s) for s in (1, 1, 2))
-    assert held.tolist() == again.tolist() != other.tolist()
-    assert np.bincount(labels[held], minlength=3).tolist() == [4, 2, 0]
-    assert sorted([*rest, *held]) == list(range(35))
-
-
 @pytest.mark.parametrize(
     ("labels", "message"),
     [

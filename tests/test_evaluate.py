@@ -154,7 +154,6 @@ def test_several_runs_make_one_report(finished, tmp_path):
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ("--samples 2", "--samples: {lstm} is a lstm, which has no topics to draw"),
         ("--retrieval", "this DATA has no labels"),
         ("--data nowhere", "nowhere: "),
         ("--record x.json", "--record takes one RUN, a file each"),

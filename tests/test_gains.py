@@ -1,7 +1,5 @@
 """Where a model gains on another: target by target, class by class."""
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -77,8 +75,6 @@ def test_gains_are_those_of_loops_over_targets(toy_data, rng):
     np.testing.assert_allclose(sums.share_of_gain, 1)
     alone = table.documents == 1
     assert (table.error.isna() == alone).all()
-    one = {**gains(baseline, model, split, vocabulary)[0], "documents": 1}
-    assert re.search(r" 1 .* \+- +- ", command.table([{**one, "error": None}]))
 
 
 @pytest.mark.parametrize("number", [3, 12])
@@ -99,7 +95,7 @@ def test_the_command_prints_and_writes_the_table(toy_data, tmp_path, capsys):
     out = tmp_path / "gains.csv"
     command.main(command.parser().parse_args([*map(str, runs), "--out", str(out)]))
     printed = capsys.readouterr().out
-    assert "by place in the sentence" in printed
+    assert "place in the sentence" in printed
     row = pd.read_csv(out).iloc[0]
     assert row["name"] == "all targets"
     assert f"{row.gain:.4f}" in printed

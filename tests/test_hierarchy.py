@@ -52,15 +52,6 @@ def test_topics_of_layers_are_linked_by_phi_and_pi(name, data):
         assert topic["below"][0][1] == pytest.approx(max(column.values()))
 
 
-def test_what_follows_is_the_largest_of_pis_column(data):
-    model = tiny.untrained("rgbn_rnn", data.vocabulary)  # of 3 and 2 topics
-    model.network.Pi[0].assign([[0.2, 0.1, 0.3], [0.5, 0.9, 0.3], [0.3, 0.0, 0.4]])
-    low, _ = hierarchy(model, data, data.split("test"))["layers"]
-    assert [k for k, _ in low[0]["next"]] == [1, 2]
-    assert [k for k, _ in low[1]["next"]] == [0]  # nothing goes to 2
-    assert low[2]["stays"] == pytest.approx(0.4)
-
-
 def test_a_sample_document_has_the_proportions_of_its_sentences(data):
     model, split = tiny.untrained("rgbn_rnn", data.vocabulary), data.split("test")
     found = hierarchy(model, data, split)["document"]

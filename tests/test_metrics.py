@@ -3,7 +3,6 @@
 import json
 import math
 import shutil
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,12 +16,10 @@ from trained import make_trainer
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.metrics.features import DocumentTopics
-from tcnlm.metrics.perplexity import Elbo
 from tcnlm.metrics.registry import METRICS, check_words, figures, judge
 from tcnlm.models import MODELS, model_class
 from tcnlm.report import evaluate_run as evaluation
 from tcnlm.report import page
-from tcnlm.report.measured import progress
 from tcnlm.runs.run_folder import RunFolder, make_model
 from tcnlm.training.trainer import State
 
@@ -74,15 +71,6 @@ def test_the_effective_number_of_topics_is_the_exponential_of_the_entropy():
     assert even.effective == pytest.approx(4)
 
 
-@pytest.mark.parametrize("name", ["tcnlm", "lda", "lda_lstm", "topic_rnn", "tdlm"])
-def test_there_is_a_bound_only_where_the_objective_has_a_divergence(name):
-    model = tiny.make_model(name)
-    terms = model.compute_loss(model.batching.empty(2), training=False)
-    subject = SimpleNamespace(mean_score=SimpleNamespace(terms=dict(terms)))
-    has_bound = Elbo().measure(subject)["elbo"] is not None
-    assert has_bound == (name in ("tcnlm", "topic_rnn"))
-
-
 def test_an_evaluation_without_the_newer_keys_is_shown():
     old = fake_run(["a", "b"]).evaluation
     kept = json.loads((toy.GOLDEN_RUN / "evaluation.json").read_text())
@@ -127,23 +115,6 @@ def test_a_run_stopped_before_its_end_is_said_so(toy_data, tmp_path):
     said = "weights of epoch 2, stopped at epoch 2 of 20"
     assert said in evaluation.summary(measured.evaluation)
     assert said in (run / "report.html").read_text()
-
-
-@pytest.mark.parametrize(
-    ("values", "loop", "epoch", "stopped"),
-    [
-        ([9.0, 8.0, 7.0], {"epochs": 3}, 3, None),
-        ([9.0, 7.0, 8.0, 8.0], {"epochs": 20, "patience": 2}, 2, None),
-        ([9.0, 7.0, 8.0], {"epochs": 20, "patience": 2}, 2, {"epoch": 3, "of": 20}),
-        ([0.1, 0.3, 0.2], {"epochs": 9, "judge": "npmi"}, 2, {"epoch": 3, "of": 9}),
-    ],
-)
-def test_progress_is_told_by_history_and_settings(values, loop, epoch, stopped):
-    name = f"valid_{loop.get('judge', 'perplexity')}"
-    history = {"epoch": [1.0, 2.0, 3.0, 4.0][: len(values)], name: values}
-    history["step"] = [10 * value for value in history["epoch"]]
-    found = progress({"model": "tcnlm", "training": loop}, history)
-    assert found == {"epoch": epoch, "stopped": stopped}
 
 
 TOPICS = "neural_topics"  # without a recurrence it is traced in little time

@@ -272,14 +272,6 @@ def test_without_dates_and_labels_the_page_has_no_such_section(toy_data):
     assert "Topics by group" not in text
 
 
-def test_one_period_makes_no_curve(corpus, tmp_path):
-    rows = pd.read_json(corpus, lines=True, convert_dates=False).assign(date="2020")
-    rows.to_json(tmp_path / "same.jsonl", orient="records", lines=True)
-    data = Dataset(make(tmp_path / "same.jsonl", tmp_path / "DATA", "--date", "date"))
-    found = evaluate(tiny.untrained("lda", data.vocabulary), data, None)
-    assert found["over_time"] is None
-
-
 def test_a_bad_date_and_a_model_without_topics_stop_the_command(
     run, toy_data, tmp_path
 ):

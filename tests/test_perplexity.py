@@ -40,7 +40,7 @@ class Sequences:
     def num_batches(self, batch_size):
         return -(-len(self) // batch_size)
 
-    def batches(self, batch_size):
+    def batches(self, batch_size, seed=None):
         for start in range(0, len(self.sentences), batch_size):
             yield self.batch(self.sentences[start : start + batch_size])
 

@@ -39,21 +39,6 @@ def test_ridge_and_r2_are_scikit_learns(rng):
     assert r2 == pytest.approx(whole)
 
 
-def test_a_state_that_holds_topics_predicts_them_and_one_that_does_not_does_not(rng):
-    mixing = rng.normal(size=[6, 3])
-    holds, lacks = [], []
-    for size in (400, 200, 200):
-        x, noise = rng.normal(size=[size, 6]), rng.normal(size=[size, 3])
-        holds.append(moments_of(x, x @ mixing + 0.1 * noise))
-        noise[:, 1] = 0  # which never varies
-        lacks.append(moments_of(x, noise))
-    assert probe.fit(*holds)["r2"] > 0.99
-    none = probe.fit(*lacks)
-    assert abs(none["r2"]) < 0.1
-    assert none["penalty"] > probe.fit(*holds)["penalty"]
-    assert none["by_topic"][1] is None
-
-
 def read_by_hand(data, split, rows, row):
     """Return the topic-word ids of the inputs of a document up to a row's last."""
     document = rows.documents[row]

@@ -515,17 +515,3 @@ def test_names_are_told_with_the_signatures_where_there_are_any(named_run, addre
     (named_run / "topics.csv").write_text("number,label,merged_into,hidden\n9,a,,\n")
     with pytest.raises(InputError, match=r"topics\.csv:2: number '9'"):
         Served(find(named_run))
-
-
-@pytest.mark.skipif(not BROWSER, reason="needs chromium")
-def test_the_page_has_named_topics_merged_and_without_the_hidden(named_run, program):
-    said = clicked(named_run)  # mixes both, then moves the second to nothing
-    assert [text[0] for text in said["topics"]] == ["1", "2"]
-    assert said["topics"][0].startswith("1Oil: ")
-    assert "Topics hidden by topics.csv: 1." in said["help"]
-    assert {bar[:2] for bar in said["bars"]} == {"1 ", "2 "}
-    assert "1 · Oil" in said["bars"]
-    drawn = {"seed": tf.constant(1, tf.int64), "temperature": tf.constant(0.8)}
-    topics = tf.constant([[0, 0.5, 0, 0.5]] * 5)
-    expected = program.generate(topics, **drawn)["sentences"].numpy()
-    assert said["sentences"] == [s.decode() or "(no word)" for s in expected]

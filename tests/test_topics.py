@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from tcnlm.coherence.definitions import diversity
 from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.metrics import features
 from tcnlm.models.topics import PROBABILITY, best_words, top_words
@@ -57,18 +56,6 @@ def test_words_stand_by_the_relevance_of_sievert_and_shirley(rng, weight):
     known = Vocabulary([*SPECIALS, *names], [1] * len(SPECIALS) + [*counts], names)
     found = best_words(beta, known, 30, weight)
     assert found == [[names[i] for i in row] for row in order]
-
-
-@pytest.mark.parametrize(
-    ("words", "share"),
-    [
-        ([["a", "b"], ["c", "d"]], 1.0),
-        ([["a", "b"], ["a", "b"]], 0.5),
-        ([["a", "b"], ["b", "c"]], 3 / 4),
-    ],
-)
-def test_diversity_is_the_share_of_different_words(words, share):
-    assert diversity(words) == share
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 10])

@@ -12,6 +12,7 @@ import re
 import secrets
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +28,6 @@ from tcnlm.models.names import Names
 from tcnlm.models.topics import top_words
 from tcnlm.preprocessing.phrases import Sentences
 from tcnlm.preprocessing.text import sentences
-from tcnlm.preprocessing.vocabulary import Vocabulary
 
 FORM = (
     "give a topic's number or label, or layer:number of topics in layers, alone or "
@@ -174,41 +174,18 @@ def context_of(model: Any, topics: np.ndarray) -> Any:
     return model.context({"topics": topics})
 
 
-class DocumentReader:
-    """A document of tokenized sentences as ids, by the words that trained the model."""
-
-    def __init__(self, vocabulary: Vocabulary, context_words: int):
-        self.vocabulary = vocabulary
-        self.context_words = context_words
-
-    def content(self, document: list[list[str]]) -> tf.Tensor:
-        """Return its first topic-word ids [1, C], as in training."""
-        words = [word for sentence in self._ids(document) for word in sentence]
-        topic_ids = self.vocabulary.topic_ids[np.array(words, int)]
-        content = topic_ids[topic_ids >= 0][: self.context_words]
-        return tf.constant(content[None], tf.int32)
-
-    def last_sentences(self, document: list[list[str]], number: int) -> tf.Tensor:
-        """Return the word ids [1, number, W] of its last sentences, padded with -1."""
-        words = self._ids(document)
-        last = words[-number:] + [[]] * (number - len(words))
-        return tf.ragged.constant([last], tf.int32).to_tensor(NO_WORD)
-
-    def _ids(self, document: list[list[str]]) -> list[list[int]]:
-        return [self.vocabulary.ids(sentence) for sentence in document]
-
-
 def document_content(model: Any, document: Document, context_words: int) -> tf.Tensor:
     """Return a document's first topic-word ids [1, C], one at least."""
-    reader = DocumentReader(model.vocabulary, context_words)
-    content = reader.content(document.sentences)
-    if not content.shape[1]:
-        words = sum(map(len, document.sentences))
+    words = list(chain.from_iterable(document.sentences))
+    known = model.vocabulary
+    topic_ids = known.topic_ids[np.array(known.ids(words), int)]
+    content = topic_ids[topic_ids >= 0][:context_words]
+    if not len(content):
         raise InputError(
-            f"{document.name}: none of its {words} words is in the model's topic "
-            f"vocabulary ({len(model.vocabulary.topic_words)} words)"
+            f"{document.name}: none of its {len(words)} words is in the model's topic "
+            f"vocabulary ({len(known.topic_words)} words)"
         )
-    return content
+    return tf.constant(content[None], tf.int32)
 
 
 def document_before(
@@ -224,8 +201,10 @@ def document_before(
         return {"context": document_content(model, document, context_words)}
     if not any(document.sentences):
         raise InputError(f"{document.name}: has no word")
-    reader = DocumentReader(model.vocabulary, context_words)
-    return model.batching.of_texts(reader, document.sentences)
+    words, number = model.vocabulary.ids, model.batching.preceding
+    last = list(map(words, document.sentences))[-number:]
+    last += [[]] * (number - len(last))
+    return {"preceding": tf.ragged.constant([last], tf.int32).to_tensor(NO_WORD)}
 
 
 def read_document(path: str, split: Sentences = sentences) -> Document:

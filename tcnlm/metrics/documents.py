@@ -60,12 +60,11 @@ def perplexity_over_orders(model: Any, train: Split, test: Split) -> dict[str, A
 
     And those of the unigram model on the very words that the model counts.
     """
-    lengths, nats = _nats(model, test)
+    counts = [_counted(model, split) for split in (train, test)]
+    lengths, nats = np.asarray(counts[1].sum(axis=1)).ravel(), _nats(model, test)
     orders = np.array([perplexity(order, lengths) for order in nats])
     mean, deviation = orders.mean(axis=0), orders.std(axis=0, ddof=1)
-    beside, beside_corpus, unseen = unigram(
-        *(_counted(model, s) for s in (train, test))
-    )
+    beside, beside_corpus, unseen = unigram(*counts)
     return {
         "orders": ORDERS,
         "documents": int(np.count_nonzero(lengths)),
@@ -91,7 +90,7 @@ def _counted(model: Any, split: Split) -> sparse.csr_matrix:
     return count_vectors(documents, split.num_topic_words)
 
 
-def _nats(model: Any, split: Split) -> tuple[np.ndarray, np.ndarray]:
+def _nats(model: Any, split: Split) -> np.ndarray:
     import tensorflow as tf
 
     from tcnlm.layers.tf_function import graph
@@ -101,17 +100,14 @@ def _nats(model: Any, split: Split) -> tuple[np.ndarray, np.ndarray]:
 
     @partial(graph, input_signature=[model.batching.signature(), seeds])
     def score(batch, seed):
-        read = model.read(batch["words"]) != NO_WORD
-        total = tf.reduce_sum(model.log_probs(batch, seed), axis=1)
-        return tf.math.count_nonzero(read, axis=1), -total
+        return -tf.reduce_sum(model.log_probs(batch, seed), axis=1)
 
-    lengths = np.zeros(split.num_documents)
     nats = np.zeros([ORDERS, split.num_documents])
     for chosen in rows.order(BATCH, None, 0):
         documents, batch = rows.documents[chosen], rows.batch(chosen)
         for order in range(ORDERS):
-            lengths[documents], nats[order, documents] = score(batch, [1, order])
-    return lengths, nats
+            nats[order, documents] = score(batch, [1, order])
+    return nats
 
 
 class DocumentPerplexity(Metric):

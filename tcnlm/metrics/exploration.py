@@ -184,7 +184,7 @@ def laid_out(exploration: Mapping[str, Any]) -> dict[str, Any]:
         "documents": [
             {
                 "number": document["document"],
-                "name": _name(document),
+                "name": document["id"] or f"document {document['document']}",
                 "label": document["label"],
                 "shares": "; ".join(
                     f"{k} {labels[k]} {share:.0%}"
@@ -271,7 +271,3 @@ def pushed_apart(
             row, column = np.unravel_index(away.argmin(), away.shape)
             placed[i] = grid[0][column], grid[1][row]
     return placed
-
-
-def _name(document: Mapping[str, Any]) -> str:
-    return document["id"] or f"document {document['document']}"

@@ -43,7 +43,9 @@ def hierarchy(model: Model, dataset: Dataset, split: Split) -> dict[str, Any]:
 
     uses = _use(model, split)
     layers = [_layer(model, n, use) for n, use in enumerate(uses, 1)]
-    names, sample = model.vocabulary.words, _sample(split)
+    names, sizes = model.vocabulary.words, np.diff(split.documents)
+    enough = np.flatnonzero(sizes >= FEWEST_SENTENCES)
+    sample = int(enough[0] if len(enough) else np.argmax(sizes))
     document = [[names[word] for word in s] for s in split.document(sample) if s]
     document = document[:MOST_SENTENCES]
     preprocessing = {**dataset.meta["settings"], "context": split.contexts.rule}
@@ -93,12 +95,6 @@ def _largest(column: np.ndarray, without: int | None = None) -> list[Link]:
     """Return the largest entries of a column, with their rows."""
     order = [int(k) for k in np.argsort(-column, kind="stable") if k != without]
     return [[k, float(column[k])] for k in order[:SHOWN_LINKS] if column[k] > 0]
-
-
-def _sample(split: Split) -> int:
-    sizes = np.diff(split.documents)
-    enough = np.flatnonzero(sizes >= FEWEST_SENTENCES)
-    return int(enough[0] if len(enough) else np.argmax(sizes))
 
 
 def _norms(

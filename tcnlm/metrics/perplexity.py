@@ -5,9 +5,7 @@ Models that predict no words in order are measured by what they are trained by.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
     from tcnlm.data.batching import Rows
     from tcnlm.metrics.evaluation_context import EvaluationContext
 
-NO_WORDS = "no context has a topic word: no loss and no bound"
 BATCH = 256  # sequences at most, of which one lends another its topics
 SEED = 1  # of the batches
 
@@ -128,18 +125,6 @@ class Loss(Metric):
     key = "loss"
     applies = _trained_by("loss")
     figures = _per_word("loss", "loss per content word")
-    entries = ("content_words",)
-    template = "{{ note(missing) }}"
-
-    def measure(self, subject: EvaluationContext) -> dict[str, Any]:
-        return {"content_words": subject.mean_score.targets}
-
-    def lines(self, evaluation: Evaluation) -> Iterable[str]:
-        return [f"  {NO_WORDS}"] if evaluation.get("content_words") == 0 else []
-
-    def shown(self, evaluation: Evaluation, unsaved: Any) -> Shown:
-        missing = evaluation.get("content_words") == 0
-        return {"missing": f"Not measured: {NO_WORDS}."} if missing else None
 
 
 class Bound(Metric):
@@ -148,7 +133,6 @@ class Bound(Metric):
     key = "bound"
     applies = _trained_by("bound")
     figures = _per_word("bound", "minus the bound, nats per content word")
-    measure = Loss.measure  # of which Loss tells
 
 
 class Elbo(Metric):
@@ -188,6 +172,8 @@ def topic_worth(
     """
     import tensorflow as tf
 
+    from tcnlm.metrics.scores import summed
+
     shares = tf.constant(mean, tf.float32)
 
     def average(batch: dict[str, tf.Tensor]) -> Any:
@@ -201,29 +187,15 @@ def topic_worth(
 
     contexts = {"own": model.context, "other": other, "mean": average}
     return {
-        name: _perplexity(model, rows, context, batch_size)
+        name: summed(
+            model,
+            rows,
+            lambda batch, _, context=context: model(batch, context=context(batch)),
+            batch_size,
+            SEED,
+        ).perplexity
         for name, context in contexts.items()
     }
-
-
-def _perplexity(
-    model: Any, rows: Rows, context: Callable[..., Any], batch_size: int
-) -> float:
-    import tensorflow as tf
-
-    from tcnlm.layers.tf_function import graph
-
-    @partial(graph, input_signature=[model.batching.signature()])
-    def score(batch):
-        log_probs = model(batch, context=context(batch))
-        total = tf.reduce_sum(tf.cast(log_probs, tf.float64))
-        return total, tf.math.count_nonzero(batch["targets"])
-
-    with model.state_apart():
-        batches = rows.batches(batch_size, SEED)
-        sums = [np.array(score(batch), float) for batch in batches]
-    total, targets = np.sum(sums, axis=0)
-    return math.exp(min(-total / targets, 700.0))
 
 
 class TopicWorth(Metric):

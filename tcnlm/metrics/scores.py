@@ -81,12 +81,8 @@ def sampled_score(
         raise InputError("samples: this model has no topics to draw; leave it out")
     if "fresh" in model.batching.arrays:
         raise InputError("samples: this model carries its state, one for all draws")
-    signature = [model.batching.signature(), tf.TensorSpec([], tf.int32)]
 
-    @partial(graph, input_signature=signature)
     def likelihoods(batch, number):
-        """Return log 1/S sum_s p(sequence | t_s) for each sequence, [...] float64."""
-
         def drawn(sample):
             context = model.context(
                 batch, Noise(seed, number * samples + sample, "samples")
@@ -98,22 +94,47 @@ def sampled_score(
         every = tf.map_fn(drawn, tf.range(samples), **kind)
         return tf.reduce_logsumexp(every, axis=0) - math.log(samples)
 
+    return summed(model, rows, likelihoods, batch_size)
+
+
+def summed(
+    model: Model,
+    rows: Rows,
+    log_probs: Callable[[Batch, tf.Tensor], tf.Tensor],
+    batch_size: int = 64,
+    seed: int | None = None,
+) -> Score:
+    """Score rows by the log p, nats, that a function gives of their words or sequences.
+
+    log_probs: (batch, its number) -> log p; seed: of the batches, by default in order.
+    """
+
+    @partial(
+        graph,
+        input_signature=[model.batching.signature(), tf.TensorSpec([], tf.int32)],
+    )
+    def score(batch, number):
+        return tf.reduce_sum(tf.cast(log_probs(batch, number), tf.float64))
+
     total, targets, sequences = 0.0, 0, 0
-    for number, batch in enumerate(_batches(model, rows, batch_size)):
-        total -= float(tf.reduce_sum(likelihoods(batch, tf.constant(number))))
+    for number, batch in enumerate(_batches(model, rows, batch_size, seed)):
+        total -= float(score(batch, tf.constant(number)))
         targets += int(np.count_nonzero(batch["targets"]))
         sequences += model.batching.sequences(batch)
     return Score(total / targets, targets, sequences)
 
 
-def _batches(model: Model, rows: Rows, batch_size: int) -> Iterator[Batch]:
+def _batches(
+    model: Model, rows: Rows, batch_size: int, seed: int | None = None
+) -> Iterator[Batch]:
     if batch_size < 1:
         raise InputError(f"the batch size must be 1 or more, got {batch_size}")
     if len(rows) == 0:
         raise InputError("this split has nothing to score")
     total, bar = rows.num_batches(batch_size), {"unit": " batches", "leave": False}
     with model.state_apart():
-        yield from progress_bar(rows.batches(batch_size), "scoring", total, **bar)
+        batches = rows.batches(batch_size, seed)
+        yield from progress_bar(batches, "scoring", total, **bar)
 
 
 class DocumentNats(NamedTuple):

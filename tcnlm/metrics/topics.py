@@ -109,7 +109,6 @@ class Topics(Metric):
         ~ " split in which it is the largest topic; mean share: of all its documents.")
 }}
 {% for text in named %}{{ note(text) }}{% endfor %}
-{% for text in missing %}{{ note("Not measured: " ~ text ~ ".") }}{% endfor %}
 {% if map and map.documents %}{{ typical_documents(map, prefix) }}{% endif %}
 </div>"""
 
@@ -127,10 +126,8 @@ class Topics(Metric):
         found = evaluation["topics"]
         if not found:
             return []
-        said = [f"  {text}" for text in missing(found)]
-        said.append(line("topic", ["NPMI"], "words"))
         return [
-            *said,
+            line("topic", ["NPMI"], "words"),
             *(
                 line(t["topic"], [shown(t["npmi"], ".3f")], " ".join(t["words"][:10]))
                 for t in found
@@ -164,7 +161,6 @@ class Topics(Metric):
             ),
             "columns": list(compress(columns, said)),
             "rows": [list(compress(row, said)) for row in rows],
-            "missing": missing(found),
         }
 
     def tables(self, evaluation: Evaluation) -> dict[str, Rows]:
@@ -200,16 +196,6 @@ def _said_of_names(explored: Mapping[str, Any]) -> Iterator[str]:
             "those of the mean distribution, weighted by the shares; the sentence and "
             "all figures are of single topics."
         )
-
-
-def missing(topics: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Say which figures are not there, and why."""
-    said = []
-    if any(topic["proportion"] is None for topic in topics):
-        said.append("no document of this split has a topic word: no use of topics")
-    if any(topic["npmi"] is None for topic in topics):
-        said.append("topics of one word have no pairs: no coherence")
-    return said
 
 
 def _topics(subject: EvaluationContext) -> list[dict[str, Any]]:
@@ -267,7 +253,11 @@ def _of_words(evaluation: Evaluation) -> Iterator[str]:
 
 def _row(topic: Mapping[str, Any]) -> tuple:
     by_p = topic.get("probable", topic["words"])  # absent from an old evaluation
-    orders = (_marked(words[:10], topic) for words in (topic["words"], by_p))
+    seeds = topic.get("seeds", ())
+    orders = (
+        Markup(" ").join(SEED.format(w) if w in seeds else w for w in words[:10])
+        for words in (topic["words"], by_p)
+    )
     return (
         topic["topic"],
         topic.get("label", ""),
@@ -277,11 +267,6 @@ def _row(topic: Mapping[str, Any]) -> tuple:
         shown(topic["proportion"], ".3f"),
         topic["sentence"] or "",
     )
-
-
-def _marked(words: Sequence[str], topic: Mapping[str, Any]) -> Markup:
-    seeds = topic.get("seeds", ())
-    return Markup(" ").join(SEED.format(w) if w in seeds else w for w in words)
 
 
 def _cells(topic: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:

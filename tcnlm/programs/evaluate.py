@@ -158,7 +158,7 @@ def _kind(contract: Contract) -> str:
 
 
 def _check_asked(options: argparse.Namespace, runs: Sequence[RunFolder]) -> None:
-    """Refuse what none of the RUNs has, and --samples where one has none."""
+    """Refuse what none of the RUNs has."""
     from tcnlm.models import model_class
 
     kinds = {run.model_name: model_class(run.model_name) for run in runs}
@@ -166,17 +166,6 @@ def _check_asked(options: argparse.Namespace, runs: Sequence[RunFolder]) -> None
         if not any(map(metric.applies, kinds.values())):
             said = f"--{metric.option} is of {_kind(metric.applies)}"
             raise InputError(f"{said}; {', '.join(sorted(kinds))} does not")
-    for run in runs if options.samples else ():
-        said = f"--samples: {run.path}"
-        if not kinds[run.model_name].draws_topics:
-            raise InputError(
-                f"{said} is a {run.model_name}, which has no topics to draw for a "
-                "sentence; leave it out"
-            )
-        if getattr(run.settings, "carry", False):
-            raise InputError(
-                f"{said} carries its state, one for all draws; leave it out"
-            )
 
 
 def _check_corpus(corpus: str | None, runs: Sequence[RunFolder]) -> None:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcnlm.coherence.summary import shown
 from tcnlm.common.errors import InputError, add_debug, errors_reported
 from tcnlm.common.outputs import check_outputs
 from tcnlm.common.process import keep_memory
@@ -36,6 +35,8 @@ Gain = dict[str, Any]  # of a class of targets: a row of the table
 def main(options: argparse.Namespace) -> None:
     """Score both runs, print the table and write it if asked."""
     # Here, as below: to say how it is used takes no TensorFlow.
+    import pandas as pd
+
     from tcnlm.runs.run_folder import RunFolder
 
     keep_memory()
@@ -60,7 +61,8 @@ def main(options: argparse.Namespace) -> None:
             )
         nats.append(target_nats(model, dataset.split(options.split)))
     rows = gains(*nats, datasets[0].split(options.split), datasets[0].vocabulary)
-    print(table(rows))
+    form = {"float_format": "{:.4f}".format, "na_rep": "-", "index": False}
+    print(pd.DataFrame(rows).to_string(**form))
     if options.out:
         with row_writer(options.out) as write:
             for row in rows:
@@ -172,30 +174,6 @@ def _ranges(bounds: tuple[int, ...], first: int = 1) -> list[str]:
         for low, high in zip(lows, bounds)
     ]
     return [*names, f"over {bounds[-1]:,}"]
-
-
-def table(rows: Sequence[Gain]) -> str:
-    """Return the gains as lines of text."""
-    form = "{:30} {:>6} {:>9} {:>9} {:>9} {:>16} {:>7} {:>10}"
-    titles = ("targets", "share", "documents", "baseline", "model", "gain")
-    titles += ("ratio", "of gain")
-    lines, classes = [form.format(*titles)], "all"
-    for row in rows:
-        if row["classes"] != classes:
-            classes = row["classes"]
-            lines += ["", f"by {classes}"]
-        cells = (
-            row["name"],
-            f"{row['share']:.1%}",
-            f"{row['documents']:,}",
-            f"{row['baseline_nats']:.3f}",
-            f"{row['model_nats']:.3f}",
-            f"{row['gain']:.4f} +- {shown(row['error'], '.4f'):>6}",
-            f"{row['ratio']:.3f}",
-            shown(row["share_of_gain"], ".1%"),
-        )
-        lines.append(form.format(*cells))
-    return "\n".join(lines)
 
 
 def parser() -> argparse.ArgumentParser:

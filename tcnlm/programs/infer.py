@@ -215,6 +215,8 @@ def readings(
 
     Topics are as RUN/topics.csv has them: merged ones summed, hidden ones left out.
     """
+    from tcnlm.metrics.scores import read_texts
+
     waiting: deque[list[Document]] = deque()
 
     def texts() -> Iterator[list[str]]:
@@ -222,24 +224,18 @@ def readings(
             waiting.append([document._replace(text="") for document in documents])
             yield [document.text for document in documents]
 
-    for reading in _read(options, run, texts()):
+    sentences = run.model.vocabulary.reading(format_of(options).sentences)
+    if options.runner is None:
+        found = map(partial(read_texts, run.reader, sentences), texts())
+    else:
+        # Here, since it is an option.
+        from tcnlm.programs.infer_on_beam import read_on
+
+        found = read_on(on_runner(options.runner), options.run, sentences, texts())
+    for reading in found:
         if run.reader.vectors_of == "topic":
             reading = reading._replace(vectors=run.names.summed(reading.vectors))
         yield waiting.popleft(), reading
-
-
-def _read(
-    options: argparse.Namespace, run: Run, texts: Iterable[list[str]]
-) -> Iterator[Reading]:
-    from tcnlm.metrics.scores import read_texts
-
-    sentences = run.model.vocabulary.reading(format_of(options).sentences)
-    if options.runner is None:
-        return map(partial(read_texts, run.reader, sentences), texts)
-    # Here, since it is an option.
-    from tcnlm.programs.infer_on_beam import read_on
-
-    return read_on(on_runner(options.runner), options.run, sentences, texts)
 
 
 def check(options: argparse.Namespace) -> None:

@@ -199,17 +199,15 @@ class Handler(BaseHTTPRequestHandler):
             raise Refused("Content-Length: must say how long the request is", 411)
         if int(length) > MOST_BYTES:
             self.close_connection = True
-            self._pass_over(min(int(length), MOST_READ))
+            left = min(int(length), MOST_READ)  # so that its sender hears of it
+            while left > 0 and (read := len(self.rfile.read(min(left, 2**16)))):
+                left -= read
             wanted = f"give at most {MOST_BYTES:,}"
             raise Refused(f"the request has {int(length):,} bytes; {wanted}", 413)
         content = self.rfile.read(int(length))
         if len(content) < int(length):
             raise ConnectionAbortedError
         return content
-
-    def _pass_over(self, left: int) -> None:
-        while left > 0 and (read := len(self.rfile.read(min(left, 2**16)))):
-            left -= read
 
     def _send(self, status: int, content: Any) -> None:
         kind = "text/html" if isinstance(content, str) else "application/json"

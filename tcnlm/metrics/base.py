@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tcnlm.data.dataset import Dataset
     from tcnlm.metrics.evaluation_context import EvaluationContext
     from tcnlm.models.names import Names
+else:  # what takes seconds to import, for the measures' annotations
+    Drawing = EvaluationContext = Any
 
 Contract = Callable[[type], bool]
 Evaluation = Mapping[str, Any]  # the contents of an evaluation.json

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,15 +20,13 @@ from tcnlm.data.dataset import NO_WORD, Dataset, Split, cut, pad
 from tcnlm.generation.methods import MAX_LENGTH
 from tcnlm.metrics.base import (
     Evaluation,
+    EvaluationContext,
     Figure,
     Metric,
     Shown,
     language,
     topical,
 )
-
-if TYPE_CHECKING:
-    from tcnlm.metrics.evaluation_context import EvaluationContext
 
 ORDERS = (2, 3, 4)  # the longest n-grams of each BLEU, weighted alike
 SENTENCES = 500

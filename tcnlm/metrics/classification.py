@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset, Split
-from tcnlm.metrics.base import Drawn, Figure, Metric, Shown
+from tcnlm.metrics.base import Drawing, Drawn, EvaluationContext, Figure, Metric, Shown
 from tcnlm.metrics.features import (
     Vectors,
     bag_of_words,
@@ -21,11 +21,6 @@ from tcnlm.metrics.features import (
     log_count_vectors,
 )
 from tcnlm.metrics.retrieval import Retrieval
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
-    from tcnlm.metrics.evaluation_context import EvaluationContext
 
 STRENGTHS = (0.0001, 0.001, 0.01, 0.1, 1.0)  # C; the smaller, the more regularised
 HELD_OUT = 5  # one training document in five of every label chooses C

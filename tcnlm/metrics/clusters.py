@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from tcnlm.metrics.base import Figure, Metric, Shown, topical
+from tcnlm.metrics.base import EvaluationContext, Figure, Metric, Shown, topical
 from tcnlm.metrics.features import UNLABELLED
-
-if TYPE_CHECKING:
-    from tcnlm.metrics.evaluation_context import EvaluationContext
 
 
 class Clusters(Metric):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tcnlm.coherence import TOPS
 from tcnlm.coherence.definitions import (
@@ -15,10 +15,15 @@ from tcnlm.coherence.definitions import (
     windows_of,
 )
 from tcnlm.coherence.summary import scored_words, shown
-from tcnlm.metrics.base import Evaluation, Figure, Metric, Rows, Shown, topical
-
-if TYPE_CHECKING:
-    from tcnlm.metrics.evaluation_context import EvaluationContext
+from tcnlm.metrics.base import (
+    Evaluation,
+    EvaluationContext,
+    Figure,
+    Metric,
+    Rows,
+    Shown,
+    topical,
+)
 
 ABOUT = (
     "Defined as in gensim's CoherenceModel, and counted on the reference of NPMI. Each "

@@ -6,18 +6,15 @@ Larochelle and Lauly, "A Neural Autoregressive Topic Model" (NIPS 2012).
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import NO_WORD, Split
-from tcnlm.metrics.base import Figure, Metric, Shown, documental
+from tcnlm.metrics.base import EvaluationContext, Figure, Metric, Shown, documental
 from tcnlm.metrics.features import Vectors, count_vectors
-
-if TYPE_CHECKING:
-    from tcnlm.metrics.evaluation_context import EvaluationContext
 
 ORDERS = 5  # of the words, each drawn by a seed of its own
 BATCH = 64

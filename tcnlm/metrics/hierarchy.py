@@ -9,16 +9,14 @@ import numpy as np
 from scipy.special import entr
 
 from tcnlm.data.dataset import Dataset, Split
-from tcnlm.metrics.base import Drawn, Metric, Shown
+from tcnlm.metrics.base import Drawing, Drawn, EvaluationContext, Metric, Shown
 from tcnlm.metrics.features import DocumentTopics
 from tcnlm.models.topics import top_words
 from tcnlm.preprocessing.vocabulary import GO, SPECIALS, UNK
 
 if TYPE_CHECKING:
     import tensorflow as tf
-    from matplotlib.figure import Figure as Drawing
 
-    from tcnlm.metrics.evaluation_context import EvaluationContext
     from tcnlm.models.base import Model
 
 SHOWN_WORDS = 10  # of a topic

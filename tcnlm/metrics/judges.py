@@ -18,12 +18,11 @@ import numpy as np
 
 from tcnlm.common.files import write_file
 from tcnlm.common.rows import row_writer
-from tcnlm.metrics.base import Evaluation, Metric, topical
+from tcnlm.metrics.base import Evaluation, EvaluationContext, Metric, topical
 from tcnlm.preprocessing.data_folder import read_texts
 
 if TYPE_CHECKING:
     from tcnlm.data.dataset import Dataset, Split
-    from tcnlm.metrics.evaluation_context import EvaluationContext
 
 SHOWN = 5  # words of a topic beside the intruder, and words that may intrude
 OWN = (50, 10)  # words that an intruder is not among, the deeper first

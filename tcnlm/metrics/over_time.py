@@ -12,8 +12,10 @@ from scipy.special import stdtrit
 from tcnlm.common.errors import InputError
 from tcnlm.common.rows import Row
 from tcnlm.metrics.base import (
+    Drawing,
     Drawn,
     Evaluation,
+    EvaluationContext,
     Metric,
     Rows,
     Shown,
@@ -23,10 +25,8 @@ from tcnlm.metrics.base import (
 from tcnlm.preprocessing.data_folder import NO_LABEL
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
     from pandas import DataFrame, Series
 
-    from tcnlm.metrics.evaluation_context import EvaluationContext
     from tcnlm.models.names import Names
 
 CONFIDENCE = 0.95

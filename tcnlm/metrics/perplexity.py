@@ -13,6 +13,7 @@ import numpy as np
 from tcnlm.metrics.base import (
     Contract,
     Evaluation,
+    EvaluationContext,
     Figure,
     Metric,
     Shown,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
     from tcnlm.data.batching import Rows
-    from tcnlm.metrics.evaluation_context import EvaluationContext
 
 BATCH = 256  # sequences at most, of which one lends another its topics
 SEED = 1  # of the batches

@@ -18,11 +18,17 @@ import numpy as np
 from tcnlm.common.errors import InputError
 from tcnlm.common.progress_bar import progress_bar
 from tcnlm.data.dataset import NO_WORD
-from tcnlm.metrics.base import Figure, Metric, Shown, carrying, topical
+from tcnlm.metrics.base import (
+    EvaluationContext,
+    Figure,
+    Metric,
+    Shown,
+    carrying,
+    topical,
+)
 
 if TYPE_CHECKING:
     from tcnlm.data.batching import TargetRows
-    from tcnlm.metrics.evaluation_context import EvaluationContext
 
 FLOOR = 1.2e-7  # added to t before the logarithm; Zheng et al. 2023
 PENALTIES = 10.0 ** np.arange(-6, 3)  # shares of the states' mean variance

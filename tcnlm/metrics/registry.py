@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
-from tcnlm.metrics.base import Figure, Metric, language
+from tcnlm.metrics.base import EvaluationContext, Figure, Metric, language
 from tcnlm.metrics.bleu import Bleu
 from tcnlm.metrics.classification import Classes
 from tcnlm.metrics.clusters import Clusters
@@ -32,7 +32,6 @@ from tcnlm.metrics.topics import Topics
 from tcnlm.metrics.units import Units
 
 if TYPE_CHECKING:
-    from tcnlm.metrics.evaluation_context import EvaluationContext
     from tcnlm.models.base import Model
 
 METRICS: list[Metric] = [

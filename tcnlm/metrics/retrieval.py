@@ -7,13 +7,13 @@ every test document is a query against all training documents.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from tcnlm.data.dataset import Dataset, Split
-from tcnlm.metrics.base import Drawn, Figure, Metric
+from tcnlm.metrics.base import Drawing, Drawn, EvaluationContext, Figure, Metric
 from tcnlm.metrics.features import (
     UNLABELLED,
     Vectors,
@@ -21,11 +21,6 @@ from tcnlm.metrics.features import (
     labelled,
     labels_of,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
-    from tcnlm.metrics.evaluation_context import EvaluationContext
 
 FRACTIONS = (0.0001, 0.0002, 0.0005, 0.002, 0.01, 0.02, 0.05, 0.2)
 HEADLINE = 0.02  # the fraction that tables show; Gupta et al. 2019

@@ -9,14 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tcnlm.generation.samples import continuations, warning
-from tcnlm.metrics.base import Drawn, Evaluation, Metric, Shown, titles_of, topical
+from tcnlm.metrics.base import (
+    Drawing,
+    Drawn,
+    Evaluation,
+    EvaluationContext,
+    Metric,
+    Shown,
+    titles_of,
+    topical,
+)
 from tcnlm.metrics.exploration import typical_documents
 from tcnlm.preprocessing.data_folder import read_texts
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
-    from tcnlm.metrics.evaluation_context import EvaluationContext
     from tcnlm.models.names import Names
 
 DOCUMENTS = 5

@@ -11,15 +11,11 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tcnlm.metrics.base import Metric, topical
+from tcnlm.metrics.base import EvaluationContext, Metric, topical
 from tcnlm.metrics.exploration import divergences
-
-if TYPE_CHECKING:
-    from tcnlm.metrics.evaluation_context import EvaluationContext
 
 SAME = 0.5  # bits: so far are two topics that share half of their probability
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -12,13 +12,17 @@ from markupsafe import Markup
 from tcnlm.coherence import TOPS, protocol
 from tcnlm.coherence.summary import line, shown
 from tcnlm.generation.samples import topic_sentences, warning
-from tcnlm.metrics.base import Evaluation, Figure, Metric, Rows, topical
+from tcnlm.metrics.base import (
+    Evaluation,
+    EvaluationContext,
+    Figure,
+    Metric,
+    Rows,
+    topical,
+)
 from tcnlm.metrics.exploration import explore, laid_out
 from tcnlm.models.seeds import seeds_of
 from tcnlm.models.topics import RELEVANCE
-
-if TYPE_CHECKING:
-    from tcnlm.metrics.evaluation_context import EvaluationContext
 
 COLUMNS = (
     ("topic", "number"),

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tcnlm.common.errors import InputError
-from tcnlm.metrics.base import Metric, Shown, documental
-
-if TYPE_CHECKING:
-    from tcnlm.metrics.evaluation_context import EvaluationContext
+from tcnlm.metrics.base import EvaluationContext, Metric, Shown, documental
 
 
 def unit_words(model: Any, count: int = 10) -> list[list[str]]:

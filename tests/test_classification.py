@@ -31,22 +31,6 @@ def test_labels_that_a_plane_parts_are_all_found(rng, kind):
     assert (found["accuracy"], found["error_rate"]) == (1, 0)
 
 
-def test_units_do_not_count_and_what_has_no_label_is_left_out(rng):
-    (train, labels), (test, wanted) = clouds(rng, 90, 2), clouds(rng, 60, 2)
-    scale, shift = np.array([1e-4, 1, 1e4]), np.array([3, -1, 7])
-    plain = classify(train, labels, test, wanted)
-    assert 0.5 < plain["accuracy"] < 1
-    moved = scale * train + shift, labels, scale * test + shift, wanted
-    assert classify(*moved) == plain
-    far, none = np.full((7, 3), 50.0), np.full(7, -1)
-    assert plain == classify(
-        np.concatenate([far, train]),
-        np.concatenate([none, labels]),
-        np.concatenate([test, far]),
-        np.concatenate([wanted, none]),
-    )
-
-
 def test_the_strength_is_the_best_on_a_fifth_of_the_training_documents(rng):
     # One dimension tells, 150 are noise: little regularisation learns them by heart.
     labels = np.arange(100) % 2

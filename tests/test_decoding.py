@@ -134,12 +134,6 @@ def test_a_saved_model_s_decoder_draws_the_same_words(temperature):
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("temperature", [1e-3, 1e-30])
-def test_a_temperature_near_zero_is_greedy(model, contexts, temperature):
-    greedy = write(model, contexts, method="greedy")
-    assert_same(write(model, contexts, temperature=temperature), greedy)
-
-
 @pytest.mark.parametrize(
     ("options", "support"),
     [

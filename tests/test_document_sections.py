@@ -47,17 +47,6 @@ def test_every_model_has_a_vector_of_every_document(name, labelled):
     assert len(np.unique(vectors.round(6), axis=0)) > 1
 
 
-@pytest.mark.parametrize("name", ["lstm", "transformer_xl"])
-def test_a_language_models_vector_is_its_state_after_the_last_word(name, labelled):
-    data = Dataset(labelled)
-    model, split = tiny.untrained(name, data.vocabulary), data.split("test")
-    vectors = document_vectors(model, split)
-    for row in range(3):
-        words = [w for sentence in split.document(row) for w in (GO, *sentence)]
-        alone = model.features({"inputs": tf.constant([words]), "targets": [words]})
-        np.testing.assert_allclose(vectors[row], alone[0], rtol=1e-4, atol=1e-6)
-
-
 @pytest.mark.parametrize("name", ["tcnlm", "lda", "docnade"])
 def test_documents_without_a_word_of_the_model_have_vectors_of_zeros(name, labelled):
     data = Dataset(labelled)

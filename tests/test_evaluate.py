@@ -135,22 +135,6 @@ def test_contexts_that_leak_are_told_of_and_documents_nats_are_kept(run, tmp_pat
     assert (nats > 0).all()
 
 
-@pytest.mark.slow
-def test_several_runs_make_one_report(finished, tmp_path):
-    report, export = tmp_path / "both.html", tmp_path / "paper"
-    asked = ("--report", report, "--export", export)
-    done = call("evaluate", finished["tcnlm"], finished["lstm"], *asked)
-    assert done.returncode == 0, done.stderr
-    for run in (finished["tcnlm"], finished["lstm"]):
-        assert f"{run}: {run.name}, test split; weights of epoch" in done.stdout
-    page = ElementTree.fromstring(report.read_text())
-    titles = [h.text for h in page.iter("h1")]
-    assert titles[1:] == ["tcnlm: tcnlm on DATA", "lstm: lstm on DATA"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["both.html", "paper"]
-    assert (export / "tcnlm" / "document_0.pdf").exists()
-    assert (export / "lstm" / "learning_curves.svg").exists()
-
-
 @pytest.mark.parametrize(
     ("asked", "said"),
     [

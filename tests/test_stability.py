@@ -50,15 +50,6 @@ def seeds():
     return own[[0, 1, 2]], own[[3, 0, 1]], own[[4, 5, 0]]
 
 
-def test_topics_of_every_seed_and_of_one_only_are_counted():
-    found = match(seeds())
-    assert found.returns.tolist() == [[2, 1, 0], [0, 2, 1], [0, 0, 2]]
-    assert found.in_every_run.tolist() == [1, 1, 1]
-    assert found.in_one_run.tolist() == [1, 1, 2]
-    # Of the nine matches, three in each pair of seeds, four are the same topic.
-    assert found.mean == pytest.approx((9 - 4) / 9)
-
-
 def run_of(seed, beta, model="tcnlm"):
     run = shown(model, seed, nats=np.ones(3), perplexity=8.0)
     topic = run.evaluation["topics"][0]

@@ -52,10 +52,7 @@ class Texts:
         return content[:, : self.context_words].to_tensor(NO_WORD)
 
     def last_sentences(self, texts: tf.Tensor, number: int) -> tf.Tensor:
-        """Return the word ids [N, number, W] of the last lines with words of texts [N].
-
-        In order, padded with -1; where there are fewer lines, the last rows are empty.
-        """
+        """Return the word ids [N, number, W] of the last lines with words, padded."""
         lines = tf.strings.split(texts, "\n")
         has_words = tf.ragged.map_flat_values(tf.strings.strip, lines) != ""
         last = tf.ragged.boolean_mask(lines, has_words)[:, -number:]

@@ -58,10 +58,7 @@ def starts(
     document: Document | None,
     settings: Mapping[str, Any],
 ) -> list[Theta]:
-    """Return theta of the first sentences: those of a document, or of topics one.
-
-    settings: sequence_length, context and context_words, those of the training.
-    """
+    """Return theta of the first sentences: those of a document, or of topics one."""
     if not document:
         return [usual_theta(model, layers_of(model, topics))]
     theta = theta_of_sentences(model, document.sentences, settings)

@@ -191,10 +191,7 @@ def document_content(model: Any, document: Document, context_words: int) -> tf.T
 def document_before(
     model: Any, document: Document | None, context_words: int
 ) -> dict[str, tf.Tensor]:
-    """Return what a batch says of a document, for a model without topics to read.
-
-    Nothing for another model, or without a document.
-    """
+    """Return what a batch says of a document, for a model without topics to read."""
     if not (document and model.reads_document):
         return {}
     if not model.batching.reads_before:
@@ -222,10 +219,7 @@ def read_document(path: str, split: Sentences = sentences) -> Document:
 
 
 def decoding_options(chosen: Mapping[str, Any]) -> Decoding:
-    """Return the decoding that the command line chose, of all its options.
-
-    What a method makes no use of is refused: it was meant for another.
-    """
+    """Return the decoding that the command line chose, of all its options."""
     fields = [field.name for field in dataclasses.fields(Decoding)]
     options = Decoding(**{name: chosen[name] for name in fields if name in chosen})
     check_effects(options, chosen, "--")
@@ -267,10 +261,7 @@ def write_sentences(
     seed: int = 0,
     before: Mapping[str, tf.Tensor] | None = None,
 ) -> list[list[Sentence]]:
-    """Return `number` sentences for each row of topics, or for no topics at all.
-
-    before: what `document_before` made of a document to go on with.
-    """
+    """Return `number` sentences for each row of topics, or for no topics at all."""
     model = write.model
     if topics is None:
         context = model.context({**model.batching.empty(1), **(before or {})})
@@ -284,10 +275,7 @@ def write_sentences(
 def largest_topics(
     model: Any, topics: np.ndarray | None, names: Names
 ) -> list[list[Topic]]:
-    """Return, for each row of topics, its largest with their weights and words.
-
-    Each has its number, its layer or label if there are any.
-    """
+    """Return, for each row of topics, its largest with their weights and words."""
     if topics is None:
         return [[]]
     named = []

@@ -1,7 +1,4 @@
-"""Sentences that a model writes for its evaluation: to be read, not measured.
-
-To say how they read takes no TensorFlow.
-"""
+"""Sentences that a model writes for its evaluation: to be read, not measured."""
 
 from __future__ import annotations
 
@@ -23,10 +20,7 @@ HIGHEST_PERPLEXITY = 150.0
 
 
 def topic_sentences(model: Any, seed: int = 0) -> list[str] | None:
-    """Return a sentence sampled from each topic alone (section 5.3).
-
-    It is the first of a few that has words. None where the model writes no sentences.
-    """
+    """Return a sentence sampled from each topic alone (section 5.3)."""
     number = len(model.topics())
     drawn = _write(model, range(number), DRAWS, {}, seed)
     if drawn is None:
@@ -98,10 +92,7 @@ def repeats_itself(words: Sequence[str]) -> bool:
 def warning(
     sentences: Iterable[str | None], evaluation: Mapping[str, Any], remedy: str
 ) -> str:
-    """Say why sentences read badly and what would help; nothing where they don't.
-
-    remedy: what else than more epochs helps against repetition.
-    """
+    """Say why sentences read badly and what would help; nothing where they don't."""
     written = [sentence.split() for sentence in sentences if sentence]
     why = list(_faults(written, evaluation, remedy)) if written else []
     return f"These sentences may read badly: {'; '.join(why)}." if why else ""

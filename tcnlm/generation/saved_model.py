@@ -108,10 +108,7 @@ def check_warm_up() -> None:
 
 
 def _write_requests(path: Path, signatures: Mapping[str, Any]) -> None:
-    """Write what TensorFlow Serving asks itself before it says that it is ready.
-
-    That is a TFRecord file of PredictionLog messages, one of each signature.
-    """
+    """Write what TensorFlow Serving asks itself before it says that it is ready."""
     # Here, since only who warms up has the package.
     from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
@@ -195,10 +192,7 @@ class Program:
         return {"features": _known(found, _number_of_words(batch["words"]))}
 
     def score_document(self, documents: tf.Tensor) -> Tensors:
-        """Score the content words of documents [N], one order for all.
-
-        The perplexity of none is NaN.
-        """
+        """Score the content words of documents [N], one order for all."""
         batch = self.model.batching.of_texts(self.texts, documents)
         total = _by_rows(self._log_probs, batch, NATS)
         words = _number_of_words(self.model.read(batch["words"]))

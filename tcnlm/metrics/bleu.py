@@ -151,10 +151,7 @@ def protocol(entry: Mapping[str, Any]) -> str:
 
 
 def write(model: Any, train: Split, number: int) -> list[list[str]]:
-    """Return sampled sentences, of a topic model from training documents' topics.
-
-    A model of no topics starts from an empty context.
-    """
+    """Return sampled sentences, of a topic model from training documents' topics."""
     from tcnlm.generation.decoding import Decoding, SentenceDecoder
 
     options = Decoding(

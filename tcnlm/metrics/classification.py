@@ -197,10 +197,7 @@ def plane(vectors: np.ndarray, labels: np.ndarray) -> dict[str, list]:
 
 
 class Classes(Metric):
-    """How well classifiers tell labels by its vectors.
-
-    To test they are fitted to the validation documents too: none was learned from.
-    """
+    """How well classifiers tell labels by its vectors."""
 
     key = "classification"
     option = "classify"

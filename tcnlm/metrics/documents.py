@@ -53,10 +53,7 @@ def unigram(train: Vectors, test: Vectors) -> tuple[float, float, int]:
 
 
 def perplexity_over_orders(model: Any, train: Split, test: Split) -> dict[str, Any]:
-    """Return both perplexities of documents, mean and deviation over orders.
-
-    And those of the unigram model on the very words that the model counts.
-    """
+    """Return both perplexities of documents, mean and deviation over orders."""
     counts = [_counted(model, split) for split in (train, test)]
     lengths, nats = np.asarray(counts[1].sum(axis=1)).ravel(), _nats(model, test)
     orders = np.array([perplexity(order, lengths) for order in nats])

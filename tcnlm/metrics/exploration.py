@@ -1,7 +1,4 @@
-"""What a reader explores on the page: topics' words, their map, and documents.
-
-Everything is bounded in number, since all of it lies in the page.
-"""
+"""What a reader explores on the page: topics' words, their map, and documents."""
 
 from __future__ import annotations
 
@@ -83,10 +80,7 @@ def explore(model: Any, dataset: Dataset, split: Split, names: Names) -> dict[st
 def relevant_words(
     beta: np.ndarray, vocabulary: Vocabulary
 ) -> list[list[tuple[str, float, float]]]:
-    """Return each topic's most relevant words at any weight: (word, p(w|t), lift).
-
-    beta [K, D]; those by `RELEVANCE` come first.
-    """
+    """Return each topic's most relevant words at any weight: (word, p(w|t), lift)."""
     shares, names, words = word_shares(vocabulary), vocabulary.topic_words, []
     for p in beta:
         orders = (
@@ -127,10 +121,7 @@ def divergences(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def typical_documents(inferred: DocumentTopics) -> list[int]:
-    """Return the documents with the largest proportions of the most used topics.
-
-    First the most typical of each topic, then the second, as far as there is room.
-    """
+    """Return the documents with the largest proportions of the most used topics."""
     real = np.flatnonzero(inferred.has_words)
     proportions = inferred.proportions[real]
     order = np.argsort(-proportions, axis=0, kind="stable")[:TYPICAL]
@@ -172,10 +163,7 @@ def colour(topic: int, lightness: int = 82) -> str:
 
 
 def laid_out(exploration: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `explore` found as the page draws it: maps, cells, words, colours.
-
-    "script" is what page.js reads.
-    """
+    """Return what `explore` found as the page draws it: maps, cells, words, colours."""
     topics = sorted(exploration["topics"], key=lambda topic: -topic["share"])
     documents = exploration["documents"]
     labels = {topic["topic"]: topic["label"] for topic in topics}
@@ -211,10 +199,7 @@ def laid_out(exploration: Mapping[str, Any]) -> dict[str, Any]:
 def topic_map(
     topics: Sequence[Mapping[str, Any]], width: int, height: int, largest: int
 ) -> dict[str, Any]:
-    """Return a map of topics, the most used first: circles that labels name apart.
-
-    largest: radius of the most used, pixels.
-    """
+    """Return a map of topics, the most used first: circles that labels name apart."""
     most = topics[0]["share"] or 1
     # The first of the words of an automatic label, or a name's start.
     short = (topic["label"].partition(",")[0][:NAMED] for topic in topics)

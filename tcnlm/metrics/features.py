@@ -82,10 +82,7 @@ def infer_documents(model: Any, split: Split, batch_size: int = 256) -> Document
 
 
 def document_vectors(model: Any, split: Split) -> np.ndarray:
-    """Return the model's `features` of all documents of a split, [N, F].
-
-    That of a document without words is zero.
-    """
+    """Return the model's `features` of all documents of a split, [N, F]."""
     from tcnlm.data.documents import Documents, WholeDocuments
     from tcnlm.layers.tf_function import graph
 
@@ -105,10 +102,7 @@ def document_vectors(model: Any, split: Split) -> np.ndarray:
 def write_features(
     path: Path, vectors: np.ndarray, split: Split, data: Dataset
 ) -> None:
-    """Write vectors [N, F], labels [N] with their names, and ids [N] as an .npz file.
-
-    What DATA does not have is left out.
-    """
+    """Write vectors [N, F], labels [N] with their names and ids [N], as .npz."""
     arrays: dict[str, Any] = {"vectors": vectors}
     if split.labels is not None:
         arrays["labels"] = split.labels
@@ -142,10 +136,7 @@ def labelled(vectors: Vectors, labels: np.ndarray, name: str) -> np.ndarray:
 
 
 def count_vectors(documents: Sequence[np.ndarray], size: int) -> sparse.csr_matrix:
-    """Return how often each of `size` words is in every document, [N, size].
-
-    documents: the word ids of each, in any order.
-    """
+    """Return how often each of `size` words is in every document, [N, size]."""
     lengths = [len(document) for document in documents]
     words = np.concatenate([np.zeros(0, np.int64), *documents]).astype(np.int64)
     places = (np.repeat(np.arange(len(documents)), lengths), words)

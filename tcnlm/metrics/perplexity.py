@@ -1,7 +1,4 @@
-"""How well words are predicted: perplexity, what the topics are worth to it, size.
-
-Models that predict no words in order are measured by what they are trained by.
-"""
+"""How well words are predicted: perplexity, what the topics are worth to it, size."""
 
 from __future__ import annotations
 

@@ -90,10 +90,7 @@ def fit(train: Moments, valid: Moments, test: Moments) -> dict[str, Any]:
 
 
 def read_words(rows: TargetRows) -> Iterator[np.ndarray]:
-    """Yield of each row the content words of its document that its last state read.
-
-    They are those before the row's last target; at most as many as contexts have.
-    """
+    """Yield of each row the content words of its document that its last state read."""
     split, last = rows.split, rows.last - 1
     contexts, ends = split.contexts, last - split.stream.sentence_of(last)
     firsts = contexts.first[rows.documents]

@@ -107,10 +107,7 @@ def judge(kind: type, key: str = "") -> Figure:
 def check_words(
     model: Model, dataset: Dataset, name: str, judged: Figure | None = None
 ) -> None:
-    """Raise InputError where a split lacks the words that the model is measured by.
-
-    judged: what its epochs are judged by.
-    """
+    """Raise InputError where a split lacks the words that the model is measured by."""
     split, where = dataset.split(name), dataset.path / name
     if not len(split.tokens):
         raise InputError(f"{where}: no word in it, nothing to measure")

@@ -75,10 +75,7 @@ def chance(query_labels: np.ndarray, document_labels: np.ndarray) -> float:
 def retrieval(
     vectors: tuple[np.ndarray, np.ndarray], train: Split, test: Split
 ) -> dict[str, Any]:
-    """Return precisions by fraction, of the model's vectors and of bags of words.
-
-    Every document of `test` is a query against all of `train`.
-    """
+    """Return precisions by fraction, of the model's vectors and of bags of words."""
     labels = labels_of(train), labels_of(test)
     bags = bag_of_words(train), bag_of_words(test)
     found = {
@@ -135,10 +132,7 @@ class Retrieval(Metric):
 def retrieval_curve(
     precisions: Mapping[str, Mapping[float, float]], chance: float
 ) -> Drawing:
-    """Draw the precision of retrieval by the fraction of documents retrieved.
-
-    precisions: by the name of the vectors, then by fraction; chance: of random ones.
-    """
+    """Draw the precision of retrieval by the fraction of documents retrieved."""
     from tcnlm.drawing.figures import INK, LIGHT, axes_of, blank
 
     figure = blank(5.4, 3.4)

@@ -201,10 +201,7 @@ class Reading(NamedTuple):
 
 
 class Reader:
-    """Tokenized documents -> `Reading`.
-
-    preprocessing: sequence_length, context and context_words, those of the training.
-    """
+    """Tokenized documents -> `Reading`."""
 
     def __init__(self, model: Any, preprocessing: Mapping[str, Any]):
         self.model, self.preprocessing = model, preprocessing

@@ -17,10 +17,7 @@ def unit_words(model: Any, count: int = 10) -> list[list[str]]:
 
 
 def nearest_words(model: Any, word: str, count: int = 10) -> list[str]:
-    """Return the words whose rows of W have the largest cosine with a word's.
-
-    Raises InputError for one that is no topic word.
-    """
+    """Return the words whose rows of W have the largest cosine with a word's."""
     words = model.vocabulary.topic_words
     if word not in words:
         raise InputError(f"{word!r} is no word of the topic vocabulary")

@@ -130,10 +130,7 @@ def _asked(options: argparse.Namespace) -> list[Metric]:
 
 
 def _beside(options: argparse.Namespace, runs: Sequence[RunFolder]) -> dict[str, Model]:
-    """Return the models of the RUNs that options take, by the measures' keys.
-
-    Refuses one of a model that the measure does not accept, or of other DATA.
-    """
+    """Return the models of the RUNs that options take, by the measures' keys."""
     from tcnlm.models import model_class
     from tcnlm.runs.run_folder import RunFolder
 

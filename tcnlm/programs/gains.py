@@ -71,10 +71,7 @@ def main(options: argparse.Namespace) -> None:
 
 
 def target_nats(model: Any, split: Split, batch_size: int = 64) -> np.ndarray:
-    """Return -ln p of every target of a split in the order of its stream, [N].
-
-    The topics are at their posterior mean, as `metrics.scores.score` has them.
-    """
+    """Return -ln p of every target of a split in the order of its stream, [N]."""
     import tensorflow as tf
 
     from tcnlm.layers.tf_function import graph

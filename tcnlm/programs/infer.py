@@ -272,10 +272,7 @@ def fields_of(options: argparse.Namespace) -> Fields:
 
 
 def documents_of(options: argparse.Namespace) -> Iterator[Document]:
-    """Yield the documents of all files, with a progress bar.
-
-    With --skip-empty those that have a text; says at the end how many have none.
-    """
+    """Yield the documents of all files, with a progress bar."""
     fields = fields_of(options)
     places = [Path("/dev/stdin") if str(p) == "-" else p for p in options.input]
     documents = read_files(format_of(options), places, fields)

@@ -108,10 +108,7 @@ class Served:
         return {"model_spec": spec, "metadata": {"signature_def": signatures, **topics}}
 
     def predict(self, request: Any) -> dict[str, Any]:
-        """Answer a request, the JSON object of :predict.
-
-        Raises Refused for one that makes no sense.
-        """
+        """Answer a request, the JSON object of :predict."""
         if not isinstance(request, dict):
             raise Refused("the request must be a JSON object")
         if ("inputs" in request) == ("instances" in request):
@@ -169,10 +166,7 @@ def tensors_of(inputs: Any, specs: Specs) -> dict[str, tf.Tensor]:
 
 
 def columns_of(instances: Any, specs: Specs) -> dict[str, list]:
-    """Return the inputs, a list each, of rows that have a value of every input.
-
-    Of a single input, a row may be the value itself.
-    """
+    """Return the inputs, a list each, of rows that have a value of every input."""
     if not isinstance(instances, list) or not instances:
         raise Refused("instances: must be a list of one row or more")
     [only, *more] = specs

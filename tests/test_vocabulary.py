@@ -138,9 +138,9 @@ def test_a_list_of_topic_words_is_read_as_it_is(tmp_path):
 
 
 BAD_LISTS = {
-    "a\nb\n\na\n": "list:4: 'a' is in line 1 already",
-    "a\nnew york\n": "list:2: not one word of a text: 'new york'",
-    "a\n<unk>\n": "list:2: not one word of a text: '<unk>'",
+    "a\nb\n\na\n": "list:4: 'a' must be one word of a text, each once",
+    "a\nnew york\n": "list:2: 'new york' must be one word",
+    "a\n<unk>\n": "list:2: '<unk>' must be one word",
     "\n \n": "list: no word in it",
 }
 

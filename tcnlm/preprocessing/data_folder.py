@@ -316,12 +316,9 @@ def _check_free(path: Path, force: bool) -> None:
         return
     if not force:
         raise InputError(f"{path}: exists already; give another --out, or add --force")
-    if not path.is_dir() or (any(path.iterdir()) and not (path / "meta.json").exists()):
-        raise InputError(
-            f"{path}: --force replaces a DATA directory, which this is not"
-        )
-    for file in sorted(path.rglob("*")):
-        if str(file.relative_to(path)) not in CONTENTS:
+    is_data = (path / "meta.json").exists()
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if not is_data or str(file.relative_to(path)) not in CONTENTS:
             raise InputError(
                 f"{file}: no part of a DATA directory, so that --force does not remove "
                 f"it; move it away, or give another --out"

@@ -230,13 +230,12 @@ def read_topic_words(path: Path) -> tuple[str, ...]:
     places: dict[str, int] = {}
     for number, line in enumerate(read_list(path, "words"), 1):
         words = line.split()
-        if len(words) > 1 or set(words) & set(SPECIALS):
-            raise InputError(f"{path}:{number}: not one word of a text: {line!r}")
-        if words and places.setdefault(words[0], number) != number:
-            first = places[words[0]]
+        taken = any(word in places or word in SPECIALS for word in words)
+        if len(words) > 1 or taken:
             raise InputError(
-                f"{path}:{number}: {words[0]!r} is in line {first} already"
+                f"{path}:{number}: {line!r:.40} must be one word of a text, each once"
             )
+        places.update((word, number) for word in words)
     if not places:
         raise InputError(f"{path}: no word in it; give a word a line")
     return tuple(places)

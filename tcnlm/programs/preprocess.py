@@ -169,6 +169,8 @@ def _chosen_preprocessing(options: argparse.Namespace) -> Preprocessing:
     _require(good, "--split: three fractions above 0 that sum to 1, like 0.8 0.1 0.1")
     good = 0 <= options.topic_top_fraction < 1
     _require(good, "--topic-top-fraction: from 0 to below 1")
+    good = 0 <= (options.phrases or 0) <= LARGEST
+    _require(good, f"--phrases: a score must be a number from 0 to {LARGEST}")
     is_english = options.language == ENGLISH
     # English is in every text: titles, quotations, what a web page has around it.
     known = languages()
@@ -296,7 +298,7 @@ def _add_vocabularies(add: Callable[..., None]) -> None:
     add("vocabulary", words, type=Path, metavar="FILE")
     joined = "join neighbours of at least gensim's SCORE: new_york (default: none; "
     joined += "%(const)s without a number)"
-    phrases = {"type": _score, "nargs": "?", "const": THRESHOLD, "metavar": "SCORE"}
+    phrases = {"type": float, "nargs": "?", "const": THRESHOLD, "metavar": "SCORE"}
     add("phrases", joined, **phrases)
 
 
@@ -309,15 +311,6 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     if not options.verify and options.out is None:
         known.error("--out DATA is required")
     return options
-
-
-def _score(text: str) -> float:
-    score = float(text)
-    if not 0 <= score <= LARGEST:
-        raise argparse.ArgumentTypeError(
-            f"must be a number from 0 to {LARGEST}, not {text}"
-        )
-    return score
 
 
 def _count_or_share(text: str) -> float:

@@ -1,11 +1,7 @@
 """Window counts to the coherence of topics, and how much topics' words differ.
 
-NPMI is that of Lau et al. The others, c_v, c_npmi, c_uci and u_mass, are of Röder, Both
-and Hinneburg, "Exploring the Space of Topic Coherence Measures" (WSDM 2015) and, of
-u_mass, Mimno et al. (EMNLP 2011), with windows and smoothing as in gensim's
-CoherenceModel. Two things differ: a word that leaves a window in which it stands twice
-is still in it, which gensim forgets; and words that the reference lacks are left out of
-their topics, where gensim gives NaN or infinity.
+NPMI: Lau et al. (EACL 2014). c_v, c_npmi, c_uci: Röder et al. (WSDM 2015); u_mass:
+Mimno et al. (EMNLP 2011); with windows and smoothing as in gensim's CoherenceModel.
 """
 
 from __future__ import annotations

@@ -50,9 +50,7 @@ def errors_reported(*others: type[Exception]) -> Iterator[None]:
     """End the program with status 2 and one line for an `InputError` or another.
 
     So it ends for a file that the system refuses, and with status 1 for what nothing
-    foresaw; the line then names a file with the traceback, which --debug on the command
-    line shows. Where no one reads its output any more it ends without a word. What the
-    encoding of its output cannot write is printed as escapes.
+    foresaw: the line names a file with the traceback, which --debug shows.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # and not closed from the start

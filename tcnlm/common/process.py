@@ -37,11 +37,10 @@ def search_garbage_rarely() -> None:
 
 
 def keep_memory() -> None:
-    """Let this process keep what it frees; without glibc, do nothing.
+    """Let this process keep what it frees, if its C library is glibc.
 
-    A training step makes and drops the same tensors of some megabytes again and again.
-    glibc by default returns such memory to the system, which clears every page of it
-    anew at the next use: a quarter of a small model's time.
+    Training makes and drops the same tensors of some megabytes again and again, and to
+    get them anew from the system takes a quarter of a small model's time.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt:
@@ -153,8 +152,8 @@ def one_by_one(commands: Iterable[Sequence[str]], *program: str) -> int:
     """Run this program with each list of arguments; stop at the first that fails.
 
     program: how Python starts it, by default as a script. Return its exit status. A
-    signal goes to the run that is on, which ends as it would alone, in a session of its
-    own lest Ctrl-C reach it twice; no other follows. Afterwards they do what they did.
+    signal goes to the run that is on, in a session of its own lest Ctrl-C reach it
+    twice; no other follows.
     """
     asked: list[int] = []
     on: list[subprocess.Popen] = []
@@ -167,8 +166,14 @@ def one_by_one(commands: Iterable[Sequence[str]], *program: str) -> int:
     before = {number: signal.signal(number, pass_on) for number in NUMBERS}
     try:
         for arguments in commands:
-            words = program or (sys.argv[0],)
-            status = _run([sys.executable, *words, *arguments], on, asked)
+            command = [sys.executable, *(program or (sys.argv[0],)), *arguments]
+            process = subprocess.Popen(command, start_new_session=True)
+            early = tuple(asked)  # while it was being started, when `on` was empty
+            on[:] = [process]
+            for number in early:
+                process.send_signal(number)
+            status = process.wait()
+            on.clear()
             if status or asked:
                 status = status or -asked[0]
                 return status if status > 0 else 128 - status
@@ -176,14 +181,3 @@ def one_by_one(commands: Iterable[Sequence[str]], *program: str) -> int:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _run(command: Sequence[str], on: list[subprocess.Popen], asked: list[int]) -> int:
-    process = subprocess.Popen(command, start_new_session=True)
-    early = tuple(asked)  # while it was being started, when `on` was empty
-    on.append(process)
-    for number in early:
-        process.send_signal(number)
-    status = process.wait()
-    on.clear()
-    return status

@@ -293,9 +293,8 @@ def read_texts(folder: Path, rows: Sequence[int]) -> list[str] | None:
 def new_folder(path: Path, force: bool = False) -> Iterator[Path]:
     """Give a folder beside `path` to write to; it becomes `path` if all goes well.
 
-    An existing `path` is refused with InputError, or with `force` replaced, provided
-    that it holds nothing but what a DATA directory holds. So is one that another
-    process writes. Of a symbolic link the folder that it points to is replaced.
+    An existing `path` is refused with InputError, or with `force` replaced if it holds
+    nothing but what a DATA directory holds. So is one that another process writes.
     """
     _check_free(path, force)
     place = Path(os.path.realpath(path))

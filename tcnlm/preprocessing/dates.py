@@ -40,10 +40,8 @@ _FORMS = [
 def iso_date(value: object, where: str) -> str | None:
     """A date as ISO text; None for what is missing.
 
-    value: what is written in one of the forms, as a text, the number of a year, and
-    dates of datetime, NumPy, pandas and parquet are. A time of day is kept, that of
-    another zone as UTC's. Raises InputError, which begins with `where`, for what is no
-    date and for one of two: 03/04/2020.
+    A time of day is kept, that of another zone as UTC's. Raises InputError, beginning
+    with `where`, for what is no date and for one of two: 03/04/2020.
     """
     if is_missing(value):
         return None

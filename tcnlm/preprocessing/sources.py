@@ -233,12 +233,7 @@ def read_reference(
     processes: int = 1,
     language: str = ENGLISH,
 ) -> Iterator[list[str]]:
-    """Yield the documents of text, JSON-lines or table files, lower-cased, tokenized.
-
-    A file whose first line is JSON has objects with the document in `field`, a table
-    (.csv, .tsv, parquet) rows; of any other every line is a document. Raises InputError
-    for one that is missing, damaged or no text.
-    """
+    """Yield the documents of files as `read_any`, lower-cased and tokenized."""
     documents = chunks(reference_texts(paths, field), CHUNK)
     work = partial(tokens_of, language=language)
     for tokenized in ordered_map(work, documents, processes):

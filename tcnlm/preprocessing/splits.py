@@ -23,10 +23,9 @@ def assign(
 
     sizes: documents of every part of the corpus (see `Corpus`); documents are numbered
     through the parts. Every part is shuffled with `seed`, except a test part and train
-    and valid given beside it, without a limit; `limit` keeps the first so many
-    documents of every split. valid_from_train: documents of the part training that
-    make valid, a share of them if below 1. Raises InputError where a split would be
-    empty.
+    and valid given beside it, without a limit. valid_from_train: documents of the part
+    training that make valid, a share of them if below 1. Raises InputError where a
+    split would be empty.
     """
     as_given = SPLITS if limit is None and "test" in sizes else ()
     random = np.random.default_rng(seed)
@@ -38,7 +37,13 @@ def assign(
         splits.update(_cut(part, order, fractions, valid_from_train))
     if limit is not None:
         splits = {name: splits[name][:most] for name, most in zip(SPLITS, limit)}
-    _refuse_empty(splits, sizes)
+    read = ", ".join(f"{part} {size}" for part, size in sizes.items())
+    for name in SPLITS:
+        if not len(splits[name]):
+            raise InputError(
+                f"the {name} split has no document (documents read: {read}); give "
+                "more, or other --split, --valid-from-train or --limit"
+            )
     return {name: splits[name] for name in SPLITS}
 
 
@@ -58,14 +63,3 @@ def _cut(
         ends = np.round(np.cumsum(fractions[:2]) * len(numbers)).astype(int)
         return dict(zip(SPLITS, np.split(numbers, ends)))
     return {part: numbers}
-
-
-def _refuse_empty(splits: Mapping[str, np.ndarray], sizes: Mapping[str, int]) -> None:
-    read = ", ".join(f"{part} {size}" for part, size in sizes.items())
-    for name in SPLITS:
-        if not len(splits[name]):
-            raise InputError(
-                f"the {name} split has no document (documents read: {read}); give more "
-                "documents, other fractions, another --valid-from-train or a larger "
-                "limit"
-            )

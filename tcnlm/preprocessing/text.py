@@ -2,10 +2,8 @@
 
 The tokenizer is one table of (pattern, replacement) rules, `rules` of a language,
 applied in order to lower-cased text; what it leaves is split at spaces. The patterns
-keep to what `re` and RE2 both know and read the same way (no look-around, no
-back-references, classes of characters spelled out), so that an exported model tokenizes
-in its graph with the very same table: `tf.strings.regex_replace` rule by rule, then
-`tf.strings.split`.
+keep to what `re` and RE2 read the same way, so that an exported model tokenizes in its
+graph with the very same table.
 """
 
 from __future__ import annotations

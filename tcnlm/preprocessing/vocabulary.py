@@ -1,9 +1,7 @@
 """Counts to the vocabulary of the language model and of the topic model.
 
-Follows Lau et al. (2017), from whom the TCNLM paper takes its preprocessing: four
-special symbols, then words by decreasing count in the training text, ties by first
-occurrence. The topic words are those that are neither stop words, nor among the most
-frequent types, nor without a letter, nor rare.
+As Lau et al. (2017), whom the TCNLM paper follows: four special symbols, then words by
+decreasing count in the training text, ties by first occurrence.
 """
 
 from __future__ import annotations
@@ -272,14 +270,9 @@ def _read_counted(path: Path) -> dict[str, int]:
 
 
 def choose(types: Sequence[str], counts: np.ndarray, rules: Rules) -> Rules:
-    """`rules` with a number for every count that is None there.
+    """`rules` with a number for every count that is None there (docs/corpora.md).
 
-    The paper's, 11 and 100, are for corpora of 15 million words and more; on a small
-    one they leave no vocabulary to speak of. min_count: the largest up to the paper's
-    that leaves at most a tenth of the training words unknown, but at least 2.
-    topic_min_count: the largest up to the paper's that leaves 5,000 topic words, or 10,
-    or the largest that leaves 1,000, but at least min_count. types, counts: the
-    distinct words of the training text and how often each occurs.
+    types, counts: the distinct words of the training text and how often each occurs.
     """
     if rules.min_count is None:
         words = counts[[word not in SPECIALS for word in types]]

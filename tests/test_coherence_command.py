@@ -114,21 +114,6 @@ def test_every_kind_of_reference_gives_the_same_scores(place, name):
     assert found["results"] == plain["results"]
 
 
-def test_many_files_are_scored_from_one_pass(place, monkeypatch):
-    (place / "more.txt").write_text("oven sea\n")
-    (place / "spaced.txt").write_text("\n" + "\n \n\n".join(TOPICS) + "\n\n")
-    passes, read = [], Reference.documents
-    monkeypatch.setattr(
-        Reference, "documents", lambda *given: passes.append(1) or read(*given)
-    )
-    names = ("topics.txt", "more.txt", "spaced.txt")
-    several = run(f"{' '.join(names)} --reference reference.txt")["results"]
-    assert len(passes) == 1
-    for name, figures in zip(names, several):
-        assert figures == run(f"{name} --reference reference.txt")["results"][0]
-    assert several[0]["topics"] == several[2]["topics"]  # blank lines do not count
-
-
 def test_counts_come_back_from_their_file_as_they_were(tmp_path):
     counts = counted(window=3)
     save_counts(tmp_path / "counts.npz", counts)

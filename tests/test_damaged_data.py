@@ -94,8 +94,8 @@ def write(data, place, value):
 
 LENGTHS = ("settings.sequence_length", "settings.context_words")
 ENTRIES = [
-    *((place, v) for place in LENGTHS for v in (0, -1, 1e2, True, "30", [], 10**30)),
-    *(("settings.context", value) for value in ("read", 1, [], {}, "x" * 999)),
+    *((place, v) for place in LENGTHS for v in (0, 1e2, True, "30", 10**30)),
+    *(("settings.context", value) for value in ("read", [], "x" * 999)),
     *((place, value) for place in ("settings", "fingerprint") for value in ([], 3)),
     *((place, None) for place in (*LENGTHS, "settings", "fingerprint", "command")),
 ]
@@ -166,16 +166,6 @@ def test_a_vocabulary_that_is_none_is_named_with_its_line(data, line):
     lines = (data / "vocabulary.txt").read_text().split("\n")
     (data / "vocabulary.txt").write_text("\n".join([line, *lines[1:]]))
     with pytest.raises(InputError, match=LINES[line]):
-        Vocabulary.load(data)
-
-
-@pytest.mark.parametrize("name", VOCABULARIES)
-def test_vocabularies_of_another_text_or_order_do_not_fit(data, name):
-    lines = (data / name).read_text().split("\n")
-    lines[4:-1] = reversed(lines[4:-1])
-    (data / name).write_text("\n".join(lines))
-    said = "topic_vocabulary.txt: not some of the lines of vocabulary.txt, in its order"
-    with pytest.raises(InputError, match=said):
         Vocabulary.load(data)
 
 

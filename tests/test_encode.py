@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tcnlm.common.process import chunks, ordered_map
 from tcnlm.preprocessing import text
-from tcnlm.preprocessing.collect import Arrays, counts_of, select
+from tcnlm.preprocessing.collect import Arrays, counts_of
 from tcnlm.preprocessing.corpora import Corpus
 from tcnlm.preprocessing.data_folder import read_meta
 from tcnlm.preprocessing.documents import Document
@@ -103,15 +103,6 @@ def test_the_counts_of_a_worked_example():
         "sequences": 1 + 1 + 1 + 2 + 3,
         "unknown": 3,
     }
-
-
-def test_documents_are_selected_in_the_order_asked_for():
-    arrays = Arrays(np.arange(6), np.array([0, 1, 3, 3, 6]), np.array([0, 2, 2, 3, 4]))
-    tokens, sentences, documents = select(arrays, np.array([3, 1, 0, 2]))
-    assert tokens.tolist() == [3, 4, 5, 0, 1, 2]
-    assert sentences.tolist() == [0, 3, 4, 6, 6]
-    assert documents.tolist() == [0, 1, 1, 3, 4]
-    assert [a.tolist() for a in select(arrays, np.array([], int))] == [[], [0], [0]]
 
 
 def test_words_of_other_splits_than_train_are_unknown(tmp_path):

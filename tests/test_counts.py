@@ -50,14 +50,6 @@ def test_tables_have_their_exact_law(counts, concentration, mean):
     assert_frequencies(tables(counts, concentration), law)
 
 
-def test_tables_of_four_customers_have_the_known_probabilities():
-    known = [0, 0.457143, 0.419048, 0.114286, 0.009524]
-    np.testing.assert_allclose(law_of_tables(4, 0.5), known, atol=1e-6)
-    drawn = tables(4, 0.5)
-    assert_frequencies(drawn, known)
-    assert np.var(drawn) == pytest.approx(0.504671, rel=0.05)
-
-
 def test_tables_of_negative_binomial_counts_are_poisson(rng):
     a = 0.7
     counts = rng.negative_binomial(a, 0.5, size=DRAWS)

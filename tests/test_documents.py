@@ -1,7 +1,6 @@
 """Perplexities of documents, against figures by hand."""
 
 import math
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ from scipy import sparse
 
 from tcnlm.common.errors import InputError
 from tcnlm.metrics.documents import perplexity, unigram
-from tcnlm.metrics.features import count_vectors, log_count_vectors
 
 LN2 = math.log(2)
 
@@ -38,30 +36,6 @@ def test_the_unigram_model_adds_one_to_every_word_where_one_has_none(kind):
     mean = (math.log(3 * 3 * 6) / 3 + LN2) / 2
     expected = math.exp(mean), (2 * 3 * 3 * 6) ** (1 / 4), 1
     assert unigram(train, test) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("log", [False, True])
-def test_the_unigram_model_agrees_with_loops(rng, log):
-    train, test = (
-        [rng.integers(0, 7, rng.integers(0, 40)) for _ in range(20)] for _ in range(2)
-    )
-    vectors = log_count_vectors if log else count_vectors
-
-    def words(document):
-        for word, count in Counter(document.tolist()).items():
-            yield from [word] * (round(math.log(1 + count)) if log else count)
-
-    counts = Counter(word for document in train for word in words(document))
-    whole = sum(counts.values())
-    means, nats, length = [], 0, 0
-    for document in test:
-        costs = [-math.log(counts[w] / whole) for w in words(document)]
-        if costs:
-            means.append(sum(costs) / len(costs))
-            nats, length = nats + sum(costs), length + len(costs)
-    expected = math.exp(sum(means) / len(means)), math.exp(nats / length)
-    found = unigram(vectors(train, 7), vectors(test, 7))
-    assert found[:2] == pytest.approx(expected)
 
 
 def test_documents_without_any_word_have_no_perplexity():

@@ -193,16 +193,9 @@ def test_held_out_documents_keep_their_own_text_through_the_shuffle(corpus, tmp_
     assert not (data.path / "train" / TEXTS).exists()
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ('"a"\n', "texts.jsonl: cut short"),
-        ('"a"\n3\n', "texts.jsonl:2: no JSON string"),
-        ('"a"\n"b\n', "texts.jsonl:2: no JSON string"),
-    ],
-)
-def test_texts_that_are_damaged_are_named(tmp_path, content, message):
+@pytest.mark.parametrize("content", ['"a"\n', '"a"\n3\n', '"a"\n"b\n'])
+def test_texts_that_are_damaged_are_named(tmp_path, content):
     (tmp_path / TEXTS).write_text(content)
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match="texts.jsonl: damaged"):
         read_texts(tmp_path, [0, 1])
     assert read_texts(tmp_path / "none", [0, 1]) is None  # as in a folder of before

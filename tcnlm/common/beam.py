@@ -48,20 +48,19 @@ class Beam:
             number = 0
             for number, item in enumerate(items, 1):
                 _write(folder, "items", number, json.dumps(item).encode())
-            self._run(folder, number, transform)
-            for place in _files(f"{folder}/results"):
-                yield _arrays(place)
-
-    def _run(self, folder: str, number: int, transform: beam.PTransform) -> None:
-        with beam.Pipeline(options=self.options) as pipeline:
-            (
-                pipeline
-                | beam.Create(range(1, number + 1))
-                | beam.Reshuffle()
-                | beam.Map(_read_item, folder)
-                | transform
-                | beam.Map(_write_result, folder)
-            )
+            with beam.Pipeline(options=self.options) as pipeline:
+                (
+                    pipeline
+                    | beam.Create(range(1, number + 1))
+                    | beam.Reshuffle()
+                    | beam.Map(_read_item, folder)
+                    | transform
+                    | beam.Map(_write_result, folder)
+                )
+            (found,) = FileSystems.match([f"{folder}/results/*"])
+            for place in sorted(metadata.path for metadata in found.metadata_list):
+                with FileSystems.open(place) as file:
+                    yield dict(np.load(io.BytesIO(file.read()), allow_pickle=False))
 
     @contextmanager
     def _folder(self) -> Iterator[str]:
@@ -118,12 +117,6 @@ def _write_result(result: tuple[int, Arrays], folder: str) -> None:
     _write(folder, "results", number, content.getvalue())
 
 
-def _arrays(place: str) -> Arrays:
-    with FileSystems.open(place) as file:
-        arrays = np.load(io.BytesIO(file.read()), allow_pickle=False)
-    return dict(arrays)
-
-
 def _write(folder: str, kind: str, number: int, content: bytes) -> None:
     """Write a file as a whole, whoever writes the same one at the same time."""
     aside = f"{folder}/aside/{uuid.uuid4().hex}"
@@ -134,8 +127,3 @@ def _write(folder: str, kind: str, number: int, content: bytes) -> None:
 
 def _place(folder: str, kind: str, number: int) -> str:
     return f"{folder}/{kind}/{number:09d}"
-
-
-def _files(folder: str) -> list[str]:
-    (found,) = FileSystems.match([f"{folder}/*"])
-    return sorted(metadata.path for metadata in found.metadata_list)

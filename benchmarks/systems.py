@@ -1,4 +1,4 @@
-"""What is compared: ours by the trainer's step, Keras by `fit`, and bare products.
+"""What is compared: ours by the trainer's step, Keras by `fit`.
 
 Each is called with nothing and returns the seconds that its share of a round took. And
 the peak of memory of training, each in a process of its own.
@@ -9,11 +9,9 @@ from __future__ import annotations
 import re
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, fields
-from functools import cache
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
@@ -21,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.framework import op_callbacks
 from tensorflow.python.framework.config import disable_op_determinism
 
 from tcnlm.common.process import keep_memory, make_reproducible
@@ -33,9 +30,6 @@ from tcnlm.metrics.scores import score
 from tcnlm.models import model_class
 from tcnlm.preprocessing.vocabulary import Vocabulary
 from tcnlm.training.trainer import Trainer
-
-TRIES = 3  # of a product, the fastest counts: a ceiling is what the machine can do
-PRODUCTS = ("MatMul", "BatchMatMulV2")
 
 
 def configure(name: str, settings: dict[str, Any]) -> Any:
@@ -65,26 +59,6 @@ class Ours:
         for batch in self.batches:
             self.step(batch)["loss"].numpy()
         return time.perf_counter() - start
-
-
-class Loop:
-    """The trainer's own loop, with batches as they are made or with the same at hand.
-
-    It takes `steps` steps a call, and can be called `calls` times.
-    """
-
-    def __init__(self, trainer: Trainer, steps: int, calls: int, at_hand: bool):
-        self.trainer, self.steps = trainer, steps
-        data = self.trainer.batches().take(steps * calls)
-        if at_hand:
-            data = data.cache()
-            for _ in data:  # the first pass fills the cache
-                pass
-        self.batches = iter(data)
-
-    def __call__(self) -> float:
-        """Take the next steps."""
-        return _seconds(lambda: self.trainer.take(self.batches, self.steps))
 
 
 class Keras:
@@ -145,53 +119,6 @@ class Writer:
     def __call__(self) -> float:
         """Write one sentence a row."""
         return _seconds(lambda: self.decoder(self.context, self.rows))
-
-
-class Products:
-    """The matrix products of a system's steps, alone: the ceiling of its speed."""
-
-    def __init__(self, system: Ours):
-        self.times: Counter[tuple[int, int, int]] = Counter()
-        op_callbacks.add_op_callback(self._count)
-        tf.config.run_functions_eagerly(True)
-        try:
-            for batch in system.batches:
-                system.step(batch)
-        finally:
-            tf.config.run_functions_eagerly(False)
-            op_callbacks.clear_op_callbacks()
-
-    def _count(
-        self, kind: str, inputs: Any, attributes: Any, outputs: Any, *_: Any, **__: Any
-    ) -> None:
-        """Count an operation by the sizes of its matrices: rows, inner, columns."""
-        if kind in PRODUCTS:
-            options = dict(zip(attributes[::2], attributes[1::2]))
-            turned = options.get("transpose_a") or options.get("adj_x")
-            *gates, rows, columns = outputs[0].shape
-            inner = inputs[0].shape[-2 if turned else -1]
-            self.times[rows, inner, columns] += int(np.prod(gates))
-
-    @property
-    def flops(self) -> int:
-        """A multiplication and an addition for each of the inner terms."""
-        return sum(2 * int(np.prod(shape)) * n for shape, n in self.times.items())
-
-    def __call__(self) -> float:
-        """Multiply each shape a few times; return what all of them would have taken."""
-        return sum(times * fastest(shape) for shape, times in self.times.items())
-
-
-def fastest(shape: tuple[int, int, int]) -> float:
-    """Return the seconds of the fastest of a few products of a shape."""
-    rows, inner, columns = shape
-    a, b = _matrix(rows, inner), _matrix(inner, columns)
-    return min(_seconds(lambda: tf.matmul(a, b)) for _ in range(TRIES))
-
-
-@cache
-def _matrix(rows: int, columns: int) -> tf.Tensor:
-    return tf.random.stateless_normal([rows, columns], [rows, columns])
 
 
 def _seconds(call: Callable[[], Any]) -> float:

@@ -101,11 +101,6 @@ class Bench:
         """Return a model of ours with the batches of a round."""
         return systems.Ours(self.trainer(name, settings, **training), self.batches)
 
-    def loop(self, at_hand: bool) -> systems.Loop:
-        """Return the trainer's loop with TCNLM of Table 6."""
-        trainer = self.trainer("tcnlm", self.scale.table_6)
-        return systems.Loop(trainer, QUARTERS, self.rounds + 1, at_hand)
-
     def keras(self, settings: dict, batches: list[Batch]) -> systems.Keras:
         """Return a plain Keras LSTM of our LSTM's sizes."""
         config = systems.configure("lstm", settings)
@@ -157,7 +152,6 @@ SYSTEMS: dict[str, Callable[[Bench], Any]] = {
     "tcnlm, full softmax": lambda b: b.ours("tcnlm", {**b.scale.small, "cutoffs": ()}),
     "tcnlm, lazy": lambda b: b.ours("tcnlm", b.scale.small, lazy_adam=True),
     "tcnlm, bfloat16": lambda b: b.ours("tcnlm", b.scale.small, precision="bfloat16"),
-    "products": lambda b: systems.Products(b.ours("tcnlm", b.scale.small)),
     "lstm": lambda b: b.ours("lstm", b.scale.small),
     "keras": lambda b: b.keras(b.scale.small, b.plain_batches),
     "keras, our batches": lambda b: b.keras(b.scale.small, b.batches),
@@ -166,8 +160,6 @@ SYSTEMS: dict[str, Callable[[Bench], Any]] = {
     "lstm of Table 6": lambda b: b.ours("lstm", b.scale.table_6),
     "keras of Table 6": lambda b: b.keras(b.scale.table_6, b.plain_batches),
     "keras of Table 6, our batches": lambda b: b.keras(b.scale.table_6, b.batches),
-    "loop": lambda b: b.loop(at_hand=False),
-    "loop, batches at hand": lambda b: b.loop(at_hand=True),
     "writer": lambda b: b.writer(1.0),
     # At any other temperature, and so at the nearest one, every tail is computed.
     "writer, every tail": lambda b: b.writer(float(np.nextafter(np.float32(1), 2))),
@@ -181,13 +173,6 @@ class Row(NamedTuple):
     goal: str
     value: Callable[[Bench], str]
     systems: tuple[str, ...] = ()
-
-
-def against_ceiling(bench: Bench) -> str:
-    """Tell the rate of TCNLM's operations beside that of its bare products."""
-    rate = bench.systems["products"].flops / median(bench.seconds["products"])
-    share = bench.shorter("tcnlm", "products")
-    return f"{share:.2f} (of {rate / 1e9:.0f} GFLOP/s)"
 
 
 def against_keras(bench: Bench, ours: str, keras: str) -> str:
@@ -215,18 +200,7 @@ def against_moe(bench: Bench) -> str:
     )
 
 
-def waiting(bench: Bench) -> str:
-    """Tell what more the trainer's loop takes than one with its batches at hand."""
-    return f"{max(0.0, 1 - bench.shorter('loop', 'loop, batches at hand')):.1%}"
-
-
 ROWS = {
-    "ceiling": Row(
-        "TCNLM small, training, floating-point rate over the measured ceiling",
-        "at least 0.6",
-        against_ceiling,
-        ("tcnlm", "products"),
-    ),
     "keras": Row(
         "TCNLM small against a plain Keras LSTM with the full softmax, tokens/s",
         "at least 1.5 x",
@@ -274,12 +248,6 @@ ROWS = {
         "",
         lambda b: f"{b.faster('tcnlm, bfloat16', 'tcnlm'):.2f} x",
         ("tcnlm", "tcnlm, bfloat16"),
-    ),
-    "waiting": Row(
-        "TCNLM of Table 6, share of the time that the trainer waits for batches",
-        "",
-        waiting,
-        ("loop", "loop, batches at hand"),
     ),
     "memory": Row(
         "peak memory of training small",

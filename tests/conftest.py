@@ -50,11 +50,9 @@ def undrawn():
 
 @pytest.fixture(scope="session")
 def golden_run(tmp_path_factory):
-    """A RUN of an earlier version, with its settings' names of today."""
+    """A RUN of an earlier version, with its settings' names of then."""
     run = tmp_path_factory.mktemp("golden") / "RUN"
     shutil.copytree(toy.GOLDEN_RUN, run)
-    convert = [sys.executable, toy.ROOT / "tools" / "convert_run.py", run]
-    subprocess.run(convert, check=True, cwd=toy.ROOT)
     return run
 
 

@@ -219,14 +219,6 @@ def test_an_output_depends_on_its_own_past_alone(rng):
     np.testing.assert_array_equal(reached, expected)
 
 
-def test_a_document_s_topics_reach_its_own_rows_alone(rng):
-    layer, x = make_layer(rng), draw(rng, B, M, E)
-    outputs, t = lambda t: tf.reduce_sum(over(layer, x, t)[0], axis=2), draw_topics(rng)
-    reached = np.any(jacobian(outputs, t) != 0, axis=3)  # of [B, M, B, K]
-    expected = np.broadcast_to(np.eye(B, dtype=bool)[:, None], (B, M, B))
-    np.testing.assert_array_equal(reached, expected)
-
-
 # --- The paper's arithmetic, and the start ------------------------------------------
 
 
@@ -245,19 +237,6 @@ def test_parameters_are_4_n_f_times_n_x_2T_3n_h_and_a_bias_a_gate(sizes):
     assert parameters(*sizes) == expected + 4 * sizes[1]
 
 
-@pytest.mark.parametrize(("n_f", "millions"), [(300, 2.76), (512, 4.71), (600, 5.52)])
-def test_parameters_of_the_small_model(n_f, millions):
-    counted = parameters(300, 600, n_f, 100, use_bias=False)
-    assert round(counted / 1e6, 2) == millions
-
-
-def test_factors_are_as_many_as_units_unless_told():
-    cell = TopicCompositionalLSTMCell(H, K)
-    cell.build((None, E))
-    assert cell.Wa.shape == [4, H, H]
-    assert cell.Wb.shape == [K, 4 * H]
-
-
 @pytest.mark.parametrize("forget_bias", [0.0, 1.0, 2.5])
 def test_bias_starts_at_zero_but_for_the_forget_gate(forget_bias):
     cell = TopicCompositionalLSTMCell(H, K, forget_bias=forget_bias)
@@ -265,28 +244,3 @@ def test_bias_starts_at_zero_but_for_the_forget_gate(forget_bias):
     start = np.zeros([4, H])
     start[oracle.GATES.index("f")] = forget_bias
     np.testing.assert_array_equal(cell.bias.numpy().reshape(4, H), start)
-
-
-def test_gates_start_different_from_one_another():
-    cell = TopicCompositionalLSTMCell(H, K, num_factors=F)
-    cell.build((None, E))
-    for name in ("Wa", "Ua"):
-        gates = getattr(cell, name).numpy()
-        assert len({gate.tobytes() for gate in gates}) == 4
-    for name in ("Wb", "Wc", "Ub", "Uc"):
-        gates = np.split(getattr(cell, name).numpy(), 4, axis=1)
-        assert len({gate.tobytes() for gate in gates}) == 4
-
-
-@pytest.mark.parametrize("num_topics", [2, 30, 150])
-def test_many_topics_do_not_start_the_lstm_at_zero(num_topics):
-    """Averaging over 150 topics must leave the scale of an ordinary LSTM's kernel."""
-    cell = TopicCompositionalLSTMCell(
-        32, num_topics, recurrent_gain=0.7, topic_stddev=0.1
-    )
-    cell.build((None, 32))
-    W, U = cell.effective_kernels(tf.fill([1, num_topics], 1 / num_topics))
-    orthogonal = np.sqrt(32)  # the Frobenius norm of an orthogonal 32 x 32 matrix
-    for gate in range(4):
-        assert 0.9 < np.linalg.norm(W[0, gate]) / orthogonal < 1.1
-        assert 0.9 < np.linalg.norm(U[0, gate]) / (0.7 * orthogonal) < 1.1

@@ -63,14 +63,3 @@ def test_what_differs_by_more_than_the_last_digits_is_named(
     else:
         with pytest.raises(SystemExit, match=f"differ: {name}$"):
             compare(before, after)
-
-
-def test_an_answer_that_is_missing_is_named(answers, compare):
-    less = {name: value for name, value in answers.items() if "sentences" not in name}
-    with pytest.raises(SystemExit, match="differ: of it, beam_search: sentences"):
-        compare(answers, less)
-
-
-def test_a_folder_without_a_run_is_refused(tmp_path):
-    with pytest.raises(SystemExit, match="has no RUN"):
-        compatibility.ask(str(tmp_path), tmp_path / "answers.json")

@@ -23,11 +23,9 @@ from loops import (
     oracle_terms,
 )
 
-from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import NO_WORD, Dataset
 from tcnlm.generation.saved_model import export
-from tcnlm.models.lda_lstm import LDALSTM
-from tcnlm.models.lstm import LSTM, BagLSTM, TopicLSTM
+from tcnlm.models.lstm import LDALSTM, LSTM, BagLSTM, TopicLSTM
 from tcnlm.programs import generate
 
 ALPHA, ITERATIONS = 0.2, 6
@@ -119,25 +117,6 @@ def test_no_word_of_a_sentence_itself_reaches_its_q(toy_data, rng, rule):
     assert reached > 10
 
 
-def test_the_optimizer_does_not_touch_lda(rng):
-    model = make_model(LDALSTM, rng)
-    trained = {weight.ref() for weight in model.trainable_variables}
-    assert model.lda.topic_weights.ref() not in trained
-
-
-def test_its_three_groups_learn_at_their_own_rates(rng):
-    chosen = {"recurrent_lr_multiplier": 0.25, "topic_learning_rate": 7e-3}
-    model = make_model(TopicLSTM, rng, **chosen)
-    groups = model.param_groups()
-    rate = model.config.learning_rate
-    assert [own for _, own in groups] == [rate, 0.25 * rate, 7e-3]
-    ids = [{id(weight) for weight in weights} for weights, _ in groups]
-    assert ids[1] == {id(w) for w in model.recurrent[0].weights}
-    assert ids[2] >= {id(w) for w in model.encoder.trainable_weights}
-    assert len(set.union(*ids)) == sum(map(len, ids))
-    assert len(make_model(TopicLSTM, rng).param_groups()) == 2
-
-
 def test_its_lstm_starts_as_the_lstm_does_that_starts_like_tcnlm(rng, toy_data):
     data, starts = Dataset(toy_data), []
     chosen = {"recurrent_start": "product", "topic_pretrain_steps": 0}
@@ -208,20 +187,6 @@ def test_a_sentence_is_written_from_the_document_s_bag(run, tmp_path, capsys, te
     assert found["log_probability"] == pytest.approx(expected, abs=1e-4)
     other = model.context({"context": tf.constant([[0, 0, 3]])})
     assert expected != pytest.approx(tiny.log_prob(model, ids, other), abs=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ("--topic", "^model BagLSTM has no topics: leave out --topic$"),
-        ("--document", "none of its 3 words is in the model's topic"),
-    ],
-)
-def test_what_it_cannot_write_from_is_refused(run, tmp_path, option, message):
-    path = tmp_path / "document.txt"
-    path.write_text("the of a", encoding="utf-8")
-    with pytest.raises(InputError, match=message):
-        write(run[0], option, str(path) if option == "--document" else "1")
 
 
 @pytest.mark.parametrize(

@@ -96,18 +96,6 @@ def test_a_validation_split_that_judges_nothing_is_refused_before_training(
 ALONE = "the ship of the sea ."
 
 
-def test_lda_on_documents_of_a_sentence_has_no_loss_and_says_why(
-    make_data, tmp_path, capsys
-):
-    data = make_data(ALONE, ALONE, train=ALONE)
-    start(data, "--model", "lda", "--set", "num_topics=2", "passes=1")
-    assert "loss not measured" in capsys.readouterr().out
-    summary(evaluate_run(RunFolder(tmp_path / "RUN")).evaluation)
-    found = figures(tmp_path / "RUN")
-    assert found["loss"] is None
-    assert found["topics_in_use"]
-
-
 @pytest.mark.parametrize("name", ["train", "valid"])
 def test_contexts_without_a_word_teach_no_topics(name, make_data, tmp_path):
     data = make_data(**{name: ALONE})

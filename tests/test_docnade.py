@@ -118,17 +118,6 @@ def test_the_split_objective_is_the_full_one_in_the_mean(rng):
     assert_close(tf.reduce_mean(splits), full)
 
 
-def test_every_split_leaves_a_word_to_predict_and_all_are_as_likely(rng):
-    model, found = make_model(rng, objective="split"), []
-    split_nats = model.nade.split_nats
-    model.nade.split_nats = lambda *given: found.append(given[1]) or split_nats(*given)
-    words = tf.repeat(tf.constant([[0, 1, 2, -1], [3, -1, -1, -1]]), 3000, axis=0)
-    model.compute_loss({"words": words}, training=True)
-    seen = found[0].numpy().reshape(2, 3000)
-    assert not seen[1].any()
-    np.testing.assert_allclose(np.bincount(seen[0]) / 3000, [1 / 3] * 3, atol=0.03)
-
-
 def test_the_sampled_softmax_nears_the_full_one(rng):
     layer = make_layer(rng)
     frequencies = tf.constant([0.3, 0.1, 0.2, 0.2, 0.2], tf.float64)
@@ -166,20 +155,6 @@ def test_orders_are_drawn_anew_in_every_step_and_again_in_the_same(rng):
     assert all(np.isclose(expected, loss, rtol=1e-5).any() for loss in losses)
 
 
-def test_the_loss_is_nats_a_document_and_nll_nats_a_word(rng):
-    model = make_model(rng)
-    terms = model.compute_loss({"words": tf.constant(DOCUMENTS)}, training=False)
-    np.testing.assert_allclose(terms["loss"] * 3, terms["nll"] * 8, rtol=1e-5)
-    total = -tf.reduce_sum(model({"words": tf.constant(DOCUMENTS)}))
-    np.testing.assert_allclose(terms["loss"] * 3, total, rtol=1e-5)
-    assert model.count_words({"words": DOCUMENTS}) == 8
-
-
-def test_words_beyond_the_log_counts_are_not_counted(rng):
-    model = make_model(rng, log_counts=True)
-    assert model.count_words({"words": np.array([[1, 1, 1, 1, 1, 0]])}) == 3
-
-
 def order_of(model, document, seed, width=9):
     """The order in which the places of distinct words are read."""
     row = [*document, *[-1] * (width - len(document))]
@@ -214,16 +189,6 @@ def test_the_cheaper_objectives_learn(rng, settings):
     assert model.compute_loss(batch, training=False)["nll"] < 0.9 * before
 
 
-@pytest.mark.parametrize(("start", "deviation"), [("uniform", 0), ("normal", 0.2)])
-def test_weights_start_as_published(start, deviation):
-    layer = DocumentNade(400, 50, output_start=start)
-    layer.build(None)
-    assert 0 <= layer.W.numpy().min() < layer.W.numpy().max() < 1 / (400 * 50)
-    np.testing.assert_allclose(layer.V.numpy().std(), deviation, atol=0.003)
-    assert not layer.c.numpy().any()
-    assert not layer.b.numpy().any()
-
-
 def test_a_unit_s_words_are_its_largest_weights_and_neighbours_the_nearest(rng):
     model = make_model(rng)
     W = np.array([[1, 0, 0], [2, 0.1, 0], [0, 3, 0], [0, 2, 1], [-5, 0, 4]], np.float32)
@@ -251,31 +216,7 @@ def test_a_saved_model_gives_vectors_and_scores_documents(rng, tmp_path):
     assert np.isnan(scores["perplexity"].numpy()).tolist() == [False, True]
 
 
-def test_a_sampled_softmax_of_a_split_is_refused():
-    with pytest.raises(InputError, match="sampled=3: goes with objective=full alone"):
-        DocNADE(Config(objective="split", sampled=3), VOCABULARY)
-
-
-def test_an_empty_document_costs_nothing(rng):
-    model, empty = make_model(rng), {"words": tf.constant([[-1, -1]])}
-    for training in (True, False):
-        assert float(model.compute_loss(empty, training)["loss"]) == 0
-    np.testing.assert_allclose(
-        model.features(empty)[0], oracle.sigmoid(model.nade.c.numpy()), rtol=1e-5
-    )
-
-
 # --- Words left out -----------------------------------------------------------------
-
-
-def test_a_words_weight_is_what_it_counts_in_the_sums_after_it(rng):
-    layer, weights = make_layer(rng), np.array([[2.0, 0.0, 0.5]])
-    W, c = layer.W.numpy(), layer.c.numpy()
-    after = [c, c + 2 * W[3], c + 2 * W[3]]
-    found = layer.hidden(np.array([[3, 1, 4]], np.int32), weights)
-    assert_close(found[0], oracle.sigmoid(np.stack(after)))
-    whole = layer.vector(np.array([[3, 1, 4]], np.int32), weights)
-    assert_close(whole[0], oracle.sigmoid(c + 2 * W[3] + 0.5 * W[4]))
 
 
 @pytest.mark.parametrize("objective", [{}, {"objective": "split"}, {"sampled": 3}])
@@ -293,9 +234,3 @@ def test_words_are_left_out_in_training_only(rng, objective):
     model.compute_loss(batch, training=False)
     model.features(batch)
     assert seen == [1.0, 1.0]
-
-
-def test_the_words_bias_starts_at_the_log_of_their_frequencies():
-    model = DocNADE(Config(units=H), VOCABULARY)
-    model.build_weights()
-    assert_close(model.nade.b, np.log(np.array([9, 7, 5, 3, 1]) / 25))

@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from helpers import assert_close, eager_and_graph
-from oracle import bag_of_words
 
 from tcnlm.layers.gamma_belief import (
     GammaBeliefNetwork,
     GammaEncoder,
     augment,
 )
-from tcnlm.layers.words import sum_rows
 
 SEED = tf.constant([11, 12])
 V, SIZES = 5, (3, 2)
@@ -117,21 +115,6 @@ def test_counts_have_the_means_of_the_loops_over_one_document(rng, recurrent):
         assert (difference <= 4.5 * error + 1e-3).all()
 
 
-def test_counts_follow_matrices_that_leave_no_choice():
-    """Word v is of topic v % 3; topic k comes of k - 1 in the sentence before."""
-    Phi = [np.tile(np.eye(3), [2, 1]) / 2, np.array([[0.5, 0], [0, 1], [0.5, 0]])]
-    Pi = [np.roll(np.eye(3), 1, axis=0), np.eye(2)]
-    Phi, Pi = ([tf.constant(each, tf.float32) for each in group] for group in (Phi, Pi))
-    # Every customer opens a table of its own, all of which go back; then one is left.
-    thetas = [tf.fill([1, 2, 3], 1e9), tf.fill([1, 2, 2], 1e-12)]
-    A, Z = augment(tf.constant([[[-1, -1, -1], [1, 1, 5]]]), thetas, Phi, Pi, SEED)
-    np.testing.assert_array_equal(A[0][:3], [[0, 0, 0], [0, 2, 0], [0, 0, 0]])
-    np.testing.assert_array_equal(A[0][3:], [[0, 0, 0], [0, 0, 0], [0, 0, 1]])
-    np.testing.assert_array_equal(Z[0], [[0, 0, 0], [2, 0, 0], [0, 1, 0]])
-    np.testing.assert_array_equal(A[1], [[1, 0], [0, 1], [0, 0]])
-    np.testing.assert_array_equal(Z[1], np.zeros([2, 2]))
-
-
 @eager_and_graph
 @pytest.mark.parametrize("recurrent", [True, False])
 def test_padding_changes_nothing(rng, wrap, recurrent):
@@ -177,13 +160,6 @@ def test_shapes_of_theta_are_those_of_equations_2_and_10(rng, recurrent):
             if recurrent and j:
                 shape += network.Pi[n].numpy()[k] @ thetas[n].numpy()[b, j - 1]
             assert float(each[b, j, k]) == pytest.approx(shape, rel=1e-5)
-
-
-def test_shapes_are_never_zero():
-    network = GammaBeliefNetwork((4, 3), V, True)
-    nothing = [tf.zeros([1, 2, size]) for size in (4, 3)]
-    for each in network.prior_shapes(nothing):
-        assert (each.numpy() > 0).all()
 
 
 def test_words_of_a_layer_are_the_product_of_those_below(rng):
@@ -245,14 +221,3 @@ def test_parameters_are_those_of_table_3():
         assert encoder.scale[n].kernel.shape == (size, size)
         assert encoder.k[n].kernel.shape == (size, 1)
     assert [round(sum(total[: n + 1]) / 1e6, 2) for n in range(3)] == [0.03, 0.06, 0.07]
-
-
-def test_rows_are_summed_for_any_shape_of_words(rng):
-    table = rng.normal(size=(WORDS, 2)).astype("float32")
-    words = rng.integers(-1, WORDS, (2, 3, 4)).astype("int32")
-    found = sum_rows(table, words)
-    assert found.shape == (2, 3, 2)
-    for i in range(2):
-        for j in range(3):
-            assert_close(found[i, j], bag_of_words(words[i, j], WORDS) @ table)
-    assert not sum_rows(table, tf.fill([3, 4], -1)).numpy().any()

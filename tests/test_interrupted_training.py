@@ -20,7 +20,7 @@ from trained import (
     train_toy,
 )
 
-from tcnlm.common.interrupts import Interrupted, Interrupts, interrupts
+from tcnlm.common.interrupts import Interrupted, interrupts
 
 pytestmark = pytest.mark.slow
 
@@ -109,18 +109,6 @@ def test_what_is_interrupted_before_its_first_checkpoint_says_that_it_begins_aga
     assert line.startswith("interrupted before the first checkpoint: `")
     assert line.endswith("` begins again")
     assert not (run / "checkpoints").exists()
-
-
-def test_a_command_that_is_interrupted_while_it_imports_ends_in_one_word():
-    program = "import runpy, signal, sys\n"
-    program += "class Finder:\n  def find_spec(self, name, *_):\n"
-    program += "    if name == 'tcnlm.models': signal.raise_signal(signal.SIGINT)\n"
-    program += "sys.meta_path.insert(0, Finder())\n"
-    program += "runpy.run_path('train.py', run_name='__main__')\n"
-    result = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, cwd=toy.ROOT
-    )
-    assert (result.returncode, result.stderr) == (130, "interrupted\n")
 
 
 def test_a_run_has_one_training_and_after_a_kill_any_other(toy_data, tmp_path):
@@ -224,32 +212,6 @@ def test_a_signal_amidst_the_scoring_leaves_the_carried_state_as_it_was(
 
     trainer.validation.scores = cut_short
     assert_goes_on_to(ends("lstm"), trainer, begin(toy_data, tmp_path, "lstm"))
-
-
-def test_a_signal_waits_for_the_end_of_what_holds_it():
-    ours, done = Interrupts(), []
-
-    def work():
-        with ours.held():
-            with ours.held():
-                signal.raise_signal(signal.SIGTERM)
-            done.append("the inner")
-        done.append("too late")
-
-    with ours.listen(), pytest.raises(Interrupted) as raised:
-        work()
-    assert raised.value.status == 143
-    assert done == ["the inner"]
-
-
-def test_slow_steps_are_taken_one_at_a_time_and_fast_ones_many(toy_data, tmp_path):
-    trainer = make_trainer(toy_data, tmp_path)
-    taken = {}
-    for seconds in (10.0, 0.1, 0.001):
-        trainer.pace = seconds
-        taken[seconds] = trainer._until_due(1000)
-    assert taken == {10.0: 1, 0.1: 5, 0.001: 20}
-    assert trainer._until_due(7) == 7
 
 
 @pytest.mark.parametrize("model", ["tcnlm", "lstm"])

@@ -73,21 +73,6 @@ def test_two_models_stepped_apart_refuse_an_optimizer_that_cannot(toy_data):
         model.train_step(batch)
 
 
-@pytest.mark.parametrize("name", sorted(MODELS))
-def test_every_layer_of_ours_is_registered_and_made_again_of_its_config(name):
-    ours = [
-        layer
-        for layer in tiny.made(name)._flatten_layers(include_self=False)
-        if type(layer).__module__.startswith("tcnlm")
-    ]
-    for layer in ours:
-        serialized = tf.keras.layers.serialize(layer)
-        assert serialized["registered_name"] == f"tcnlm>{type(layer).__name__}"
-        config = json.dumps(layer.get_config())
-        again = type(layer).from_config(json.loads(config))
-        assert json.dumps(again.get_config()) == config
-
-
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 

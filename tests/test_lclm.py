@@ -10,7 +10,6 @@ from helpers import assert_close
 from loops import V, array, lstm, of_targets, vocabulary_of, word_log_probs
 from oracle import sigmoid
 
-from tcnlm.common.errors import InputError
 from tcnlm.common.settings import names
 from tcnlm.data.dataset import Dataset
 from tcnlm.generation import requests as generation
@@ -143,15 +142,6 @@ def test_without_a_preceding_sentence_it_is_the_lstm(rng):
     assert_close(model(batch), twin(batch).numpy())
 
 
-def test_with_its_projection_at_zero_it_is_the_lstm(rng):
-    model, batch = make_model(rng), draw_batch(rng)
-    plain = plain_twin(model)(batch).numpy()
-    assert np.abs(model(batch) - plain).max() > 0.1
-    for layer in model.recurrent:
-        layer.cell.Wp.assign(tf.zeros_like(layer.cell.Wp))
-    assert_close(model(batch), plain)
-
-
 # --- What reaches what ----------------------------------------------------------------
 
 
@@ -180,14 +170,6 @@ def test_an_absent_sentence_is_not_attended_to(rng):
     z, real = model.context(batch)
     noise = tf.where(real[:, :, None], z, rng.normal(size=z.shape).astype("float32"))
     assert_close(model(batch, context=(noise, real)), model(batch).numpy())
-
-
-def test_both_tables_of_embeddings_start_alike(rng):
-    model = make_model(rng)
-    model.prepare(None)
-    assert_close(
-        model.encoder.embedding.embeddings.numpy(), model.embedding.embeddings.numpy()
-    )
 
 
 # --- Through the programs -------------------------------------------------------------
@@ -225,20 +207,6 @@ def test_sentences_go_on_with_a_document(tmp_path, text):
     assert log_prob != pytest.approx(
         tiny.log_prob(model, ids, model.context(model.batching.empty(1))), abs=1e-3
     )
-
-
-def test_a_document_to_go_on_with_must_have_words(tmp_path):
-    path = tmp_path / "document.txt"
-    path.write_text(" \n", encoding="utf-8")
-    document = generation.read_document(str(path))
-    with pytest.raises(InputError, match="document.txt: has no word"):
-        generation.document_before(tiny.make_model("lclm"), document, 300)
-
-
-def test_a_model_that_reads_documents_refuses_topics():
-    message = "model LCLM has no topics: leave out --topic$"
-    with pytest.raises(InputError, match=message):
-        generation.requested_topics(tiny.make_model("lclm"), ["1"], None, 300)
 
 
 CONTEXTS = [

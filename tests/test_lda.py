@@ -1,12 +1,10 @@
 """LDA: the E-step by loops and by gensim, the fit, and topics that are all there is."""
 
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import oracle
 import pytest
-import tensorflow as tf
 import tiny
 import toy
 from gensim.models import LdaModel
@@ -16,11 +14,8 @@ from trained import make_trainer
 from tcnlm.coherence.reference import Reference
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
-from tcnlm.generation.requests import requested_topics
-from tcnlm.generation.saved_model import export
 from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.metrics.evaluate import evaluate
-from tcnlm.models import lda_fits
 from tcnlm.models.lda import LatentDirichletAllocation
 from tcnlm.models.lda_fits import TOMOTOPY
 from tcnlm.models.topics import top_words
@@ -76,12 +71,6 @@ def test_gamma_is_gensim_s(rng):
     np.testing.assert_allclose(layer(bags), expected, rtol=1e-3, atol=1e-4)
 
 
-def test_topics_are_the_means_of_their_dirichlets(rng):
-    layer = make_layer(rng)
-    weights = layer.topic_weights.numpy()
-    assert_close(layer.topics(), weights / weights.sum(axis=1, keepdims=True))
-
-
 def make_model(data, **settings):
     dataset = Dataset(data)
     return tiny.untrained("lda", dataset.vocabulary, **settings), dataset
@@ -113,19 +102,6 @@ def test_the_gibbs_fit_finds_the_themes_and_its_counts_are_those_of_the_words(to
     again, _ = make_model(toy_data, fit="gibbs", sweeps=100)
     again.prepare(dataset)
     assert_close(again.lda.topic_weights, weights)
-
-
-def test_the_gibbs_fit_leaves_alpha_as_it_is_set(toy_data, monkeypatch):
-    package, made = pytest.importorskip("tomotopy"), []
-
-    def make(**settings):
-        made.append(package.LDAModel(**settings))
-        return made[-1]
-
-    monkeypatch.setattr(lda_fits, "tomotopy", lambda _: SimpleNamespace(LDAModel=make))
-    model, dataset = make_model(toy_data, fit="gibbs", sweeps=100, alpha=ALPHA)
-    model.prepare(dataset)
-    np.testing.assert_allclose(made[0].alpha, np.full(model.config.num_topics, ALPHA))
 
 
 def test_without_tomotopy_the_gibbs_fit_is_refused_before_anything_is_written(
@@ -163,22 +139,3 @@ def test_a_run_is_a_fit_a_validation_and_the_weights(toy_data, tmp_path):
     assert result["perplexity"] is None
     assert result["parameters"] == other.topics().numpy().size  # lambda
     assert len(result["topics"]) == 3
-
-
-def test_it_writes_no_sentences(toy_data):
-    model, _ = make_model(toy_data)
-    with pytest.raises(InputError, match="LDA writes no sentences"):
-        requested_topics(model, [], None, 300)
-
-
-def test_a_saved_model_infers_topics_and_names_their_words(toy_data, tmp_path):
-    model, _ = make_model(toy_data)
-    export(model, tmp_path / "saved_model")
-    loaded = tf.saved_model.load(str(tmp_path / "saved_model")).signatures
-    assert set(loaded) == {"infer_topics", "topic_words"}
-    ids = model.vocabulary.topic_words.index("ship"), 2
-    found = loaded["infer_topics"](
-        documents=tf.constant([f"the ship {model.vocabulary.topic_words[2]}"])
-    )
-    expected = model.infer(tf.constant([ids]))
-    np.testing.assert_allclose(found["topics"], expected, rtol=1e-5)

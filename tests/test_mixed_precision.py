@@ -9,7 +9,7 @@ import tensorflow as tf
 import tiny
 from helpers import read_history
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
-from trained import call, last_checkpoint, make_trainer, train_toy
+from trained import last_checkpoint, make_trainer, train_toy
 
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers import tf_function
@@ -138,11 +138,3 @@ def test_precision_is_the_runs_and_what_it_exports_is_float32(toy_data, tmp_path
     settings["settings"].pop()
     other = train_toy(toy_data, run, **settings)
     assert "precision bfloat16 -> float32" in other.stderr
-
-
-def test_a_model_that_takes_no_steps_is_refused(toy_data, tmp_path):
-    arguments = [toy_data, "--out", tmp_path / "RUN", "--model", "lda"]
-    refused = call("train", *arguments, "--set", "precision=bfloat16")
-    assert refused.returncode == 2
-    assert "precision=bfloat16: not with lda" in refused.stderr
-    assert not (tmp_path / "RUN").exists()

@@ -5,7 +5,6 @@ import numpy as np
 import oracle
 import pytest
 import tensorflow as tf
-import tiny
 from helpers import assert_close, every_way, fix_draws, randomise
 from loops import (
     LENGTHS,
@@ -13,7 +12,6 @@ from loops import (
     B,
     K,
     M,
-    V,
     array,
     assert_is_the_oracle_s,
     draw_batch,
@@ -23,13 +21,10 @@ from loops import (
     word_log_probs,
 )
 
-from tcnlm.generation.saved_model import export
 from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTMCell
 from tcnlm.models.naive_moe import (
-    Config,
     ExpertLSTM,
     ExpertLSTMCell,
-    MixtureSoftmax,
     NaiveMoE,
 )
 
@@ -103,38 +98,6 @@ def test_one_expert_is_a_keras_lstm(rng, wrap, dtype):
     assert_close(wrap(layer)(inputs)[:, :, 0], keras(inputs))
 
 
-def test_experts_start_as_keras_lstms_and_differ():
-    cell = ExpertLSTMCell(H, 2)
-    cell.build(tf.TensorShape([None, E]))
-    first, second = cell.kernel.numpy()
-    assert np.abs(first - second).max() > 0.1
-    assert np.abs(cell.kernel).max() <= np.sqrt(6 / (E + 4 * H))
-    U = cell.recurrent_kernel.numpy()
-    np.testing.assert_allclose(U[1] @ U[1].T, np.eye(H), atol=1e-5)
-    assert cell.bias.numpy()[1].tolist() == [0] * H + [1] * H + [0] * 2 * H
-
-
-def test_a_topic_that_is_nowhere_has_no_bad_gradient(rng):
-    """t reaches zero in float32; the mixture's logarithm must not notice."""
-    softmax = MixtureSoftmax(V, (6,))
-    hidden = tf.constant(rng.normal(size=[2, K, H]), tf.float32)
-    topics = tf.Variable(tf.one_hot([1, 2], K))
-    with tf.GradientTape() as tape:
-        log_probs = softmax((hidden, topics), tf.constant([3, 9]))
-    assert np.isfinite(tape.gradient(log_probs, topics)).all()
-
-
-def test_probabilities_of_all_words_add_up_under_any_topics(rng):
-    softmax = MixtureSoftmax(V, (6, 9))
-    hidden = tf.constant(rng.normal(size=[5, K, H]), tf.float32)
-    topics = tf.constant(rng.dirichlet([0.2] * K, 5), tf.float32)
-    words = tf.range(V)
-    each = [softmax((hidden, topics), tf.fill([5], word)) for word in words]
-    log_probs = softmax.log_probs((hidden, topics))
-    assert_close(tf.stack(each, axis=1), log_probs.numpy())
-    assert_close(tf.reduce_sum(tf.exp(log_probs), axis=1), np.ones(5, "float32"))
-
-
 def test_the_papers_parameters():
     """Section 5.4 with 300-dimensional embeddings, biases not counted: 4.80M, 0.264M.
 
@@ -146,24 +109,6 @@ def test_the_papers_parameters():
     counts = [cell.count_params() - int(tf.size(cell.bias)) for cell in
               (experts, composed)]  # fmt: skip
     assert counts == [4_800_000, 264_000]
-
-
-def test_the_papers_sizes_are_the_defaults():
-    assert (Config.units, Config.num_topics, Config.layers) == (100, 30, 1)
-
-
-@pytest.mark.slow
-def test_a_saved_model_infers_and_scores_as_the_model(rng, tmp_path):
-    model = make_model(rng)
-    export(model, tmp_path / "saved_model")
-    loaded = tf.saved_model.load(str(tmp_path / "saved_model")).signatures
-    writing = {"generate", "generate_known", "beam_search"}
-    assert set(loaded) == {*writing, "infer_topics", "score", "topic_words"}
-    found = loaded["score"](
-        sentences=tf.constant(["w5"]), contexts=tf.constant(["w4 w6"])
-    )
-    expected = tiny.log_prob(model, [5, 2], model.infer(tf.constant([[0, 2]])))
-    np.testing.assert_allclose(found["log_probability"][0], expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("shape", [(40, 50), (40, 50, 20)])

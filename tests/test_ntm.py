@@ -11,9 +11,7 @@ import tensorflow as tf
 import toy
 from helpers import eager_and_graph, randomise, read_history
 
-from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Contexts, Dataset
-from tcnlm.generation.requests import requested_topics
 from tcnlm.generation.saved_model import export
 from tcnlm.layers.optimization import Training
 from tcnlm.models.ntm import NTM, Config
@@ -103,12 +101,6 @@ def test_topics_are_the_words_ranked_by_their_share_in_it(rng):
     np.testing.assert_allclose(model.topics(), (lt / lt.sum(axis=0)).T, rtol=1e-5)
 
 
-def test_a_document_alone_in_its_batch_has_no_loss(rng):
-    model = make_model(rng)
-    terms = model.compute_loss({"words": draw_contexts(rng)[:1]}, training=True)
-    assert float(terms["loss"]) == 0
-
-
 def prepared(path, vectors, documents, vocabulary=VOCABULARY, K=K):
     """Return a model prepared on documents of topic-word ids, le from a file."""
     lines = [f"{word} {' '.join(map(str, row))}" for word, row in vectors.items()]
@@ -125,35 +117,6 @@ def prepared(path, vectors, documents, vocabulary=VOCABULARY, K=K):
     model.build_weights()
     model.prepare(data)
     return model
-
-
-def drawn_start(rng, path):
-    vectors = {f"w{i}": rng.normal(size=E) + 1 for i in range(D)}
-    documents = [rng.integers(0, D, n) for n in rng.integers(1, 9, 40)]
-    documents[7] = documents[7][:0]
-    return vectors, documents, prepared(path, vectors, documents)
-
-
-def test_vectors_are_given_centred_and_of_length_one_and_not_trained(rng, tmp_path):
-    vectors, documents, model = drawn_start(rng, tmp_path / "vectors.txt")
-    running = [vectors[f"w{g}"] for words in documents for g in words]
-    for g in range(D):
-        centred = vectors[f"w{g}"] - np.mean(running, axis=0)
-        expected = centred / np.sqrt(sum(centred**2))
-        np.testing.assert_allclose(model.words.le[g], expected, atol=1e-5)
-    trained = [weight.name for weight in model.trainable_variables]
-    assert not any("le" in name.split("/")[-1] for name in trained)
-    assert len(trained) == 2
-
-
-def test_logits_start_with_a_deviation_of_two_over_words_and_documents(rng, tmp_path):
-    _, documents, model = drawn_start(rng, tmp_path / "vectors.txt")
-    le, W2, W1 = weights(model)
-    of_words = [W2.T @ le[g] for words in documents for g in words]
-    np.testing.assert_allclose(np.std(of_words, axis=0), 2, rtol=1e-4)
-    of_documents = [np.mean([W1[g] for g in d], axis=0) for d in documents if len(d)]
-    np.testing.assert_allclose(np.mean(of_documents, axis=0), 0, atol=1e-4)
-    np.testing.assert_allclose(np.std(of_documents, axis=0), 2, rtol=1e-4)
 
 
 def test_planted_clusters_are_a_topic_each(rng, tmp_path):
@@ -178,12 +141,6 @@ def test_planted_clusters_are_a_topic_each(rng, tmp_path):
         assert len(set(model.infer(batch["words"]).numpy().argmax(1))) == E
 
 
-def test_more_topics_than_words_can_be_started(rng, tmp_path):
-    vectors = {f"w{i}": np.eye(E)[i] for i in range(2)}
-    model = prepared(tmp_path / "vectors.txt", vectors, [np.array([0, 1, 1])], K=4)
-    assert np.isfinite(model.topics()).all()
-
-
 @pytest.mark.slow
 def test_training_learns_the_themes_of_the_toy_corpus(toy_data, tmp_path):
     dataset = Dataset(toy_data)
@@ -203,20 +160,6 @@ def test_training_learns_the_themes_of_the_toy_corpus(toy_data, tmp_path):
     themes = [Counter(theme[word] for word in words) for words in top_words(model, 6)]
     alike = sum(max(found.values()) for found in themes)
     assert alike >= 13  # of 18: six seeds have 13 to 18, words at random some 10
-
-
-def test_no_document_is_its_own_negative(toy_data, rng):
-    """In every batch, of any epoch, the next row is another document."""
-    data = Dataset(toy_data)
-    rows = make_model(rng).batching.rows(data.split("train"))
-    order = [rows.order(7, seed, 0) for seed in (None, 1, 2)]
-    for batch in (batch for batches in order for batch in batches):
-        assert len(set(rows.documents[batch])) == len(batch)
-
-
-def test_it_writes_no_sentences(rng):
-    with pytest.raises(InputError, match="NTM writes no sentences"):
-        requested_topics(make_model(rng), [], None, 300)
 
 
 def test_a_saved_model_infers_topics_and_names_their_words(rng, tmp_path):

@@ -103,19 +103,3 @@ def test_the_rate_decays_step_by_step_to_zero(kind, shares, lazy):
             loss = 3.0 * tf.reduce_sum(weight)
         optimizer.descend(tape.gradient(loss, optimizer.groups))
         np.testing.assert_allclose(before - weight.numpy(), [share * RATE], rtol=1e-4)
-
-
-@both_adams
-def test_made_it_has_all_moments_at_zero_no_step_behind_it_and_has_moved_nothing(lazy):
-    start = [np.array([[-0.0, 3.0], [1e-30, -7.0]]), np.array([2.0])]
-    weights = [tf.Variable(values, dtype=tf.float32) for values in start]
-    optimizer = GroupedAdam(
-        [(weights[:1], RATE), (weights[1:], RATE), ([], RATE)], 1.0, lazy
-    )
-    for adam, group in zip(optimizer.adams, optimizer.groups):
-        step, *moments = adam.weights
-        assert step.numpy() == 0
-        assert [m.shape for m in moments] == 2 * [w.shape for w in group]
-        assert not any(np.any(moment) for moment in moments)
-    for weight, values in zip(weights, start):
-        assert weight.numpy().tobytes() == values.astype(np.float32).tobytes()

@@ -9,7 +9,7 @@ from tcnlm.common.errors import InputError
 from tcnlm.programs.train import options_of, resumed
 from tcnlm.report.records import record
 from tcnlm.runs import new_run as runs
-from tcnlm.runs.folders import FREE, check_same
+from tcnlm.runs.folders import check_same
 from tcnlm.runs.run_folder import RunFolder, write_config
 
 pytestmark = pytest.mark.slow
@@ -91,12 +91,6 @@ def test_options_that_do_not_go_together_are_refused(arguments):
     assert ended.value.code == 2
 
 
-@pytest.mark.parametrize("name", FREE)
-def test_when_training_ends_and_saves_may_change(name, tmp_path):
-    was = {**WAS, name: 1}
-    check_same(tmp_path, "", was, {**was, name: 9})
-
-
 def test_a_run_of_other_settings_is_refused_by_what_differs_alone(tmp_path):
     now = {**WAS, "model": "lstm", "DATA": "cd34", "cutoffs": [7, 8], "carry": True}
     del now["dropout"]
@@ -107,10 +101,3 @@ def test_a_run_of_other_settings_is_refused_by_what_differs_alone(tmp_path):
     assert changes in message
     assert "`python train.py data`" in message
     assert f"`python train.py --resume {tmp_path}`" in message
-
-
-def test_where_the_rates_decay_the_epochs_are_settled(tmp_path):
-    was = {**WAS, "decay": "linear"}
-    check_same(tmp_path, "", was, {**was, "patience": 9})
-    with pytest.raises(InputError, match="epochs 2 -> 4 cannot be: decay=linear"):
-        check_same(tmp_path, "", was, {**was, "epochs": 4})

@@ -110,17 +110,6 @@ def test_words_are_predicted_from_all_layers_coupled(name, settings, rng):
         assert not row[~real].any()
 
 
-def test_a_sentence_by_itself_is_a_group_of_one(rng):
-    model = make_model(rng=rng)
-    batch = make_groups(rng)
-    alone = {name: ids[:, 0] for name, ids in batch.items()}
-    for group, single in zip(model.context(batch), model.context(alone)):
-        assert_close(single, group[:, 0].numpy())
-    assert_close(model(alone), model(batch)[:, 0].numpy())
-    theta = [layer[0][2] for layer in oracle.mean_theta(documents_of(alone)[0], model)]
-    assert_close(model.infer(alone["context"])[0], theta[0] / theta[0].sum())
-
-
 def test_no_sentence_knows_of_a_later_one_nor_padding_of_anything(rng):
     model, batch = make_model(rng=rng), make_groups(rng, [[4, 4, 4], [4, 2, 0]])
     with tf.GradientTape(persistent=True) as tape:
@@ -170,50 +159,6 @@ def test_scores_of_any_batches_are_those_of_one(name, toy_data):
     assert sampled.nll == pytest.approx(one.nll, rel=0.1)
 
 
-def test_the_kl_rises_to_its_weights(rng):
-    settings = {"kl_weights": (0.5, 0.25), "kl_warmup_steps": 4, "topic_weight": 0.1}
-    model = make_model(rng=rng, **settings)
-    batch = make_groups(rng)
-    for steps, share in ((0, 0.0), (1, 0.25), (4, 1.0), (9, 1.0)):
-        model.steps.assign(steps)
-        terms = model.compute_loss(batch, training=True)
-        kl = share * (0.5 * terms["kl_1"] + 0.25 * terms["kl_2"])
-        words = np.count_nonzero(batch["targets"]) / 6
-        expected = terms["nll"] * words + 0.1 * (terms["reconstruction"] + kl)
-        assert float(terms["loss"]) == pytest.approx(float(expected), rel=1e-5)
-    whole = model.compute_loss(batch, training=False)
-    kl = 0.5 * whole["kl_1"] + 0.25 * whole["kl_2"]
-    expected = whole["nll"] * words + 0.1 * (whole["reconstruction"] + kl)
-    assert float(whole["loss"]) == pytest.approx(float(expected), rel=1e-5)
-
-
-def test_the_steps_of_all_chains_are_those_of_the_settings(rng):
-    """With next to no step a matrix hardly moves, whatever the counts."""
-    moved = {}
-    for step in (1.0, 1e-6):
-        model = make_model(rng=rng, chain_step=step, chain_delay=1000.0)
-        before = [each.numpy() for each in model.network.matrices]
-        model.compile()
-        model.train_step(make_groups(rng))
-        pairs = zip(model.network.matrices, before)
-        moved[step] = [abs(new.numpy() - old).max() for new, old in pairs]
-        chains = [*model.network.topics, *model.network.transitions]
-        assert all(chain.delay == 1000 for chain in chains)
-    assert max(moved[1e-6]) < 0.01 < min(moved[1.0][:2])
-
-
-@both
-def test_proportions_alone_give_every_layer_its_usual_weight(name, rng):
-    model = make_model(name, rng=rng)
-    model.sums.assign([50.0, 8.0])
-    theta = model.context({"topics": tf.eye(3)})
-    assert_close(theta[0], 50 * np.eye(3, dtype="float32"))
-    Phi = model.network.Phi[1].numpy()  # [3, 2]
-    for topic in range(3):
-        shares = Phi[topic] / Phi[topic].sum()
-        assert_close(theta[1][topic], 8 * shares)
-
-
 @both
 def test_a_step_moves_phi_and_keeps_its_columns_on_the_simplex(name, rng):
     model = make_model(name, rng=rng)
@@ -227,22 +172,6 @@ def test_a_step_moves_phi_and_keeps_its_columns_on_the_simplex(name, rng):
         assert (new.numpy() >= 0).all()
         np.testing.assert_allclose(new.numpy().sum(axis=0), 1, rtol=1e-5)
     assert (model.sums.numpy() != 1).all()
-
-
-def test_padded_sentences_have_no_part_in_a_step(rng):
-    """Neither in the gradient nor in the counts that Phi and Pi are drawn from."""
-    padded = make_groups(rng, [[5, 3, 0, 0]])
-    shorter = {key: ids[:, :2] for key, ids in padded.items()}
-    models = []
-    for batch in (padded, shorter):
-        tf.keras.utils.set_random_seed(4)
-        model = make_model(dropout=0.0)
-        models.append(model)
-        model.compile()
-        for _ in range(3):
-            model.train_step(batch)
-    for ours, theirs in zip(*(model.weights for model in models)):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -2,22 +2,19 @@
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 import tiny
-import toy
 
 import tcnlm
 from tcnlm.common.errors import InputError
-from tcnlm.common.files import locked, owned, owned_file, remove_leftovers, replacing
+from tcnlm.common.files import locked, owned, replacing
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
 from tcnlm.models import model_class
 from tcnlm.preprocessing.vocabulary import Vocabulary
 from tcnlm.programs import export
-from tcnlm.runs import new_run, run_folder
+from tcnlm.runs import new_run
 from tcnlm.runs.run_folder import RunFolder, make_model
 
 
@@ -162,18 +159,6 @@ def test_what_a_kill_at_the_beginning_leaves_is_taken(left, config, toy_data, tm
     assert Vocabulary.load(run).words == Dataset(toy_data).vocabulary.words
 
 
-def test_a_run_that_cannot_be_begun_leaves_nothing(
-    config, toy_data, tmp_path, monkeypatch
-):
-    def full(path, content):
-        raise OSError("disk full")
-
-    monkeypatch.setattr(run_folder, "write_json", full)
-    with pytest.raises(InputError, match="RUN: cannot be written: disk full"):
-        new_run.open_run(tmp_path / "RUN", config, Dataset(toy_data).vocabulary)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_weights_without_a_checkpoint_are_not_trained_over(config, toy_data, tmp_path):
     vocabulary = Dataset(toy_data).vocabulary
     new_run.open_run(tmp_path / "RUN", config, vocabulary)
@@ -202,36 +187,9 @@ def test_a_folder_is_replaced_by_way_of_aside(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_leftovers_go_and_what_was_moved_aside_comes_back(tmp_path):
-    for name in (".7.a", ".7.old.a", ".7.old.b", ".7.c", ".DS_Store", "b"):
-        (tmp_path / name).write_text(name)
-    remove_leftovers(tmp_path, "a|b")
-    left = {path.name: path.read_text() for path in tmp_path.iterdir()}
-    assert left == {"a": ".7.old.a", ".7.c": ".7.c", ".DS_Store": ".DS_Store", "b": "b"}
-
-
-def test_the_next_owner_removes_what_a_killed_training_left(tmp_path):
-    run, link = tmp_path / "RUN", tmp_path / "link"
-    (run / ".7.saved_model").mkdir(parents=True)
-    for name in (".7.model.weights.h5", ".7.history.csv", ".7.evaluation.json"):
-        (run / name).write_text("")
-    (tmp_path / ".7.RUN").mkdir()
-    link.symlink_to(run)
-    with owned(link, new_run.TRAINED):
-        assert [path.name for path in run.iterdir()] == [".7.evaluation.json"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["RUN", "link"]
-
-
 def test_a_run_has_one_owner(tmp_path):
     refused = pytest.raises(InputError, match=f"process {os.getpid()} is writing it")
     with owned(tmp_path / "RUN", ()), refused, owned(tmp_path / "RUN", ()):
-        pass
-
-
-def test_a_place_that_cannot_be_written_is_named(tmp_path):
-    (tmp_path / "file").write_text("")
-    refused = pytest.raises(InputError, match="file/RUN: cannot be written")
-    with refused, owned(tmp_path / "file" / "RUN", ()):
         pass
 
 
@@ -270,35 +228,6 @@ with locked(Path(sys.argv[1])):
     time.sleep(0.5)
     Path(sys.argv[1]).write_text("theirs")
 """
-
-
-def test_a_second_writer_of_a_file_waits_for_the_first(tmp_path):
-    path = tmp_path / "evaluation.json"
-    command = [sys.executable, "-c", HOLD, str(path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=toy.ROOT) as process:
-        assert process.stdout.readline() == b"held\n"
-        with owned_file(path):
-            assert path.read_text() == "theirs"
-
-
-def test_a_files_owner_removes_what_killed_writers_left_of_it(tmp_path):
-    left = [".12.evaluation.json", "figures/.12.topic_use.svg", ".12.report.html"]
-    others = ["figures/topic_use.svg", ".12.history.csv", ".12.evaluation.valid.json"]
-    (tmp_path / "figures").mkdir()
-    for name in (*left, *others):
-        (tmp_path / name).write_text("half")
-    beside = tmp_path / "report.html", tmp_path / "figures"
-    with owned_file(tmp_path / "evaluation.json", *beside):
-        assert not any((tmp_path / name).exists() for name in left)
-    assert all((tmp_path / name).exists() for name in others)
-    assert not list(tmp_path.glob("*.lock"))
-
-
-def test_a_file_of_a_run_in_training_may_be_written(tmp_path):
-    run = tmp_path / "RUN"
-    run.mkdir()
-    with owned(run, new_run.TRAINED), owned_file(run / "evaluation.json"):
-        pass
 
 
 def test_an_export_into_a_run_in_training_is_refused(tmp_path):

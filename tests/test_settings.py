@@ -4,7 +4,6 @@ import dataclasses
 import re
 
 import pytest
-from trained import call
 
 from tcnlm.common.settings import SettingError, describe, from_json, override
 from tcnlm.layers.optimization import Training
@@ -54,11 +53,6 @@ def test_a_bad_value_is_refused_saying_what_would_do(assignment, wanted):
     assert wanted in str(error.value)
 
 
-def test_settings_of_another_version_are_refused():
-    with pytest.raises(SettingError, match="no_such_setting"):
-        from_json(CONFIG, {"no_such_setting": 1})
-
-
 @pytest.mark.parametrize(
     ("values", "complaint"),
     [
@@ -74,20 +68,6 @@ def test_bounds_hold_for_python_and_config_json_too(values, complaint):
         from_json(CONFIG, values)
 
 
-@pytest.mark.parametrize(
-    ("assignment", "hint"),
-    [
-        ("unit=900", "did you mean units?"),
-        ("filters=3", "filters belongs to tdlm"),
-        ("alpha=1", "alpha belongs to lda, lda_lstm"),
-    ],
-)
-def test_a_wrong_name_is_told_what_was_meant(assignment, hint):
-    kinds = {name: model_class(name).Config for name in sorted(MODELS)}
-    with pytest.raises(SettingError, match=re.escape(hint)):
-        override((CONFIG(), Training()), [assignment], kinds)
-
-
 def test_every_setting_is_described_once_with_its_default():
     kinds = {name: model_class(name).Config for name in MODELS}
     text = describe(kinds, Training)
@@ -98,13 +78,6 @@ def test_every_setting_is_described_once_with_its_default():
         assert field.metadata["text"] in text
     units = "naive_moe: 100; topic_transformer_xl: 1024; transformer_xl: 1024"
     assert text.count(f"  units=600; {units}\n") == 1
-
-
-def test_train_lists_all_settings_without_data_and_a_run(capsys):
-    with pytest.raises(SystemExit, match="0"):
-        options_of(["--settings"])
-    kinds = {name: model_class(name).Config for name in MODELS}
-    assert capsys.readouterr().out == describe(kinds, Training) + "\n"
 
 
 @pytest.mark.parametrize(
@@ -151,12 +124,6 @@ def test_no_setting_of_any_model_can_be_out_of_its_bounds(kind, field):
     for value in outside(field):
         with pytest.raises(SettingError, match=f"^{field.name}="):
             kind(**{field.name: value})
-
-
-def test_train_refuses_a_folder_that_is_no_data(tmp_path):
-    result = call("train", tmp_path, "--out", tmp_path / "x")
-    assert result.returncode == 2
-    assert "not a DATA directory" in result.stderr
 
 
 @pytest.mark.parametrize(

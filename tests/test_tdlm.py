@@ -21,7 +21,7 @@ from loops import (
 from splits import DOCUMENTS, make_split
 
 from tcnlm.data.sequences import SequencesAndStretches
-from tcnlm.layers.optimization import GroupedAdam, decay
+from tcnlm.layers.optimization import GroupedAdam
 from tcnlm.models.tdlm import TDLM, Config
 
 TOPIC_IDS = (5, 6, 8, 11)  # word ids of the topic words
@@ -157,14 +157,6 @@ def test_the_loss_is_both_models(rng, width):
         np.testing.assert_allclose(terms[name], value, rtol=2e-5, err_msg=name)
 
 
-def test_topics_are_over_the_topic_words_alone(rng):
-    model = make_model(rng)
-    for k, found in enumerate(model.topics().numpy()):
-        p = topic_word_probabilities(model, topic_vector(model, np.eye(K)[k]))
-        p = p[list(TOPIC_IDS)]
-        np.testing.assert_allclose(found, p / p.sum(), rtol=1e-5)
-
-
 # --- Batches and steps ----------------------------------------------------------------
 
 
@@ -193,21 +185,6 @@ def test_an_epoch_has_every_content_word_once_with_its_whole_document(
     expected = [tuple(row[row > 0]) for batch in plain for row in batch["targets"]]
     assert sorted(sequences) == sorted(expected)
     assert len(batches) == rows.num_batches(size, 1, 0)
-
-
-def kinds(**order):
-    split = make_split(DOCUMENTS * 20)
-    batches = SequencesAndStretches(size=3).rows(split).batches(2, **order)
-    return [bool((batch["content"] >= 0).any()) for batch in batches]
-
-
-def test_both_kinds_of_batches_are_mixed_anew_every_epoch_and_go_on_where_they_ended():
-    first = kinds(seed=1)
-    assert first == kinds(seed=1) != kinds(seed=1, epoch=1) != kinds(seed=2)
-    assert first[7:] == kinds(seed=1, skip=7)
-    changes = sum(a != b for a, b in zip(first, first[1:]))
-    share = 2 * sum(first) * (len(first) - sum(first)) / len(first)
-    assert 0.7 * share < changes < 1.3 * share
 
 
 WINDOWS = ([0, 3, 3], [1, 2], [2])  # of the documents that CONTEXTS begin
@@ -302,18 +279,6 @@ def test_a_language_step_moves_all_but_w_by_an_adam_of_its_own_clipped(rng):
     assert_close([weight.numpy() for weight in model.words.weights], W)
 
 
-def test_rates_fall_by_all_steps_whichever_model_takes_them(rng):
-    model = make_model(rng, learning_rate=0.01)
-    schedule = decay("linear", 4, model.steps)
-    compiled(model, 5.0, schedule=schedule)
-    for batch in (topic_batch(), language_batch(rng), topic_batch()):
-        model.train_step(batch)
-    bias = model.words.bias.numpy()
-    model.train_step(topic_batch())
-    largest = np.abs(model.words.bias.numpy() - bias).max()
-    assert 0.001 < largest < 0.0026  # a quarter of the rate is left, for the last step
-
-
 def test_batches_of_sentences_are_the_other_way():
     model = TDLM(Config(topic_batches="sentences"), vocabulary_of(TOPIC_IDS))
     assert model.trained_on == model.batching
@@ -349,19 +314,6 @@ def test_the_mean_follows_documents_in_training_and_is_taken_off_ever_after(rng)
     np.testing.assert_allclose(model.encoder.mean, mean, rtol=1e-4)
 
 
-def test_the_mean_stays_outside_training_and_saved_weights_have_it(rng, tmp_path):
-    model, batch = make_model(rng, center_documents=True), draw_batch(rng)
-    model.compute_loss(batch, training=True)
-    before = model.encoder.mean.numpy()
-    assert before.any()
-    expected = model.compute_loss(batch, training=False)["loss"]
-    assert_close(model.encoder.mean.numpy(), before)
-    model.save_weights(tmp_path / "model.weights.h5")
-    other = make_model(rng, center_documents=True)
-    other.load_weights(tmp_path / "model.weights.h5")
-    assert_close(other.compute_loss(batch, training=False)["loss"], expected)
-
-
 # --- Sizes ----------------------------------------------------------------------------
 
 
@@ -383,10 +335,3 @@ def test_sizes_are_those_that_guo_et_al_print(units, layers, lstm_size, size):
     assert matrices([*model.recurrent, model.gate]) == size
     topic = [model.encoder.convolution, model.attention, model.vectors]
     assert matrices(topic) == 19_000
-
-
-def test_both_tables_of_embeddings_start_alike(rng):
-    model = make_model(rng)
-    model.prepare(None)
-    table = model.embedding.embeddings.numpy()
-    assert_close(model.encoder.embedding.embeddings, table[list(TOPIC_IDS)])

@@ -92,17 +92,6 @@ def test_columns_stay_on_the_simplex_whatever_the_counts(rng, wrap):
         assert_on_the_simplex(matrix.value.numpy())
 
 
-def test_topic_that_never_had_a_count_stays_as_it_is(rng):
-    matrix = TopicMatrix(50, 3)
-    before = matrix.value.numpy()
-    counts = rng.poisson(20, size=[50, 3]) * [1, 0, 1]
-    after = run(matrix, counts, 20)
-    np.testing.assert_array_equal(after[:, 1], before[:, 1])
-    assert (after[:, 0] != before[:, 0]).any()
-    after = run(matrix, rng.poisson(20, size=[50, 3]), 1, first=20)
-    assert (after[:, 1] != before[:, 1]).any()
-
-
 def test_topic_that_loses_its_counts_does_not_fall_to_noise(rng):
     """Its mass falls to next to nothing; the prior's keeps the noise small."""
     matrix = TopicMatrix(50, 40, prior=1.0)

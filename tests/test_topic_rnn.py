@@ -195,32 +195,12 @@ def test_every_word_as_the_target_has_probability_one_in_all(rng):
 # --- Topics -------------------------------------------------------------------------
 
 
-def test_topics_are_the_rows_of_B_over_the_topic_words(rng):
-    model = make_model(rng)
-    rows = model.softmax.topic_logits.numpy()
-    assert_close(model.topics(), np.stack([oracle.softmax(row) for row in rows]))
-
-
-def test_proportions_are_the_softmax_of_the_posterior_s_mean(rng):
-    model, batch = make_model(rng), draw_batch(rng)
-    expected = [oracle.softmax(posterior(model, row)[0]) for row in batch["context"]]
-    found = model.infer(batch["context"])
-    np.testing.assert_allclose(found, expected, rtol=1e-4)
-
-
 def test_a_theta_made_from_topics_has_them_as_its_proportions(rng):
     model = make_model(rng)
     topics = rng.dirichlet(np.ones(K) * 3, size=6).astype("float32")
     theta = model.context({"topics": tf.constant(topics)})
     assert_close(tf.nn.softmax(theta), topics)
     np.testing.assert_allclose(tf.reduce_mean(theta, axis=1), np.zeros(6), atol=1e-6)
-
-
-def test_a_topic_alone_is_as_far_from_the_others_as_draws_from_the_prior_reach(rng):
-    theta = make_model(rng).context({"topics": tf.eye(K)}).numpy()
-    assert_close(
-        theta[0] - theta[0, 0], np.float32([0, *[-2 * np.sqrt(2 * np.log(K))] * 3])
-    )
 
 
 @pytest.mark.parametrize("cell", sorted(CELLS))

@@ -55,18 +55,6 @@ def test_the_rows_of_each_document_have_one_vote_together(kind):
     assert votes.mean() == pytest.approx(1)
 
 
-@pytest.mark.parametrize("name", JOINT)
-def test_rows_come_with_votes_only_where_a_document_has_one(name):
-    assert "vote" in small(name).batching.arrays
-    assert "vote" not in small(name, topic_rows="sentence").batching.arrays
-
-
-@pytest.mark.parametrize("name", ["topic_lstm", "topic_transformer_xl"])
-def test_windows_come_with_votes_too(name):
-    arrays = small(name, carry=True).batching.arrays
-    assert {"vote", "fresh"} <= set(arrays)
-
-
 def test_each_row_s_terms_weigh_by_its_vote_and_its_words_by_one(rng, monkeypatch):
     model = loops.make_model(TCNLM, rng, topic_rows="document")
     batch, epsilon = draw_batch(rng), rng.normal(size=[B, K])
@@ -117,14 +105,6 @@ def test_a_row_is_the_first_content_words_of_a_document_that_has_any():
     assert batch["context"].tolist() == [[0, 1, 2, 0], [0, 1, 2, 0]]
     assert rows.documents.tolist() == [0, 3]
     assert rows.num_targets == 8
-
-
-def test_short_documents_stand_in_a_batch_with_long_ones():
-    documents = [[[4] * (1 + i)] for i in range(40)]
-    rows = DocumentContexts().rows(make_split(documents))
-    lengths = [(b["context"] >= 0).sum(axis=1) for b in rows.batches(8, seed=1)]
-    assert all(np.ptp(each) > 8 for each in lengths)
-    assert sorted(np.concatenate(lengths)) == list(range(1, 41))
 
 
 def pretrained(name, documents, topic_rows):

@@ -1,22 +1,17 @@
 """Where the topics of the neural topic model start, and their steps alone."""
 
 import re
-import sys
 
 import numpy as np
 import pytest
-import tensorflow as tf
 import tiny
 from gensim.models import KeyedVectors
 from sklearn.decomposition import NMF
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from tcnlm.common.errors import InputError
-from tcnlm.data import word_vectors
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.word_vectors import similarities
 from tcnlm.metrics.evaluation_context import EvaluationContext
-from tcnlm.models.starts import check_starts
 from tcnlm.models.topics import top_words
 
 
@@ -24,12 +19,6 @@ from tcnlm.models.topics import top_words
 def directions(rng):
     """Twelve words, four near each of three axes, in turn."""
     return np.tile(np.eye(3), [4, 1]) * 5 + rng.normal(scale=0.1, size=[12, 3])
-
-
-def test_similarities_put_each_cluster_of_words_first_in_one_row(directions):
-    near = similarities(directions, 3, seed=1)
-    first = {tuple(sorted(np.argsort(-row)[:4] % 3)) for row in near}
-    assert first == {(0, 0, 0, 0), (1, 1, 1, 1), (2, 2, 2, 2)}
 
 
 def test_similarities_are_cosines_less_mean_over_deviation(directions):
@@ -40,13 +29,6 @@ def test_similarities_are_cosines_less_mean_over_deviation(directions):
         np.mean((cosines - cosines.mean()) ** 2)
     )
     np.testing.assert_allclose(near, expected, rtol=1e-6)
-
-
-@pytest.mark.parametrize("name", ["neural_topics", "tcnlm"])
-def test_more_topics_than_words_are_refused_before_clusters_are_made(name):
-    chosen = {"num_topics": 11, "topic_start": "vectors"}
-    with pytest.raises(InputError, match="num_topics=11: .* 10 topic words; lower it"):
-        check_starts(tiny.untrained(name, **chosen))
 
 
 def started(toy_data, name, **chosen):
@@ -73,37 +55,6 @@ def test_topics_start_at_frequencies_times_the_clusters_of_the_given_vectors(
     for row in lifted:
         nearest = np.argsort(-row)[: len(words) // 3]
         assert len(set(nearest % 3)) == 1
-
-
-def test_vectors_of_the_text_are_made_once_for_embeddings_and_topics(
-    toy_data, monkeypatch
-):
-    made, train = [], word_vectors.train_vectors
-    counted = lambda *asked: made.append(asked[1:]) or train(*asked)  # noqa: E731
-    monkeypatch.setattr(word_vectors, "train_vectors", counted)
-    chosen = {
-        "embeddings": "train",
-        "topic_start": "vectors",
-        "topic_pretrain_steps": 0,
-    }
-    both = started(toy_data, "tcnlm", **chosen).topics()
-    assert len(made) == 1
-    alone = started(toy_data, "tcnlm", **{**chosen, "embeddings": "random"}).topics()
-    np.testing.assert_array_equal(both, alone)
-
-
-def head_started(toy_data, **chosen):
-    tf.keras.utils.set_random_seed(1)
-    model = started(toy_data, "tcnlm", encoder_dropout=0.0, **chosen)
-    return model.decoder.logits.numpy()
-
-
-def test_the_second_of_two_steps_alone_is_half_as_long_where_rates_fall(toy_data):
-    first = head_started(toy_data, topic_pretrain_steps=1)
-    whole = head_started(toy_data, topic_pretrain_steps=2)
-    half = head_started(toy_data, topic_pretrain_steps=2, topic_pretrain_decay="linear")
-    assert np.abs(whole - first).max() > 1e-4
-    np.testing.assert_allclose(half - first, (whole - first) / 2, atol=2e-6)
 
 
 def mixed_with_frequencies(data, topics):
@@ -135,12 +86,6 @@ def test_topics_start_at_lda_s_by_gibbs_mixed_with_the_frequencies(toy_data):
     fitted = started(toy_data, "lda", num_topics=3, fit="gibbs").topics().numpy()
     expected = mixed_with_frequencies(Dataset(toy_data), fitted)
     np.testing.assert_allclose(model.topics(), expected, rtol=1e-4)
-
-
-def test_without_tomotopy_a_start_from_lda_is_refused_at_once(monkeypatch):
-    monkeypatch.setitem(sys.modules, "tomotopy", None)
-    with pytest.raises(InputError, match="topic_start=lda: needs tomotopy"):
-        check_starts(tiny.untrained("tcnlm", topic_start="lda"))
 
 
 def test_how_good_the_topics_are_is_printed_as_they_start_and_before_the_epochs(

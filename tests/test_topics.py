@@ -5,7 +5,7 @@ import pytest
 
 from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.metrics import features
-from tcnlm.models.topics import PROBABILITY, best_words, top_words
+from tcnlm.models.topics import best_words
 from tcnlm.preprocessing.vocabulary import SPECIALS, Vocabulary
 
 WORDS = ["ship", "sea", "oven", "bread"]
@@ -42,11 +42,6 @@ class Documents:
             yield np.array([row + [-1] * (3 - len(row)) for row in rows])
 
 
-def test_by_probability_ties_go_by_frequency():
-    found = top_words(Themes(), 2, weight=PROBABILITY)
-    assert found == [["ship", "sea"], ["bread", "oven"], ["ship", "sea"]]
-
-
 @pytest.mark.parametrize("weight", [0.0, 0.3, 0.6, 1.0])
 def test_words_stand_by_the_relevance_of_sievert_and_shirley(rng, weight):
     beta, counts = rng.dirichlet(np.ones(30), size=4), rng.integers(1, 99, 30)
@@ -71,15 +66,3 @@ def test_topics_in_use_are_those_largest_somewhere():
     found = features.infer_documents(Themes(), Documents([[0], [0, 0, 1], [2]]))
     assert found.in_use == 2
     assert found.largest_proportion == pytest.approx((1 + 2 / 3 + 1) / 3, abs=1e-2)
-
-
-def test_a_document_without_topic_words_counts_for_no_topic():
-    found = features.infer_documents(Themes(), Documents([[0], [], [0]]))
-    assert list(found.has_words) == [True, False, True]
-    assert found.in_use == 1
-    assert len(found.proportions) == 3
-
-
-def test_documents_without_any_topic_word_use_no_topic():
-    found = features.infer_documents(Themes(), Documents([[], []]))
-    assert (found.in_use, found.largest_proportion) == (0, 0.0)

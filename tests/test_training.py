@@ -1,7 +1,6 @@
 """The training loop: resume, seeds, early stop, broken losses (train.py as run)."""
 
 import shutil
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,6 @@ from trained import (
     last_checkpoint,
     make_trainer,
     train_toy,
-    weights_of,
 )
 
 from tcnlm.common.errors import NotFiniteError
@@ -44,14 +42,6 @@ def test_every_model_goes_on_from_a_checkpoint_to_the_very_same_end(
     assert len(again.history) == len(end.history)
     for ours, theirs in zip(again.history, end.history):
         assert ours | {"seconds": 0} == theirs | {"seconds": 0}
-
-
-def test_another_seed_ends_elsewhere(toy_data, tmp_path, whole_run):
-    run = tmp_path / "RUN"
-    assert train_toy(toy_data, run, "--seed", "2").returncode == 0
-    ours, theirs = weights_of(run), weights_of(whole_run)
-    assert ours.keys() == theirs.keys()
-    assert all((ours[k] != theirs[k]).any() for k in ours if ours[k].size > 100)
 
 
 def test_a_finished_run_is_not_trained_or_exported_again(toy_data, whole_run):
@@ -114,30 +104,6 @@ def test_a_loss_that_is_not_finite_stops_with_step_and_term(toy_data, tmp_path):
     assert last_checkpoint(tmp_path / "RUN").name == "00000000"
 
 
-@pytest.mark.slow
-def test_a_run_that_diverges_ends_in_one_line_however_often_it_is_tried(
-    toy_data, tmp_path
-):
-    for _ in range(2):
-        result = train_toy(
-            toy_data, tmp_path / "RUN", model="lstm", settings=["learning_rate=1e3"]
-        )
-        assert result.returncode == 2
-        [line] = result.stderr.splitlines()
-        assert line.startswith("error: validation after step 12: perplexity is not fin")
-
-
-@pytest.mark.parametrize("nll", [float("nan"), float("inf"), 500.0])
-def test_a_validation_figure_that_no_number_can_be_is_divergence(
-    nll, toy_data, tmp_path
-):
-    trainer = make_trainer(toy_data, tmp_path, "lstm")
-    scored = SimpleNamespace(nll=nll, terms={}, targets=1)
-    scored = SimpleNamespace(mean_score=scored)
-    with pytest.raises(NotFiniteError, match="validation after step 0"):
-        trainer.validation.scores(scored)
-
-
 def test_training_stops_when_validation_stops_improving(toy_data, tmp_path):
     trainer = make_trainer(toy_data, tmp_path / "RUN", model="lstm", patience=2)
     perplexities = iter([9.0, 7.0, 8.0, 7.5, 6.0])
@@ -175,30 +141,3 @@ def test_collapse_is_said():
     assert collapse(used(alive)) == ""
     assert collapse(used(np.ones([50, 1]))) == ""
     assert collapse(DocumentTopics(one, np.zeros(len(one), bool))) == ""
-
-
-@pytest.mark.parametrize("model", ["topic_rnn", "tcnlm", "lda"])
-def test_collapse_is_not_said_before_topics_had_time(toy_data, tmp_path, capsys, model):
-    chosen = {"topic_pretrain_steps": 9} if model == "tcnlm" else None
-    trainer = make_trainer(toy_data, tmp_path / "RUN", model=model, chosen=chosen)
-    one = DocumentTopics(np.eye(20)[[3] * 50], np.ones(50, bool))
-    said = []
-    for epochs in (0, 1):
-        used = SimpleNamespace(documents=one)
-        assert trainer.validation.topics_in_use(used, epochs)
-        said.append("collapsed" in capsys.readouterr().out)
-    assert said == [model != "topic_rnn", True]
-
-
-def test_evaluations_share_one_graph(toy_data, tmp_path, monkeypatch):
-    trainer, traced = make_trainer(toy_data, tmp_path / "RUN", "lstm"), []
-    objective = type(trainer.model).compute_loss
-
-    def watched(self, batch, training):
-        traced.append(training)
-        return objective(self, batch, training)
-
-    monkeypatch.setattr(type(trainer.model), "compute_loss", watched)
-    found = [trainer.validation.scores(trainer.validation.subject()) for _ in range(3)]
-    assert found[0] == found[1] == found[2]
-    assert traced == [False]

@@ -16,21 +16,16 @@ import numpy as np
 import tensorflow as tf
 
 from tcnlm.layers.distributions import categorical, crt, owners_of, split
-from tcnlm.layers.mixed_precision import Dense, matmul, tensordot
+from tcnlm.layers.mixed_precision import MixedDense, matmul, tensordot
 from tcnlm.layers.words import real_words, sum_rows
 
 
-@tf.keras.utils.register_keras_serializable("tcnlm")
-class RandomColumns(tf.keras.initializers.Initializer):
-    """Uniform draws, each column divided by its sum."""
-
-    def __call__(self, shape: Any, dtype: Any = None, **_: Any) -> tf.Tensor:
-        """Return them."""
-        drawn = tf.random.uniform(shape, dtype=dtype or tf.float32)
-        return drawn / _column_sums(drawn)
+def random_columns(shape: Any, dtype: Any = None, **_: Any) -> tf.Tensor:
+    """Return uniform draws, each column divided by its sum."""
+    drawn = tf.random.uniform(shape, dtype=dtype or tf.float32)
+    return drawn / _column_sums(drawn)
 
 
-@tf.keras.utils.register_keras_serializable("tcnlm")
 class TopicMatrix(tf.keras.layers.Layer):
     """A chain of matrices [D, K] with columns phi ~ Dirichlet(prior) on the simplex.
 
@@ -44,7 +39,7 @@ class TopicMatrix(tf.keras.layers.Layer):
     ^-decay, and the newest E has weight i^-.9 in M: released code, as is the
     prior. Of fixed counts and a small constant step, Dirichlet(E + prior) is the law.
 
-    start: a Keras initializer of the columns; by default `RandomColumns`.
+    start: a Keras initializer of the columns.
     """
 
     def __init__(
@@ -52,29 +47,19 @@ class TopicMatrix(tf.keras.layers.Layer):
         rows: int,
         columns: int,
         prior: float = 0.1,
-        start: Any = None,
+        start: Any = random_columns,
         step: float = 1.0,
         delay: float = 20.0,
         decay: float = 0.7,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        self.rows, self.columns = rows, columns
-        self.start = tf.keras.initializers.get(start or RandomColumns())
-        self.step, self.delay, self.decay = step, delay, decay
-        self.value = self._state("value", [rows, columns], initializer=self.start)
-        self.prior = prior
+        self.prior, self.step, self.delay, self.decay = prior, step, delay, decay
+        self.value = self._state("value", [rows, columns], initializer=start)
         self.least_mass = rows * float(np.asarray(prior, self.dtype))
         self.mass = self._state("mass", [columns])
         self.steps = self._state("steps", [], dtype=tf.int64)
         self.built = True
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments."""
-        names = "rows columns prior step delay decay".split()
-        start = tf.keras.initializers.serialize(self.start)
-        own = {name: getattr(self, name) for name in names}
-        return {**super().get_config(), **own, "start": start}
 
     def _state(self, name: str, shape: list[int], **how: Any) -> tf.Variable:
         how = {"initializer": "zeros", **how}
@@ -127,7 +112,6 @@ class Counts(NamedTuple):
     Z: list[tf.Tensor] | None  # of Pi^l, [K_l, K_l]
 
 
-@tf.keras.utils.register_keras_serializable("tcnlm")
 class GammaBeliefNetwork(tf.keras.layers.Layer):
     """The matrices of a gamma belief network of bags of `vocabulary` words.
 
@@ -151,13 +135,6 @@ class GammaBeliefNetwork(tf.keras.layers.Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        self.arguments = {
-            "sizes": tuple(sizes),
-            "vocabulary": vocabulary,
-            "recurrent": recurrent,
-            "step": step,
-            "delay": delay,
-        }
         layers = enumerate(zip([vocabulary, *sizes], sizes), 1)
         chain = partial(TopicMatrix, step=step, delay=delay)
         self.topics = [chain(*shape, name=f"Phi_{n}") for n, shape in layers]
@@ -182,10 +159,6 @@ class GammaBeliefNetwork(tf.keras.layers.Layer):
     def matrices(self) -> list[tf.Variable]:
         """All of Phi and Pi."""
         return [*self.Phi, *self.Pi]
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments."""
-        return {**super().get_config(), **self.arguments}
 
     def update(
         self,
@@ -335,7 +308,6 @@ class Weibull(NamedTuple):
     theta: tf.Tensor  # [..., K]
 
 
-@tf.keras.utils.register_keras_serializable("tcnlm")
 class GammaEncoder(tf.keras.layers.Layer):
     """Contexts d_j of J sentences in order -> k_j^l and lambda_j^l of every layer l.
 
@@ -358,9 +330,11 @@ class GammaEncoder(tf.keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         self.num_words, self.sizes, self.recurrent = num_words, sizes, recurrent
-        self.k = [Dense(1, "softplus", name=f"k_{n}") for n, _ in enumerate(sizes, 1)]
+        self.k = [
+            MixedDense(1, "softplus", name=f"k_{n}") for n, _ in enumerate(sizes, 1)
+        ]
         self.scale = [
-            Dense(size, "softplus", name=f"lambda_{n}")
+            MixedDense(size, "softplus", name=f"lambda_{n}")
             for n, size in enumerate(sizes, 1)
         ]
 
@@ -398,11 +372,6 @@ class GammaEncoder(tf.keras.layers.Layer):
         for each in others:
             states.append(tf.tanh(each + matmul(states[-1], self.U[n])))
         return tf.stack(states, axis=1)
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments."""
-        names = "num_words sizes recurrent".split()
-        return {**super().get_config(), **{n: getattr(self, n) for n in names}}
 
 
 def from_the_top(

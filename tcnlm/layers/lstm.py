@@ -8,7 +8,7 @@ order i, f, o, c: input, forget, output and candidate.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -71,16 +71,15 @@ def _variable(state: tf.Tensor) -> tf.Variable:
 GATES = 4
 ACTIVATIONS = {"tanh": tf.tanh, "sigmoid": tf.sigmoid}
 
-Factors = Sequence[tf.Tensor]  # t Ub [B, 4F] and Ua [4, F, H], or none
 
+def activate(gates: Any, candidate: str = "tanh") -> list[tf.Tensor]:
+    """Return i, f, o and the candidate of what goes into each, four alike in shape.
 
-def slope(activation: str, y: tf.Tensor) -> tf.Tensor:
-    """Return the slope of an activation, from what it returned."""
-    return 1.0 - y * y if activation == "tanh" else y * (1.0 - y)
-
-
-def activate(gates: Sequence[tf.Tensor], candidate: str = "tanh") -> list[tf.Tensor]:
-    """Return i, f, o and the candidate of what goes into each, four alike in shape."""
+    gates: these four, or [4, B, H], or [B, 4H].
+    """
+    if tf.is_tensor(gates):
+        apart = gates.shape.rank == 3
+        gates = tf.unstack(gates, GATES) if apart else tf.split(gates, GATES, axis=-1)
     return [*map(tf.sigmoid, gates[:3]), ACTIVATIONS[candidate](gates[3])]
 
 
@@ -99,90 +98,90 @@ def update(
     return h, [h, c]
 
 
+def composed(x: tf.Tensor, c: tf.Tensor, b: tf.Tensor, a: tf.Tensor) -> tf.Tensor:
+    """Return a (b t . c x) of eq. 13 for every gate: [4, B, H], or [T, 4, B, H].
+
+    x [B, E], or [T, B, E]; c [E, 4F]; b [B, 4F], which is b t already; a [4, F, H].
+    """
+    reduced = tensordot(x, c)
+    weighted = reduced * tf.cast(b, reduced.dtype)  # eq. 14, 15
+    rows = tf.reshape(weighted, [-1, GATES, a.shape[1]])
+    gates = matmul(tf.transpose(rows, [1, 0, 2]), a)
+    if x.shape.rank == 2:
+        return gates
+    by_step = tf.reshape(gates, [GATES, -1, tf.shape(x)[1], a.shape[2]])
+    return tf.transpose(by_step, [1, 0, 2, 3])
+
+
 def recurrence(
     gates: tf.Tensor,
     state: Sequence[tf.Tensor],
-    U: tf.Tensor,
-    factors: Factors = (),
+    side: Callable[..., tf.Tensor],
+    weights: Sequence[Any],
     candidate: str = "tanh",
 ) -> tuple[tf.Tensor, list[tf.Tensor]]:
     """Return all outputs [B, T, H] and the state [h, c] after the last step.
 
-    gates: the input side with the bias; state (h, c): the start, [B, H] each.
-
-    A plain LSTM has no factors: U [H, 4H] and gates [T, B, 4H], both in Keras's order.
-    With them U is the Uc [H, 4F] of eq. 12 and gates are [T, 4B, H], gate by gate.
+    gates: the input side with the bias, [T, B, 4H] or [T, 4, B, H]; state (h, c): the
+    start, [B, H] each; side(h, *weights): the recurrent side, of the same form, of one
+    step's h [B, H] or of all, [T, B, H].
     """
 
     @tf.custom_gradient
-    def run(gates, h, c, U, *factors):
-        U, factors = operand(U), [*factors[:1], *map(operand, factors[1:])]
-        trace = _forward(gates, h, c, U, factors, candidate)
+    def run(gates, h, c, *weights):
+        weights = [*map(operand, weights)]
+        trace = _forward(gates, h, c, weights, side, candidate)
 
-        def gradient(*ends):
-            return _backward(trace, ends, h, c, U, factors, candidate)
+        def gradient(d_outputs, d_c):
+            ends = d_outputs, d_c
+            return _backward(trace, ends, h, c, weights, side, candidate)
 
         return (trace[0], trace[1][-1]), gradient
 
-    weights = [tf.convert_to_tensor(weight) for weight in (U, *factors)]
-    outputs, c = run(gates, *state, *weights)
+    outputs, c = run(gates, *state, *map(tf.convert_to_tensor, weights))
     return tf.transpose(outputs, [1, 0, 2]), [outputs[-1], c]
 
 
 @compilable
-def _forward(gates, h, c, U, factors, candidate) -> list[tf.Tensor]:
-    """Return h, c and activations of every step and, with factors, h Uc [T, B, 4F]."""
+def _forward(gates, h, c, weights, side, candidate) -> list[tf.Tensor]:
+    """Return h, c and what went into the gates of every step."""
 
     def body(m, h, c):
-        reduced = matmul(h, U)
-        recurrent = _compose(reduced, *factors) if factors else reduced
-        activated = activate(_split(gates[m] + recurrent, factors), candidate)
-        _, (h, c) = update(activated, c)
-        trace = h, c, _join(activated, factors), reduced
-        return (h, c), trace if factors else trace[:3]
+        into = gates[m] + side(h, *weights)
+        h, (_, c) = update(activate(into, candidate), c)
+        return (h, c), (h, c, into)
 
-    return _loop(tf.shape(gates)[0], body, (h, c), 4 if factors else 3)[1]
+    return _loop(tf.shape(gates)[0], body, (h, c), 3)[1]
 
 
 @compilable
-def _backward(trace, ends, h, c, U, factors, candidate) -> list[tf.Tensor]:
-    """Return the gradients of gates, h, c, U and the factors."""
-    (outputs, memories, activated, *reduced), (d_outputs, d_c) = trace, ends
+def _backward(trace, ends, h, c, weights, side, candidate) -> list[tf.Tensor]:
+    """Return the gradients of gates, h, c and the weights."""
+    (outputs, memories, into), (d_outputs, d_c) = trace, ends
     before_h = tf.concat([h[None], outputs[:-1]], axis=0)
     before_c = tf.concat([c[None], memories[:-1]], axis=0)
 
+    def step(into, c):
+        return update(activate(into, candidate), c)[1]
+
     def body(m, d_h, d_c):
-        parts, d_c = _step_gradient(
-            _split(activated[m], factors), memories[m], before_c[m],
-            d_outputs[m] + d_h, d_c, candidate,
-        )  # fmt: skip
-        kept = [_join(parts, factors)]
-        if factors:
-            kept.append(_d_weighted(parts, factors[1]))
-        d_h = matmul(_d_reduced(kept, factors), U, transpose_b=True)
-        return (d_h, d_c), kept
+        ends = [d_outputs[m] + d_h, d_c]
+        d_gates, d_c = _gradients(step, [into[m], before_c[m]], ends)
+        [d_h] = _gradients(lambda h: side(h, *weights), [before_h[m]], d_gates)
+        return (d_h, d_c), [d_gates]
 
-    steps, number = tf.shape(outputs)[0], 2 if factors else 1
     start = tf.zeros_like(h), d_c
-    states, kept = _loop(steps, body, start, number, backward=True)
-    d_reduced = _rows(_d_reduced(kept, factors))
-    d_U = matmul(_rows(before_h), d_reduced, transpose_a=True)
-    of_factors = _d_factors(*reduced, *kept, factors[0]) if factors else []
-    return [kept[0], *states, d_U, *of_factors]
+    states, [d_gates] = _loop(tf.shape(outputs)[0], body, start, 1, backward=True)
+    found = _gradients(lambda *w: side(before_h, *w), weights, d_gates)
+    return [d_gates, *states, *(tf.cast(each, h.dtype) for each in found)]
 
 
-def _step_gradient(activated, c, before, d_h, d_c, candidate):
-    """Return the gradients of one step's pre-activations, by gate, and former c."""
-    i, f, o, new = activated
-    squashed = tf.tanh(c)
-    d_c += d_h * o * slope("tanh", squashed)
-    d_gates = [
-        d_c * new * slope("sigmoid", i),
-        d_c * before * slope("sigmoid", f),
-        d_h * squashed * slope("sigmoid", o),
-        d_c * i * slope(candidate, new),
-    ]
-    return d_gates, d_c * f
+def _gradients(function, inputs, ends):
+    """Return the gradients of a function's inputs by those of its outputs."""
+    with tf.GradientTape() as tape:
+        tape.watch(inputs)
+        outputs = function(*inputs)
+    return tape.gradient(outputs, inputs, output_gradients=ends)
 
 
 def _loop(steps, body, start, number, backward=False):
@@ -203,60 +202,10 @@ def _loop(steps, body, start, number, backward=False):
     return states, [array.stack() for array in arrays]
 
 
-def _split(gates: tf.Tensor, factors: Factors) -> list[tf.Tensor]:
-    """Return a step's gates apart, in the paper's order; see `recurrence`."""
-    if factors:
-        return tf.split(gates, GATES, axis=0)
-    return keras_order(tf.split(gates, GATES, axis=1))
-
-
-def _join(parts: Sequence[tf.Tensor], factors: Factors) -> tf.Tensor:
-    """Undo `_split`."""
-    return tf.concat(parts, 0) if factors else tf.concat(keras_order(parts), 1)
-
-
-def _compose(reduced: tf.Tensor, topics: tf.Tensor, Ua: tf.Tensor) -> tf.Tensor:
-    """Return the recurrent side of eq. 13, [4B, H], from h Uc [B, 4F]."""
-    return tf.reshape(matmul(by_gate(reduced * topics), Ua), [-1, Ua.shape[-1]])
-
-
-def _d_weighted(parts: Sequence[tf.Tensor], Ua: tf.Tensor) -> tf.Tensor:
-    """Return the gradient [B, 4F] of Ub t . Uc h, by gates' [B, H]."""
-    by_gates = matmul(tf.stack(parts), Ua, transpose_b=True)
-    rows = tf.transpose(by_gates, [1, 0, 2])
-    return tf.reshape(rows, [-1, GATES * Ua.shape[1]])
-
-
-def _d_reduced(kept: Sequence[tf.Tensor], factors: Factors) -> tf.Tensor:
-    """Return the gradient of h U, of the gates' and, with factors, `_d_weighted`."""
-    return kept[1] * factors[0] if factors else kept[0]
-
-
-def _d_factors(reduced, d_gates, d_weighted, topics) -> list[tf.Tensor]:
-    """Return the gradients of Ub t and Ua."""
-    steps, units = tf.shape(reduced)[0], d_gates.shape[-1]
-    by_step = tf.reshape(d_gates, [steps, GATES, -1, units])
-    gates_first = tf.reshape(tf.transpose(by_step, [1, 0, 2, 3]), [GATES, -1, units])
-    d_topics = tf.reduce_sum(d_weighted * reduced, axis=0)
-    weighted = by_gate(_rows(reduced * topics))
-    return [d_topics, matmul(weighted, gates_first, transpose_a=True)]
-
-
-def by_gate(factors: tf.Tensor) -> tf.Tensor:
-    """Return [N, 4F] as [4, N, F]."""
-    split = tf.reshape(factors, [-1, GATES, factors.shape[-1] // GATES])
-    return tf.transpose(split, [1, 0, 2])
-
-
-def keras_order(gates: Sequence[Any]) -> list[Any]:
-    """Return the gates i, f, o, c as Keras has them, i, f, c, o, or the other way."""
-    i, f, third, fourth = gates
-    return [i, f, fourth, third]
-
-
-def _rows(by_step: tf.Tensor) -> tf.Tensor:
-    """Return [T, B, N] as [T B, N]."""
-    return tf.reshape(by_step, [-1, by_step.shape[-1]])
+def keras_order(weights: Any) -> tf.Tensor:
+    """Return [..., 4H], gates i, f, o, c, as Keras has them, i, f, c, o, or back."""
+    i, f, third, fourth = tf.split(weights, GATES, axis=-1)
+    return tf.concat([i, f, fourth, third], axis=-1)
 
 
 class ZeroState:
@@ -273,21 +222,21 @@ class ZeroState:
         return [tf.zeros([batch_size, *size], dtype) for size in sizes]
 
 
-@tf.keras.utils.register_keras_serializable("tcnlm")
-class ForgetBias(tf.keras.initializers.Initializer):
-    """Biases [..., 4H]: `value` at the forget gate, else zero."""
+def zero_states(layers: Sequence[Any], rows: Any) -> list[list[tf.Tensor]]:
+    """Return the zero state of every layer's cell."""
+    start = {"batch_size": rows, "dtype": tf.float32}
+    states = [layer.cell.get_initial_state(**start) for layer in layers]
+    return [state if isinstance(state, list) else [state] for state in states]
 
-    def __init__(self, value: float = 1.0):
-        self.value = value
 
-    def __call__(self, shape: Any, dtype: Any = None, **_: Any) -> tf.Tensor:
-        """Return the biases."""
-        gate = self.value * tf.one_hot(1, GATES, dtype=dtype or tf.float32)
+def forget_bias(value: float = 1.0) -> Callable[..., tf.Tensor]:
+    """Return an initializer of biases [..., 4H]: `value` at the forget gate, else 0."""
+
+    def start(shape: Any, dtype: Any = None, **_: Any) -> tf.Tensor:
+        gate = value * tf.one_hot(1, GATES, dtype=dtype or tf.float32)
         return tf.broadcast_to(tf.repeat(gate, shape[-1] // GATES), shape)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the constructor's argument."""
-        return {"value": self.value}
+    return start
 
 
 class OverSequence(tf.keras.layers.Layer):
@@ -326,16 +275,9 @@ class OverSequence(tf.keras.layers.Layer):
         outputs = outputs if self.return_sequences else outputs[:, -1]
         return [outputs, *state] if self.return_state else outputs
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments, those of the cell among them."""
-        flags = ("return_sequences", "return_state")
-        own = {**super().get_config(), **{name: getattr(self, name) for name in flags}}
-        return {**self.cell.get_config(), **own}
 
-
-@tf.keras.utils.register_keras_serializable("tcnlm")
-class LSTM(tf.keras.layers.LSTM):
-    """Keras's LSTM by the same name, under which weights are saved, in less time.
+class FastLSTM(tf.keras.layers.LSTM):
+    """Keras's LSTM in less time.
 
     inputs [B, T, E] -> outputs [B, T, H]; with `return_state` also h and c, [B, H]
     each. Keras's default activations and `return_sequences` are taken for granted.
@@ -352,11 +294,14 @@ class LSTM(tf.keras.layers.LSTM):
         if mask is not None:
             return super().call(inputs, mask, training, initial_state)
         cell, steps = self.cell, tf.transpose(inputs, [1, 0, 2])
-        gates = tensordot(steps, cell.kernel) + cell.bias
+        W, U, bias = map(keras_order, (cell.kernel, cell.recurrent_kernel, cell.bias))
         state = initial_state or self.get_initial_state(inputs)
-        outputs, state = recurrence(gates, state, cell.recurrent_kernel)
+        gates = tensordot(steps, W) + bias
+        outputs, state = recurrence(gates, state, tensordot, [U])
         return (outputs, *state) if self.return_state else outputs
 
+
+FastLSTM.__name__ = "LSTM"  # by which files of weights hold those of a list
 
 COUPLED = 3  # z, r and the candidate
 START = (-1.0, 1.0, 0.0)  # of their biases
@@ -388,7 +333,9 @@ class CoupledLSTM(tf.keras.layers.Layer):
     def __init__(self, units: int, **kwargs: Any):
         super().__init__(**kwargs)
         self.units = units
-        self.lstm = LSTM(units, return_sequences=True, dtype=self.dtype, name="lstm")
+        self.lstm = FastLSTM(
+            units, return_sequences=True, dtype=self.dtype, name="lstm"
+        )
 
     @property
     def cell(self) -> tf.keras.layers.Layer:

@@ -56,9 +56,8 @@ def einsum(equation: str, a: Any, b: Any) -> tf.Tensor:
     return product(partial(tf.einsum, equation), a, b)
 
 
-@tf.keras.utils.register_keras_serializable("tcnlm")
-class Dense(tf.keras.layers.Dense):
-    """Keras's layer by the same name, whose product is one of these."""
+class MixedDense(tf.keras.layers.Dense):
+    """Keras's layer, whose product is one of these."""
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
         """Return the activation of inputs [..., E] by the kernel, and the bias."""
@@ -69,9 +68,11 @@ class Dense(tf.keras.layers.Dense):
         return self.activation(outputs)
 
 
-@tf.keras.utils.register_keras_serializable("tcnlm")
-class Conv1D(tf.keras.layers.Conv1D):
-    """Keras's layer by the same name, whose product is one of these."""
+MixedDense.__name__ = "Dense"  # by which files of weights hold those of a list
+
+
+class MixedConv1D(tf.keras.layers.Conv1D):
+    """Keras's layer, whose product is one of these."""
 
     def convolution_op(self, inputs: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
         """Return the convolution, without the bias."""

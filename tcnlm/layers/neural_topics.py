@@ -10,7 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tcnlm.layers.mixed_precision import Dense, matmul
+from tcnlm.layers.mixed_precision import MixedDense, matmul
 
 INPUT_TRANSFORMS = {
     "counts": tf.identity,
@@ -71,9 +71,9 @@ class TopicEncoder(tf.keras.layers.Layer):
         self.mu_batchnorm_std = mu_batchnorm_std
         self.transform = INPUT_TRANSFORMS[transform]
         kind = {"dtype": self.dtype_policy}
-        self.hidden = [Dense(size, "relu", **kind) for size in hidden]
-        self.mean = Dense(latent_size, name="mean", **kind)
-        self.log_variance = Dense(
+        self.hidden = [MixedDense(size, "relu", **kind) for size in hidden]
+        self.mean = MixedDense(latent_size, name="mean", **kind)
+        self.log_variance = MixedDense(
             latent_size,
             kernel_initializer="zeros",
             bias_initializer=tf.keras.initializers.Constant(log_variance),
@@ -118,7 +118,7 @@ class TopicProportions(tf.keras.layers.Layer):
     def __init__(self, num_topics: int, **kwargs: Any):
         super().__init__(**kwargs)
         self.num_topics = num_topics
-        self.linear = Dense(
+        self.linear = MixedDense(
             num_topics, kernel_initializer=ProportionsStart(), dtype=self.dtype_policy
         )
 

@@ -166,9 +166,6 @@ class Training(Settings):
     judge: str = setting(
         "", "measure by which weights are kept and it ends; empty: the model's own"
     )
-    evaluation_steps: int = setting(
-        0, "steps between evaluations; one after every epoch too", least=0
-    )
     patience: int = setting(
         2, "evaluations without a better figure before the end", least=1
     )

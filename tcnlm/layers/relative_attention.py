@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tcnlm.layers.mixed_precision import Dense, einsum
+from tcnlm.layers.mixed_precision import MixedDense, einsum
 
 DEVIATION = 0.02  # of the weights' start, N(0, .02^2); released code
 EPSILON = 1e-5  # of the layer norms
@@ -68,7 +68,6 @@ def remembered(
     return [memory, tf.minimum(filled + tf.cast(counts, filled.dtype)[:, None], size)]
 
 
-@tf.keras.utils.register_keras_serializable("tcnlm")
 class TransformerXLLayer(tf.keras.layers.Layer):
     """A layer of Transformer-XL (Dai et al. 2019, section 3.3), by H heads.
 
@@ -81,7 +80,7 @@ class TransformerXLLayer(tf.keras.layers.Layer):
         o = LayerNorm(h + Wo a),  h' = LayerNorm(o + W2 relu(W1 o + b1) + b2)
 
     SG: no gradient goes there. d_h = d / H, rounded down. dropout: the share that
-    `drop` takes of Wo a, relu(..) and W2 (..), attention_dropout: of the softmax.
+    `drop` takes of Wo a, relu(..) and W2 (..).
     """
 
     def __init__(
@@ -90,12 +89,11 @@ class TransformerXLLayer(tf.keras.layers.Layer):
         units: int,
         reach: int,
         dropout: float = 0.0,
-        attention_dropout: float = 0.0,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
         self.heads, self.units, self.reach = heads, units, reach
-        self.dropout, self.attention_dropout = dropout, attention_dropout
+        self.dropout = dropout
 
     def build(self, input_shape: Any) -> None:
         """Make the weights for inputs of shape [B, L, d]."""
@@ -115,7 +113,7 @@ class TransformerXLLayer(tf.keras.layers.Layer):
 
     def _dense(self, name: str, rows: int, size: int, **options: Any) -> Any:
         options = {"use_bias": False, **options, "name": name, "dtype": self.dtype}
-        layer = Dense(size, kernel_initializer=_start(), **options)
+        layer = MixedDense(size, kernel_initializer=_start(), **options)
         layer.build([None, rows])
         return layer
 
@@ -161,18 +159,13 @@ class TransformerXLLayer(tf.keras.layers.Layer):
         queries, keys = tf.shape(inputs)[1], tf.shape(known)[1]
         seen = visible(queries, filled, keys, self.reach)
         shares = tf.nn.softmax(tf.where(seen, scores, -np.inf))
-        means = einsum("bhlk,bkhn->blhn", drop(shares, self.attention_dropout), v)
+        means = einsum("bhlk,bkhn->blhn", shares, v)
         rows = tf.shape(inputs)[0]
         return tf.reshape(means, [rows, queries, self.heads * self.head_size])
 
     def _by_head(self, values: tf.Tensor) -> tf.Tensor:
         rows, length = tf.unstack(tf.shape(values)[:2])
         return tf.reshape(values, [rows, length, self.heads, self.head_size])
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments."""
-        names = "heads units reach dropout attention_dropout".split()
-        return {**super().get_config(), **{n: getattr(self, n) for n in names}}
 
 
 def _start() -> tf.keras.initializers.Initializer:

@@ -256,6 +256,11 @@ class AdaptiveSoftmax(tf.keras.layers.Layer):
         return words, log_prob
 
 
+def adaptive_softmax(words: int, config: Any) -> AdaptiveSoftmax:
+    """Return the one of so many words that the settings ask for."""
+    return AdaptiveSoftmax(words, config.cutoffs, config.div_value, name="softmax")
+
+
 ROWS = 512
 
 

@@ -17,11 +17,11 @@ import tensorflow as tf
 from tcnlm.layers.lstm import (
     ACTIVATIONS,
     GATES,
-    ForgetBias,
     OverSequence,
     ZeroState,
     activate,
-    by_gate,
+    composed,
+    forget_bias,
     recurrence,
     update,
 )
@@ -92,7 +92,7 @@ class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
         self.Wa, self.Wb, self.Wc = self._add_factors("W", int(shape[-1]))
         self.Ua, self.Ub, self.Uc = self._add_factors("U", self.units)
         self.Uc.assign(self.recurrent_gain * self.Uc)
-        start = ForgetBias(self.forget_bias)
+        start = forget_bias(self.forget_bias)
         self.bias = (
             self.add_weight("bias", [GATES * self.units], initializer=start)
             if self.use_bias
@@ -133,26 +133,12 @@ class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
         """Return t Wb and t Ub, [B, 4F] each: all that steps need of t [B, K]."""
         return matmul(topics, self.Wb), matmul(topics, self.Ub)
 
-    def input_gates(self, inputs: tf.Tensor, topic_factors: tf.Tensor) -> tf.Tensor:
-        """Return the input side and bias of eq. 13, [4, N, H], for N rows of inputs.
-
-        inputs [N, E]; t Wb [N, 4F], or [B, 4F] where N = T B and rows run time-major.
-        """
-        rows = self._reduced(matmul(inputs, self.Wc), topic_factors)
-        gates = matmul(rows, self.Wa)
+    def input_gates(self, inputs: tf.Tensor, factors: tf.Tensor) -> tf.Tensor:
+        """Return the input side and bias of eq. 13 by t Wb; see `composed`."""
+        gates = composed(inputs, self.Wc, factors, self.Wa)
         if self.use_bias:
             gates += tf.reshape(self.bias, [GATES, 1, self.units])
         return gates
-
-    def recurrent_gates(self, h: tf.Tensor, topic_factors: tf.Tensor) -> tf.Tensor:
-        """Return the recurrent side of eq. 13, [4, B, H], from h and t Ub [B, 4F]."""
-        return self._reduced(h @ self.Uc, topic_factors) @ self.Ua
-
-    def _reduced(self, rows: tf.Tensor, topic_factors: tf.Tensor) -> tf.Tensor:
-        """Return the topic-weighted factors (eq. 14, 15), gates first: [4, N, F]."""
-        batch, width = tf.shape(topic_factors)[0], GATES * self.num_factors
-        weighted = tf.reshape(rows, [-1, batch, width]) * topic_factors
-        return by_gate(tf.reshape(weighted, [-1, width]))
 
     def call(self, inputs: tf.Tensor, states: Any, constants: Any) -> tuple:
         """Make one step; see the class."""
@@ -161,27 +147,17 @@ class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
 
     def step(self, inputs: tf.Tensor, states: Any, topic_factors: Any) -> tuple:
         """Make one step from what `topic_factors` made of t, the same for every one."""
-        (input_factors, recurrent_factors), (h, c) = topic_factors, states
-        gates = self.input_gates(inputs, input_factors)
-        gates += self.recurrent_gates(h, recurrent_factors)
-        activated = activate(tf.unstack(gates, GATES), self.candidate_activation)
-        return update(activated, c)
+        (of_inputs, of_h), (h, c) = topic_factors, states
+        gates = self.input_gates(inputs, of_inputs)
+        gates += composed(h, self.Uc, of_h, self.Ua)
+        return update(activate(gates, self.candidate_activation), c)
 
     def sequence(self, inputs: tf.Tensor, state: Any, topics: tf.Tensor) -> tuple:
         """Make all steps of inputs [B, T, E]: outputs [B, T, H] and the last state."""
-        input_factors, recurrent_factors = self.topic_factors(topics)
-        batch, steps = tf.shape(inputs)[0], tf.shape(inputs)[1]
-        rows = tf.reshape(tf.transpose(inputs, [1, 0, 2]), [-1, inputs.shape[-1]])
-        gates = self.input_gates(rows, input_factors)
-        by_step = tf.reshape(gates, [GATES, steps, batch, self.units])
-        gates = tf.transpose(by_step, [1, 0, 2, 3])
-        return recurrence(
-            tf.reshape(gates, [steps, -1, self.units]),
-            state,
-            self.Uc,
-            (recurrent_factors, self.Ua),
-            self.candidate_activation,
-        )
+        of_inputs, of_h = self.topic_factors(topics)
+        gates = self.input_gates(tf.transpose(inputs, [1, 0, 2]), of_inputs)
+        weights = self.Uc, of_h, self.Ua
+        return recurrence(gates, state, composed, weights, self.candidate_activation)
 
     def effective_kernels(self, topics: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Return W(t) [B, 4, E, H] and U(t) [B, 4, H, H] of eq. 12.
@@ -251,3 +227,9 @@ class TopicCompositionalLSTM(OverSequence):
             name="cell",
             dtype=self.dtype_policy,
         )
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor's arguments, those of the cell among them."""
+        flags = ("return_sequences", "return_state")
+        own = {**super().get_config(), **{name: getattr(self, name) for name in flags}}
+        return {**self.cell.get_config(), **own}

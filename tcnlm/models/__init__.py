@@ -16,7 +16,7 @@ MODELS = {
     "gbn_rnn": "tcnlm.models.gbn_rnn:GBNRNN",  # Guo et al. 2020
     "lclm": "tcnlm.models.lclm:LCLM",  # Wang and Cho 2016
     "lda": "tcnlm.models.lda:LDA",  # Blei et al. 2003
-    "lda_lstm": "tcnlm.models.lda_lstm:LDALSTM",  # Wang et al. 2018, section 5.1
+    "lda_lstm": "tcnlm.models.lstm:LDALSTM",  # Wang et al. 2018, section 5.1
     "lstm": "tcnlm.models.lstm:LSTM",  # the papers' basic-LSTM
     "naive_moe": "tcnlm.models.naive_moe:NaiveMoE",  # Wang et al. 2018, eq. 7
     "neural_topics": "tcnlm.models.neural_topics:NeuralTopicModel",  # the same, 3.1

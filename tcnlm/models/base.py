@@ -25,6 +25,7 @@ from tcnlm.data.dataset import NO_WORD, Dataset
 from tcnlm.data.sequences import Sequences
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.optimization import Group, GroupedAdam, Training
+from tcnlm.layers.softmax import language_loss
 from tcnlm.layers.tf_function import graph
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
@@ -71,8 +72,11 @@ class Model(tf.keras.Model):
     def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
         """Return terms of a batch: "loss", which falls as it learns, and others.
 
-        One is `per_word`, a mean over `count_words(batch)` words.
+        One is `per_word`, a mean over `count_words(batch)` words. By default minus
+        log p of the targets: "loss" in nats a row, "nll" a target.
         """
+        loss, nll = language_loss(self(batch, training=training), batch["targets"])
+        return {"loss": loss, **nll}
 
     def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:
         """Return log p of every target, nats, [B, T]; zero where it is padding.

@@ -176,7 +176,6 @@ class DocNADE(Model):
         return tf.reduce_sum(tf.where(words != NO_WORD, tf.cast(found, tf.int64), 0), 1)
 
 
-@tf.keras.utils.register_keras_serializable("tcnlm")
 class DocumentNade(tf.keras.layers.Layer):
     """h_i = act(c + sum_{k<i} W[x_k]) and p(x_i | x_<i) = softmax(V h_i + b)[x_i].
 
@@ -299,14 +298,3 @@ class DocumentNade(tf.keras.layers.Layer):
 
     def _softmax(self) -> tuple[tf.Tensor, tf.Tensor]:
         return tf.convert_to_tensor(self.V), tf.convert_to_tensor(self.b)
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments."""
-        return {
-            **super().get_config(),
-            "num_words": self.num_words,
-            "units": self.units,
-            "activation": tf.keras.activations.serialize(self.activation),
-            "output_start": self.output_start,
-            "log_frequencies": self.log_frequencies.tolist(),
-        }

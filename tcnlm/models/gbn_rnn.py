@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.settings import setting
+from tcnlm.common.settings import as_text, setting
 from tcnlm.data.dataset import Dataset, Tokens, split_of
 from tcnlm.data.sequences import Groups
 from tcnlm.layers.distributions import weibull, weibull_gamma_kl, weibull_mean
@@ -25,14 +25,14 @@ from tcnlm.layers.gamma_belief import (
     from_the_top,
     poisson_log_likelihood,
 )
-from tcnlm.layers.lstm import CoupledLSTM
+from tcnlm.layers.lstm import CoupledLSTM, zero_states
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.optimization import Group, exclude
-from tcnlm.layers.softmax import AdaptiveSoftmax, language_loss, of_targets
+from tcnlm.layers.softmax import adaptive_softmax, language_loss, of_targets
 from tcnlm.layers.words import word_embedding
 from tcnlm.models.base import Model, Terms
+from tcnlm.models.settings import EmbeddingSettings, SoftmaxSettings
 from tcnlm.models.starts import start_embeddings
-from tcnlm.models.tcnlm import EmbeddingSettings, SoftmaxSettings
 from tcnlm.preprocessing.vocabulary import PAD, Vocabulary
 
 fold_in = tf.random.experimental.stateless_fold_in
@@ -126,15 +126,14 @@ class GBNRNN(Model):
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
         c, words, over = config, len(vocabulary.topic_words), self.recurrent_topics
-        units, layers = ",".join(map(str, c.units)), len(c.units)
+        layers = len(c.units)
         if not layers:
             raise InputError("units=: needs a number for every layer")
         for name, lengths in (("num_topics", {layers}), ("kl_weights", {1, layers})):
             if len(getattr(c, name)) not in lengths:
-                shown = ",".join(map(str, getattr(c, name)))
                 raise InputError(
-                    f"{name}={shown}: must have a number for every layer of "
-                    f"units={units}"
+                    f"{name}={as_text(getattr(c, name))}: must have a number for every "
+                    f"layer of units={as_text(c.units)}"
                 )
         self.sizes = c.num_topics
         self.encoder = GammaEncoder(words, self.sizes, over)
@@ -147,9 +146,7 @@ class GBNRNN(Model):
             CoupledLSTM(units, name=f"coupled_lstm_{layer}")
             for layer, units in enumerate(c.units)
         ]
-        self.softmax = AdaptiveSoftmax(
-            len(vocabulary), c.cutoffs, c.div_value, name="softmax"
-        )
+        self.softmax = adaptive_softmax(len(vocabulary), c)
         self.rows = tf.Variable(1.0, trainable=False, name="training_rows")
         ones = tf.ones([layers])
         self.sums = tf.Variable(ones, trainable=False, name="sums_of_theta")
@@ -259,10 +256,9 @@ class GBNRNN(Model):
 
     def initial_state(self, context: list[tf.Tensor], rows: Any) -> tuple[Any, Any]:
         """Return every LSTM's zero state, and what it makes of its theta."""
-        start = {"batch_size": rows, "dtype": tf.float32}
-        states = [layer.cell.get_initial_state(**start) for layer in self.recurrent]
         pairs = zip(self.recurrent, context)
-        return states, [layer.from_topics(each) for layer, each in pairs]
+        read = [layer.from_topics(each) for layer, each in pairs]
+        return zero_states(self.recurrent, rows), read
 
     def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
         """Return the next word's distribution after `token` [B], and the state."""

@@ -12,18 +12,20 @@ from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import Sequences
 from tcnlm.layers.lstm import (
     GATES,
-    ForgetBias,
     OverSequence,
     ZeroState,
     activate,
+    forget_bias,
     remember,
+    zero_states,
 )
 from tcnlm.layers.mixed_precision import matmul
 from tcnlm.layers.noise import Noise
-from tcnlm.layers.softmax import AdaptiveSoftmax, language_loss, of_targets
+from tcnlm.layers.softmax import adaptive_softmax, of_targets
 from tcnlm.layers.words import word_embedding
-from tcnlm.models import lstm, tcnlm
-from tcnlm.models.base import Model, Terms
+from tcnlm.models import lstm
+from tcnlm.models.base import Model
+from tcnlm.models.settings import SoftmaxSettings, WordSettings
 from tcnlm.models.starts import start_embeddings
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
@@ -31,7 +33,7 @@ Sentences = tuple[tf.Tensor, tf.Tensor]
 
 
 @dataclass(frozen=True)
-class Config(tcnlm.SoftmaxSettings, tcnlm.WordSettings):
+class Config(SoftmaxSettings, WordSettings):
     """Settings of LCLM; "small" is units=600 layers=1, "large" units=900 layers=2."""
 
     context_sentences: int = setting(
@@ -75,9 +77,7 @@ class LCLM(Model):
             LateFusionLSTM(config.units, 2 * units, units, name=f"late_fusion_{layer}")
             for layer in range(config.layers)
         ]
-        self.softmax = AdaptiveSoftmax(
-            len(vocabulary), config.cutoffs, config.div_value, name="softmax"
-        )
+        self.softmax = adaptive_softmax(len(vocabulary), config)
         self.encoder = SentenceEncoder(
             len(vocabulary), config.embedding_size, config.embedding_scale, units
         )
@@ -99,11 +99,6 @@ class LCLM(Model):
         h = self.hidden(batch["inputs"], z, self.noise("words", batch, training))
         return of_targets(self.softmax, batch["targets"], h)
 
-    def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
-        """Return {"loss": nats a sequence, "nll": nats a target}."""
-        loss, nll = language_loss(self(batch, training=training), batch["targets"])
-        return {"loss": loss, **nll}
-
     def features(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
         """Return the state [B, H] after the last word of each document [B, T]."""
         inputs = batch["inputs"]
@@ -119,7 +114,7 @@ class LCLM(Model):
     def initial_state(self, context: Sentences, rows: Any) -> tuple[Any, Any]:
         """Return the zero state, and what each layer makes of the sentences."""
         reads = [layer.cell.read(context) for layer in self.recurrent]
-        return lstm.zero_states(self, rows), reads
+        return zero_states(self.recurrent, rows), reads
 
     def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
         """Return the next word's distribution after `token` [B], and the state."""
@@ -130,7 +125,6 @@ class LCLM(Model):
         return self.softmax.next_word(x), after
 
 
-@tf.keras.utils.register_keras_serializable("tcnlm")
 class SentenceEncoder(tf.keras.layers.Layer):
     """Sentences' word ids [B, n, W], -1 padding -> z [B, n, 2U] and which have words.
 
@@ -167,13 +161,7 @@ class SentenceEncoder(tf.keras.layers.Layer):
         means = tf.math.unsorted_segment_mean(vectors, sentence, rows * number)
         return tf.reshape(means, [rows, number, vectors.shape[-1]])
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments."""
-        names = "num_words", "size", "scale", "units"
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
-
-@tf.keras.utils.register_keras_serializable("tcnlm")
 class LateFusionLSTMCell(ZeroState, tf.keras.layers.Layer):
     """One step of an LSTM whose output is fused with attended sentences z_1 .. z_n.
 
@@ -210,7 +198,7 @@ class LateFusionLSTMCell(ZeroState, tf.keras.layers.Layer):
         self.recurrent_kernel = self.add_weight(
             "recurrent_kernel", [H, GATES * H], initializer="orthogonal"
         )
-        self.bias = self.add_weight("bias", [GATES * H], initializer=ForgetBias())
+        self.bias = self.add_weight("bias", [GATES * H], initializer=forget_bias())
         self.Wa = self.add_weight("Wa", [Z, A])
         self.Ua = self.add_weight("Ua", [H, A])
         self.v = self.add_weight("v", [A])
@@ -270,13 +258,7 @@ class LateFusionLSTMCell(ZeroState, tf.keras.layers.Layer):
         )
         return outputs, state
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments."""
-        names = ("units", "sentence_size", "attention_units")
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
-
-@tf.keras.utils.register_keras_serializable("tcnlm")
 class LateFusionLSTM(OverSequence):
     """A sequence through `LateFusionLSTMCell`.
 

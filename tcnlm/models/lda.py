@@ -70,9 +70,10 @@ class LDA(Model):
         """Return E beta, a topic a row: [K, D]."""
         return self.lda.topics()
 
-    def infer(self, context: tf.Tensor) -> tf.Tensor:
+    def infer(self, context: tf.Tensor, noise: Any = None) -> tf.Tensor:
         """Return E t under q(t | d) [B, K] of topic-word ids [B, C], -1 padding."""
-        return infer_lda(self, context)
+        gamma = self.lda(bag_of_words(context, self.lda.num_words))
+        return gamma / tf.reduce_sum(gamma, axis=1, keepdims=True)
 
     def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
         """Return {"loss": minus the bound on log p(d), nats a content word}."""
@@ -102,12 +103,6 @@ def make_lda(model: Model) -> None:
     model.fitted = (model.lda.topic_weights,)
 
 
-def infer_lda(model: Model, context: tf.Tensor) -> tf.Tensor:
-    """Return E t under q(t | d) [B, K] of topic-word ids [B, C]."""
-    gamma = model.lda(bag_of_words(context, model.lda.num_words))
-    return gamma / tf.reduce_sum(gamma, axis=1, keepdims=True)
-
-
 def fit_lda(model: Model, dataset: Dataset) -> None:
     """Fit the topics; InputError where the fit's package is not installed."""
     c, words = model.config, model.vocabulary.topic_words
@@ -115,7 +110,6 @@ def fit_lda(model: Model, dataset: Dataset) -> None:
     model.lda.topic_weights.assign(fitted)
 
 
-@tf.keras.utils.register_keras_serializable("tcnlm")
 class LatentDirichletAllocation(tf.keras.layers.Layer):
     """Bags of words [B, D] -> gamma [B, K], the parameters of q(t | d).
 
@@ -184,11 +178,6 @@ class LatentDirichletAllocation(tf.keras.layers.Layer):
         length = tf.reduce_sum(counts, axis=1, keepdims=True)
         start = self.alpha + tf.tile(length / self.num_topics, [1, self.num_topics])
         return tf.while_loop(lambda i, _: i < self.iterations, step, (0, start))[1]
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments."""
-        names = "num_topics", "num_words", "alpha", "iterations"
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
 
 def _word_probabilities(words: tf.Tensor, gamma: tf.Tensor) -> tf.Tensor:

@@ -16,22 +16,22 @@ from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.windows import Windows
 from tcnlm.layers import lstm
-from tcnlm.layers.lstm import GATES, CarriedState, keras_order
-from tcnlm.layers.mixed_precision import Dense
+from tcnlm.layers.lstm import CarriedState, keras_order
+from tcnlm.layers.mixed_precision import MixedDense
 from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.optimization import Group, split_param_group
-from tcnlm.layers.softmax import AdaptiveSoftmax, language_loss, of_targets
+from tcnlm.layers.softmax import adaptive_softmax, of_targets
 from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTMCell
 from tcnlm.layers.words import word_embedding
-from tcnlm.models import tcnlm
-from tcnlm.models.base import Model, Terms
+from tcnlm.models import lda, tcnlm
+from tcnlm.models.base import Model
+from tcnlm.models.settings import SoftmaxSettings, WordSettings
 from tcnlm.models.starts import pretrain_topics, start_embeddings, start_topics
-from tcnlm.models.tcnlm import SoftmaxSettings, WordSettings
 from tcnlm.preprocessing.vocabulary import PAD, Vocabulary
 
 CELLS = {
-    "lstm": lstm.LSTM,
+    "lstm": lstm.FastLSTM,
     "gru": tf.keras.layers.GRU,
     "rnn": tf.keras.layers.SimpleRNN,
 }
@@ -100,9 +100,7 @@ class LSTM(Model):
         self.make_context()
         self.embedding = word_embedding(len(vocabulary), config)
         self.recurrent = recurrent_layers(config)
-        self.softmax = AdaptiveSoftmax(
-            len(vocabulary), config.cutoffs, config.div_value, name="softmax"
-        )
+        self.softmax = adaptive_softmax(len(vocabulary), config)
         carry_state(self)
 
     def make_context(self) -> None:
@@ -111,17 +109,16 @@ class LSTM(Model):
     def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:
         """Return log p(y_m | y_<m), nats, [B, T], by softmax(V [h_m; q])."""
         q = tf.nest.flatten(self.context(batch) if context is None else context)
-        h = read(self, batch, self.noise("words", batch, training))
+        h = self.hidden(batch, self.noise("words", batch, training))
 
         def beside(h: tf.Tensor, words: tf.Tensor, *q: tf.Tensor) -> tf.Tensor:
             return self.softmax(tf.concat([h, *q], axis=1), words)
 
         return of_targets(beside, batch["targets"], h, *q)
 
-    def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
-        """Return {"loss": nats a row of the batch, "nll": nats a target}."""
-        loss, nll = language_loss(self(batch, training=training), batch["targets"])
-        return {"loss": loss, **nll}
+    def hidden(self, batch: dict[str, tf.Tensor], noise: Noise) -> tf.Tensor:
+        """Return the last layer's outputs [B, T, H]; go on from a carried state."""
+        return read(self, batch, noise)
 
     def features(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
         """Return the state [B, H] after the last word of each document [B, T]."""
@@ -139,7 +136,7 @@ class LSTM(Model):
 
     def initial_state(self, context: Any, rows: Any) -> tuple[Any, Any]:
         """Return the zero state, and q."""
-        return zero_states(self, rows), context
+        return lstm.zero_states(self.recurrent, rows), context
 
     def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
         """Return the next word's distribution after `token` [B], and the state."""
@@ -178,8 +175,8 @@ class BagLSTM(LSTM):
 
     def make_context(self) -> None:
         """Make f."""
-        hidden = [Dense(n, "relu") for n in self.config.encoder_units]
-        layers = [*hidden, Dense(self.config.context_units)]
+        hidden = [MixedDense(n, "relu") for n in self.config.encoder_units]
+        layers = [*hidden, MixedDense(self.config.context_units)]
         self.encoder = tf.keras.Sequential(layers, name="encoder")
 
     def context(self, batch: dict[str, tf.Tensor], noise: Noise | None = None) -> Any:
@@ -189,17 +186,46 @@ class BagLSTM(LSTM):
 
 
 @dataclass(frozen=True)
+class LDAConfig(lda.Config, StartSettings, CellSettings, SoftmaxSettings, WordSettings):
+    """Settings of the LSTM and of LDA."""
+
+
+class LDALSTM(LSTM):
+    """p(y_m | y_<m, d) = softmax(V [h_m; q]), q = E t of LDA (Wang et al. 2018, 5.1).
+
+    LDA is fitted before training and stays as it is; q is inferred from the context,
+    the document without the sentence, in training as in evaluation. V has K more rows
+    than the LSTM's. With `carry=true` q is of a window's context, which is to hold what
+    was read before only (`context=read`); with `cell=rnn` too it is an RNN with LDA's
+    features, as Mikolov and Zweig (2012) have it, but for their features at the input.
+
+    Assumed: that the target sentence is left out of what q is inferred from (the paper
+    does not say), and an output layer whose tails, too, see [h; q].
+    """
+
+    Config = LDAConfig
+    test_config = {**LSTM.test_config, **lda.LDA.test_config}
+    features = Model.features
+    make_context = lda.make_lda
+    topics, infer = lda.LDA.topics, lda.LDA.infer
+    context = tcnlm.TCNLM.context
+
+    def prepare(self, dataset: Dataset) -> None:
+        """Fit LDA; start embeddings and layers."""
+        lda.fit_lda(self, dataset)  # first: it refuses a package that is not there
+        super().prepare(dataset)
+
+
+@dataclass(frozen=True)
 class TopicConfig(StartSettings, CellSettings, tcnlm.JointSettings):
     """Settings of the LSTM; the topic model's are TCNLM's."""
 
 
 class TopicLSTM(LSTM):
-    """p(y_m | y_<m, t) = softmax(V [h_m; t]), h_m an LSTM's output.
+    """p(y_m | y_<m, t) = softmax(V [h_m; t]), t of TCNLM's topic model and objective.
 
-    TCNLM's topic model and objective (Wang et al. 2018, eq. 17, 18) with t [B, K] in
-    the place that `lda_lstm` has for LDA's proportions. What the
-    same topics are worth outside the LSTM's weights. With `carry=true` t is of a
-    window's context, which is to hold what was read before only (`context=read`).
+    What the same topics are worth outside the LSTM's weights. With `carry=true` t is of
+    a window's context, which is to hold what was read before only (`context=read`).
     """
 
     draws_topics = True
@@ -212,7 +238,6 @@ class TopicLSTM(LSTM):
     }
 
     features = Model.features
-    # The topic model is TCNLM's, and so is the loss.
     make_context = tcnlm.make_topic_model
     topics, infer = tcnlm.TCNLM.topics, tcnlm.TCNLM.infer
     context, compute_loss = tcnlm.TCNLM.context, tcnlm.TCNLM.compute_loss
@@ -252,7 +277,7 @@ def carry_state(model: Model) -> None:
     if getattr(config, "carry", False):
         asked = model.batching.of_document
         model.batching = Windows(config.window, config.reset, asked)
-        model.carried = CarriedState(zero_states(model, 1))
+        model.carried = CarriedState(lstm.zero_states(model.recurrent, 1))
 
 
 def read(model: Model, batch: dict[str, tf.Tensor], noise: Noise) -> tf.Tensor:
@@ -283,13 +308,6 @@ def at_last(hidden: tf.Tensor, targets: tf.Tensor) -> tf.Tensor:
     return tf.gather(hidden, tf.maximum(last, 0), batch_dims=1)
 
 
-def zero_states(model: Model, rows: Any) -> list[Any]:
-    """Return the zero state of every layer."""
-    start = {"batch_size": rows, "dtype": tf.float32}
-    states = [layer.cell.get_initial_state(**start) for layer in model.recurrent]
-    return [state if isinstance(state, list) else [state] for state in states]
-
-
 def step_layers(model: Model, token: tf.Tensor, state: list[Any]) -> tuple:
     """Return the last layer's output [B, H] and all states after `token` [B]."""
     x, after = model.embedding(token), []
@@ -310,9 +328,8 @@ def start_layers(model: Model) -> None:
 
 def multiply_out(cell: TopicCompositionalLSTMCell, layer: Any) -> None:
     """Give a Keras LSTM the W, U (eq. 12) and bias of a cell with one topic."""
-    kernels = [tf.unstack(k[0]) for k in cell.effective_kernels(tf.ones([1, 1]))]
-    gates = [*kernels, tf.split(cell.bias, GATES)]
-    layer.set_weights([tf.concat(keras_order(each), axis=-1) for each in gates])
+    W, U = (tf.concat(tf.unstack(k[0]), -1) for k in cell.effective_kernels([[1.0]]))
+    layer.set_weights([keras_order(weight) for weight in (W, U, cell.bias)])
 
 
 def lstm_param_groups(model: Model, group: Group) -> list[Group]:

@@ -8,23 +8,21 @@ from typing import Any
 import tensorflow as tf
 
 from tcnlm.common.settings import setting
-from tcnlm.data.dataset import Dataset
 from tcnlm.layers.lstm import (
     GATES,
-    ForgetBias,
     OverSequence,
     ZeroState,
     activate,
+    forget_bias,
     update,
+    zero_states,
 )
 from tcnlm.layers.mixed_precision import einsum
 from tcnlm.layers.noise import Noise
-from tcnlm.layers.optimization import Group
 from tcnlm.layers.softmax import AdaptiveSoftmax, NextWord, of_targets
 from tcnlm.layers.words import word_embedding
 from tcnlm.models import tcnlm
-from tcnlm.models.base import Model, Terms
-from tcnlm.models.starts import pretrain_topics, start_embeddings, start_topics
+from tcnlm.models.base import Model
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
 EPSILON = 1.2e-38  # floor of a proportion, keeps the logarithm finite
@@ -74,19 +72,9 @@ class NaiveMoE(Model):
             len(vocabulary), config.cutoffs, config.div_value, name="softmax"
         )
 
-    def topics(self) -> tf.Tensor:
-        """Return beta, a topic a row: [K, D]."""
-        return self.decoder.topics()
-
-    def infer(self, context: tf.Tensor) -> tf.Tensor:
-        """Return t = g(mu) [B, K] of topic-word ids [B, C]."""
-        return tcnlm.infer_topics(self, context)
-
-    def context(self, batch: dict[str, tf.Tensor], noise: Noise | None = None) -> Any:
-        """Return t [B, K]."""
-        if "topics" in batch:
-            return batch["topics"]
-        return tcnlm.infer_topics(self, batch["context"], noise)
+    topics, infer = tcnlm.TCNLM.topics, tcnlm.TCNLM.infer
+    context, compute_loss = tcnlm.TCNLM.context, tcnlm.TCNLM.compute_loss
+    prepare, param_groups = tcnlm.TCNLM.prepare, tcnlm.joint_param_groups
 
     def hidden(self, inputs: tf.Tensor, noise: Noise) -> tf.Tensor:
         """Return the experts' h [B, T, K, H], which t does not reach (eq. 8)."""
@@ -105,25 +93,9 @@ class NaiveMoE(Model):
 
         return of_targets(mixed, batch["targets"], h, t)
 
-    def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
-        """Return -J and its terms, nats a sequence; "nll" is nats a target."""
-        return tcnlm.joint_loss(self, batch, training)
-
-    def prepare(self, dataset: Dataset) -> None:
-        """Start embeddings and topics; let the topic model learn by itself first."""
-        start_topics(self, dataset, start_embeddings(self, dataset))
-        pretrain_topics(self, dataset, tcnlm.topic_terms, tcnlm.topic_loss)
-
-    def param_groups(self) -> list[Group]:
-        """Return the language model's weights, and the topic model's."""
-        return tcnlm.joint_param_groups(self)
-
     def initial_state(self, context: tf.Tensor, rows: Any) -> tuple[Any, Any]:
         """Return the experts' zero states, and t."""
-        cells = [experts.cell for experts in self.recurrent]
-        return [
-            cell.get_initial_state(batch_size=rows, dtype=tf.float32) for cell in cells
-        ], context
+        return zero_states(self.recurrent, rows), context
 
     def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
         """Return the mixture of the next word after `token` [B], and the state."""
@@ -134,7 +106,6 @@ class NaiveMoE(Model):
         return self.softmax.next_word((x, constants)), after
 
 
-@tf.keras.utils.register_keras_serializable("tcnlm")
 class ExpertLSTMCell(ZeroState, tf.keras.layers.Layer):
     """One step of K LSTMs, each with weights of its own (eq. 8, for the LSTM).
 
@@ -162,7 +133,7 @@ class ExpertLSTMCell(ZeroState, tf.keras.layers.Layer):
             "recurrent_kernel", self.units, "orthogonal"
         )
         shape = [self.num_experts, GATES * self.units]
-        self.bias = self.add_weight("bias", shape, initializer=ForgetBias())
+        self.bias = self.add_weight("bias", shape, initializer=forget_bias())
         self.built = True
 
     def _add_kernel(self, name: str, size: int, initializer: str) -> tf.Variable:
@@ -201,13 +172,7 @@ class ExpertLSTMCell(ZeroState, tf.keras.layers.Layer):
         """Make one step; see the class."""
         return self.recur(self.input_gates(inputs), states)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments."""
-        own = {"units": self.units, "num_experts": self.num_experts}
-        return {**super().get_config(), **own}
 
-
-@tf.keras.utils.register_keras_serializable("tcnlm")
 class ExpertLSTM(OverSequence):
     """A sequence through `ExpertLSTMCell`.
 
@@ -221,7 +186,6 @@ class ExpertLSTM(OverSequence):
         )
 
 
-@tf.keras.utils.register_keras_serializable("tcnlm")
 class MixtureSoftmax(AdaptiveSoftmax):
     """p(w) = sum_k t_k softmax(V h_k)_w (eq. 7), V an adaptive softmax that all share.
 

@@ -25,7 +25,6 @@ from tcnlm.common.rows import row_writer
 from tcnlm.common.settings import is_whole
 from tcnlm.models.seeds import seeds_of
 from tcnlm.models.topics import best_words, top_words
-from tcnlm.preprocessing.documents import called
 from tcnlm.preprocessing.markup import normalized
 
 FILE = "topics.csv"
@@ -33,7 +32,6 @@ COLUMNS = ("number", "label", "merged_into", "hidden")
 NO, YES = ("", "no", "false", "0"), ("yes", "true", "1")  # as spreadsheets write it
 WORDS, CANDIDATES = 3, 100  # of a label; of which it takes those that fit
 LONGEST = 500  # characters of a label
-LISTED = 20  # labels, where one is asked for that no topic has
 
 Where = Callable[[Any], str]  # a topic's number -> what an error calls its row
 
@@ -98,10 +96,8 @@ class Names:
 
     def unknown(self, label: str) -> str:
         """Say that no topic has a label, and which labels there are."""
-        known = [row.label for row in self.rows]
-        listed = ", ".join(map(repr, known[:LISTED]))
-        more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
-        return f"no topic is called {label!r:.40}; labels are {listed}{more}"
+        known = ", ".join(repr(row.label) for row in self.rows)
+        return f"no topic is called {label!r:.40}; labels are {known:.2000}"
 
     def summed(self, shares: np.ndarray, groups: Sequence[int] | None = None) -> Any:
         """Return the shares of groups, [..., G] of [..., K]; by default those shown."""
@@ -238,9 +234,8 @@ def _checked(rows: Mapping[int, Row], automatic: Sequence[str], where: Where) ->
     """Return names of these rows; InputError where they do not fit together."""
     owners: dict[str, int] = {}
     for k, row in rows.items():
-        for fault in (_fault(row.label), _merger_fault(k, row, rows)):
-            if fault:
-                raise InputError(f"{where(k)}: {fault}")
+        if fault := _fault(k, row, rows):
+            raise InputError(f"{where(k)}: {fault}")
         other = owners.setdefault(_spelled(row.label), k)
         if other != k:
             raise InputError(
@@ -256,42 +251,30 @@ def _checked(rows: Mapping[int, Row], automatic: Sequence[str], where: Where) ->
     return found
 
 
-def _fault(label: Any) -> str:
-    """Say what is wrong with a label: generate.py's --topic takes it, and tables."""
-    if not isinstance(label, str) or not label.strip():
-        return f"a label must be a text, not {label!r:.40}"
-    said = "would be the topic of this number" if label.isdecimal() else _unfit(label)
-    return said and f"label {label!r:.40}: {said}"
-
-
-def _unfit(text: str, longest: int = LONGEST) -> str:
-    """Say what no label may have in it."""
-    if len(text) > longest:
-        return f"has {len(text):,} characters, and may have {longest:,}"
-    unseen = next((char for char in text if not char.isprintable()), None)
-    if unseen:
-        return f"must be one line of what can be seen, and has {called(unseen)}"
-    if ":" in text:
-        return "must be without a colon"
-    return f"must not begin with {text[0]}" if text[0] in "=+-@'" else ""
-
-
-def _merger_fault(number: int, row: Row, rows: Mapping[int, Row]) -> str:
-    """Say what is wrong with where a topic is merged into."""
-    into = row.merged_into
+def _fault(number: int, row: Row, rows: Mapping[int, Row]) -> str:
+    """Say what is wrong with a row; generate.py's --topic takes labels, and tables."""
+    label, into = row.label, row.merged_into
+    text = isinstance(label, str) and bool(label.strip())
+    if not text or label.isdecimal() or _unfit(label):
+        return (
+            f"label {label!r:.40}: must be one line of at most {LONGEST} characters "
+            "that can be seen, no number, without a colon and no =, +, -, @ or ' first"
+        )
     if into is None:
         return ""
-    if into == number:
-        return f"topic {number} is merged into itself"
-    if row.hidden:
-        return f"topic {number} is merged into {into} and hidden; hide {into}"
     further = rows[into].merged_into if into in rows else None
-    if further is None:
-        return ""
-    return (
-        f"topic {number} is merged into {into}, which itself is merged into {further}; "
-        "name the one that stays"
-    )
+    if into == number or row.hidden or further is not None:
+        return (
+            f"topic {number} is merged into {into}: that must be another one, merged "
+            f"into none itself, and hidden in place of {number}"
+        )
+    return ""
+
+
+def _unfit(text: str, longest: int = LONGEST) -> bool:
+    """Whether text is what no label may have in it."""
+    seen = len(text) <= longest and text.isprintable()
+    return not seen or ":" in text or text[:1] in tuple("=+-@'")
 
 
 def _mean(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -52,13 +52,7 @@ class NeuralTopicModel(Model):
         if config.topic_rows == "document":
             self.batching = DocumentContexts()
 
-    def infer(self, context: tf.Tensor) -> tf.Tensor:
-        """Return t = g(mu) [B, K] of topic-word ids [B, C]."""
-        return tcnlm.infer_topics(self, context)
-
-    def topics(self) -> tf.Tensor:
-        """Return beta, a topic a row: [K, D]."""
-        return self.decoder.topics()
+    topics, infer = tcnlm.TCNLM.topics, tcnlm.TCNLM.infer
 
     def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
         """Return {"loss": minus the bound, nats a bag, and its terms}.

@@ -12,7 +12,7 @@ from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import Contexts, Dataset
 from tcnlm.data.documents import Documents
 from tcnlm.data.word_vectors import SMALLEST, starting_vectors
-from tcnlm.layers.mixed_precision import Dense, matmul
+from tcnlm.layers.mixed_precision import MixedDense, matmul
 from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.models.base import Model, Terms
 from tcnlm.preprocessing.vocabulary import Vocabulary
@@ -68,7 +68,9 @@ class NTM(Model):
         self.words = WordTopics(
             self.num_words, config.embedding_size, config.num_topics, name="words"
         )
-        self.documents = Dense(config.num_topics, "softmax", use_bias=False, name="W1")
+        self.documents = MixedDense(
+            config.num_topics, "softmax", use_bias=False, name="W1"
+        )
 
     def prepare(self, dataset: Dataset) -> None:
         """Start at the words' vectors; a word that has none keeps its draw."""
@@ -159,7 +161,6 @@ def _centres(le: np.ndarray, counts: np.ndarray, model: NTM) -> np.ndarray:
     return clusters.fit(le, sample_weight=counts).cluster_centers_.T
 
 
-@tf.keras.utils.register_keras_serializable("tcnlm")
 class WordTopics(tf.keras.layers.Layer):
     """lt(g) = sigmoid(le(g) W2): every word's topics, [D, K], each in 0..1.
 
@@ -184,8 +185,3 @@ class WordTopics(tf.keras.layers.Layer):
     def call(self, words: tf.Tensor) -> tf.Tensor:
         """Return lt [N, K] of topic-word ids [N]."""
         return tf.sigmoid(matmul(tf.gather(self.le, words), self.W2))
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments."""
-        names = "num_words", "size", "num_topics"
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}

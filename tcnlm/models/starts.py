@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.progress_bar import progress_bar
+from tcnlm.common.settings import as_text
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.documents import DocumentContexts
 from tcnlm.data.word_vectors import (
@@ -157,7 +158,7 @@ def pretrain_topics(
         kl_weight = min(1.0, 1.5 * number / steps)
         loss = step(batch["context"], tf.constant(number), tf.constant(kl_weight))
     if not np.isfinite(loss):
-        rates = ",".join(map(str, config.topic_pretrain_rates))
+        rates = as_text(config.topic_pretrain_rates)
         raise InputError(
             f"topic_pretrain_rates={rates}: the topic model diverged; lower them"
         )

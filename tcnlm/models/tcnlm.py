@@ -8,6 +8,7 @@ both are learned by one bound (section 3.3). Symbols and shapes: tcnlm/__init__.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import tensorflow as tf
@@ -15,6 +16,7 @@ import tensorflow as tf
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.distributions import gaussian_kl
+from tcnlm.layers.lstm import zero_states
 from tcnlm.layers.neural_topics import (
     TopicDecoder,
     TopicEncoder,
@@ -25,11 +27,12 @@ from tcnlm.layers.neural_topics import (
 )
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.optimization import DECAYS, Group, exclude, split_param_group
-from tcnlm.layers.softmax import AdaptiveSoftmax, language_loss, of_targets
+from tcnlm.layers.softmax import adaptive_softmax, language_loss, of_targets
 from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTM
 from tcnlm.layers.words import word_embedding
 from tcnlm.models.base import Model, Terms
 from tcnlm.models.seeds import seed_loss, seed_weights
+from tcnlm.models.settings import SoftmaxSettings, WordSettings
 from tcnlm.models.starts import pretrain_topics, start_embeddings, start_topics
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
@@ -68,40 +71,6 @@ class TopicSettings(Settings):
 
 
 @dataclass(frozen=True)
-class EmbeddingSettings(Settings):
-    """Section 3.2, of every model that reads words."""
-
-    embedding_size: int = setting(
-        300, "numbers of a word's vector; Lau et al. 2017, TCNLM's not stated", least=1)
-    embedding_scale: float = setting(
-        1.0, "embeddings start in U(-scale, scale); docs/deviations.md", above=0)
-    embeddings: str = setting(
-        "random", 'where they start: "random", "train" (word2vec) or a word2vec file')
-    dropout: float = setting(
-        0.4, "share dropped of embeddings and layers' outputs; paper", least=0, below=1)
-    learning_rate: float = setting(1e-3, "of Adam; Lau et al. 2017", above=0)
-
-
-@dataclass(frozen=True)
-class SoftmaxSettings(Settings):
-    """Section 5: the adaptive softmax."""
-
-    cutoffs: tuple[int, ...] = setting(
-        (2000, 10000), "ranks where the softmax's tails begin; Grave et al. 2016",
-        least=1, rising=True)
-    div_value: float = setting(
-        4.0, "each tail has this many times fewer dimensions; the same", least=1)
-
-
-@dataclass(frozen=True)
-class WordSettings(EmbeddingSettings):
-    """Section 3.2, of recurrent layers."""
-
-    units: int = setting(600, "hidden units; paper: 600 small, 900 large", least=1)
-    layers: int = setting(1, "LSTMs; paper: 1 small, 2 large", least=1, most=100)
-
-
-@dataclass(frozen=True)
 class JointSettings(TopicSettings, SoftmaxSettings, WordSettings):
     """Section 3.3: both models learned together."""
 
@@ -136,126 +105,23 @@ class Config(JointSettings):
 # fmt: on
 
 
-class TCNLM(Model):
-    """A neural topic model and an LSTM whose weights it composes.
-
-    Training goes up J = E log p(d | t) - KL(q || prior) + E sum_m log p(y_m | y_<m, t)
-    + lambda R (eq. 17, 18), with one draw of theta a sequence, used by both.
-    """
-
-    draws_topics = True
-    Config = Config
-    test_config = {
-        "units": 6, "layers": 2, "embedding_size": 5, "cutoffs": (12,), "num_topics": 3,
-        "encoder_units": (7, 7), "topic_pretrain_steps": 9, "num_factors": 4,
-    }  # fmt: skip
-
-    def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
-        super().__init__(config, vocabulary, seed)
-        make_topic_model(self)
-        self.embedding = word_embedding(len(vocabulary), config)
-        self.recurrent = [
-            TopicCompositionalLSTM(
-                config.units,
-                config.num_topics,
-                num_factors=config.num_factors or None,
-                candidate_activation=config.candidate_activation,
-                use_bias=config.use_bias,
-                return_sequences=True,
-                name=f"topic_compositional_lstm_{layer}",
-            )
-            for layer in range(config.layers)
-        ]
-        self.softmax = AdaptiveSoftmax(
-            len(vocabulary), config.cutoffs, config.div_value, name="softmax"
-        )
-
-    def topics(self) -> tf.Tensor:
-        """Return beta, a topic a row: [K, D] (eq. 5)."""
-        return self.decoder.topics()
-
-    def infer(self, context: tf.Tensor) -> tf.Tensor:
-        """Return t = g(mu(d)) [B, K] of topic-word ids [B, C], -1 padding (eq. 4)."""
-        return infer_topics(self, context)
-
-    def context(self, batch: dict[str, tf.Tensor], noise: Noise | None = None) -> Any:
-        """Return t [B, K]: the batch's "topics", or g(theta) of q(theta | d)."""
-        if "topics" in batch:
-            return batch["topics"]
-        return infer_topics(self, batch["context"], noise)
-
-    def hidden(self, inputs: tf.Tensor, t: tf.Tensor, noise: Noise) -> tf.Tensor:
-        """Return h [B, T, H] of the last LSTM under W(t) and U(t) (eq. 12 to 15)."""
-        x = noise.dropout(self.embedding(inputs), self.config.dropout)
-        for lstm in self.recurrent:
-            x = noise.dropout(lstm(x, t), self.config.dropout)
-        return x
-
-    def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:
-        """Return log p(y_m | y_<m, t), nats, [B, T] (eq. 11)."""
-        t = self.context(batch) if context is None else context
-        h = self.hidden(batch["inputs"], t, self.noise("words", batch, training))
-        return of_targets(self.softmax, batch["targets"], h)
-
-    def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
-        """Return -J and its terms, nats a sequence; "nll" is nats a target."""
-        return joint_loss(self, batch, training)
-
-    def prepare(self, dataset: Dataset) -> None:
-        """Start embeddings and topics; let the topic model learn by itself first."""
-        start_topics(self, dataset, start_embeddings(self, dataset))
-        pretrain_topics(self, dataset, topic_terms, topic_loss)
-
-    def param_groups(self) -> list[Group]:
-        """Return three: the rest, the LSTM's factors, and the topic model's weights.
-
-        W(t) is a product of three: where each takes a full step it takes three.
-        """
-        language, topic = joint_param_groups(self)
-        share = self.config.factor_lr_multiplier
-        return [*split_param_group(language, self.recurrent, share), topic]
-
-    def initial_state(self, context: tf.Tensor, rows: Any) -> tuple[Any, Any]:
-        """Return the zero state, and what each LSTM makes of t."""
-        states = [
-            lstm.cell.get_initial_state(batch_size=rows, dtype=tf.float32)
-            for lstm in self.recurrent
-        ]
-        return states, [lstm.cell.topic_factors(context) for lstm in self.recurrent]
-
-    def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
-        """Return the next word's distribution after `token` [B], and the state."""
-        x, after = self.embedding(token), []
-        for lstm, before, factors in zip(self.recurrent, state, constants):
-            x, now = lstm.cell.step(x, before, factors)
-            after.append(now)
-        return self.softmax.next_word(x), after
-
-
-# --- What other systems with this topic model share -----------------------------------
+# --- Section 3.1: the neural topic model, which other systems here share --------------
 
 
 def make_topic_model(model: Model) -> None:
-    """Make q(theta | d), g and beta (section 3.1)."""
+    """Make q(theta | d), g and beta."""
     c, words = model.config, len(model.vocabulary.topic_words)
-    size, std = c.latent_size or c.num_topics, c.mu_batchnorm_std
     model.encoder = TopicEncoder(
-        size, c.encoder_units, c.encoder_input, c.log_variance, std
-    )
+        c.latent_size or c.num_topics, c.encoder_units, c.encoder_input,
+        c.log_variance, c.mu_batchnorm_std,
+    )  # fmt: skip
     model.proportions = TopicProportions(c.num_topics)
     model.decoder = TopicDecoder(c.num_topics, words)
     model.seeds = seed_weights(c, model.vocabulary)
-    if std:
+    if c.mu_batchnorm_std:
         model.why_not_shardable = "mu_batchnorm_std scales over a whole batch"
     if c.topic_rows == "document":
         model.batching = replace(model.batching, of_document=("vote",))
-
-
-def infer_topics(model: Model, context: tf.Tensor, noise: Any = None) -> tf.Tensor:
-    """Return t = softmax(W theta + b) [B, K] (eq. 4), at mu or at a draw of theta."""
-    d = bag_of_words(context, len(model.vocabulary.topic_words))
-    mu, log_variance = model.encoder(d)
-    return model.proportions(noise.gaussian(mu, log_variance) if noise else mu)
 
 
 def topic_terms(model: Model, batch: dict, noise: Noise) -> tuple[tf.Tensor, Terms]:
@@ -264,15 +130,13 @@ def topic_terms(model: Model, batch: dict, noise: Noise) -> tuple[tf.Tensor, Ter
     "reconstruction" is -E log p(d | t), "kl" the divergence, nats a bag; "diversity" R.
     Where rows have a "vote" [B], 1 on average, each counts by it.
     """
-    c, d = model.config, bag_of_words(
-        batch["context"], len(model.vocabulary.topic_words)
-    )  # fmt: skip
-    drop = lambda words: noise.dropout(words, c.encoder_dropout)  # noqa: E731
+    c, D = model.config, len(model.vocabulary.topic_words)
+    d, vote = bag_of_words(batch["context"], D), batch.get("vote", 1.0)
+    drop = partial(noise.dropout, rate=c.encoder_dropout)
     mu, log_variance = model.encoder(d, drop, noise.training)  # q(theta | d)
     t = model.proportions(noise.gaussian(mu, log_variance))  # eq. 4
     log_p_d = log_likelihood(d, model.decoder(t))  # eq. 5, 6
     kl = gaussian_kl(mu, log_variance, prior_variance=c.prior_variance)
-    vote = batch.get("vote", 1.0)
     terms = {
         "reconstruction": -tf.reduce_mean(vote * log_p_d),
         "kl": tf.reduce_mean(vote * kl),
@@ -290,15 +154,107 @@ def topic_loss(model: Model, terms: Terms, kl_weight: Any = 1.0) -> tf.Tensor:
     return bound - model.config.diversity_weight * terms["diversity"]
 
 
-def joint_loss(model: Model, batch: dict[str, tf.Tensor], training: bool) -> Terms:
-    """Return {"loss": -J, ...} (eq. 17, 18), of a model that predicts words by t."""
-    t, terms = topic_terms(model, batch, model.noise("topics", batch, training))
-    if training and model.config.language_topics == "mean":
-        t = model.infer(batch["context"])
-    log_p_y = model(batch, training=training, context=t)
-    language, nll = language_loss(log_p_y, batch["targets"])
-    J = -language - model.config.topic_weight * topic_loss(model, terms)
-    return {"loss": -J, **nll, **terms}
+# --- Section 3.2: the language model --------------------------------------------------
+
+
+class TCNLM(Model):
+    """A neural topic model and an LSTM whose weights it composes.
+
+    Training goes up J = E log p(d | t) - KL(q || prior) + E sum_m log p(y_m | y_<m, t)
+    + lambda R (eq. 17, 18), with one draw of theta a sequence, used by both.
+    """
+
+    draws_topics = True
+    Config = Config
+    test_config = {
+        "units": 6, "layers": 2, "embedding_size": 5, "cutoffs": (12,), "num_topics": 3,
+        "encoder_units": (7, 7), "topic_pretrain_steps": 9, "num_factors": 4,
+    }  # fmt: skip
+
+    def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
+        super().__init__(config, vocabulary, seed)
+        c, V = config, len(vocabulary)
+        make_topic_model(self)
+        self.embedding = word_embedding(V, c)
+        self.recurrent = [
+            TopicCompositionalLSTM(
+                c.units, c.num_topics, c.num_factors or None, c.candidate_activation,
+                c.use_bias, return_sequences=True,
+                name=f"topic_compositional_lstm_{layer}",
+            )
+            for layer in range(c.layers)
+        ]  # fmt: skip
+        self.softmax = adaptive_softmax(V, c)
+
+    def topics(self) -> tf.Tensor:
+        """Return beta, a topic a row: [K, D] (eq. 5)."""
+        return self.decoder.topics()
+
+    def infer(self, context: tf.Tensor, noise: Noise | None = None) -> tf.Tensor:
+        """Return t = g(theta) [B, K] of topic-word ids [B, C], -1 padding (eq. 4).
+
+        theta: mu, or with noise a draw from q(theta | d).
+        """
+        d = bag_of_words(context, len(self.vocabulary.topic_words))
+        mu, log_variance = self.encoder(d)
+        return self.proportions(noise.gaussian(mu, log_variance) if noise else mu)
+
+    def context(self, batch: dict[str, tf.Tensor], noise: Noise | None = None) -> Any:
+        """Return t [B, K]: the batch's "topics", or g(theta) of q(theta | d)."""
+        if "topics" in batch:
+            return batch["topics"]
+        return self.infer(batch["context"], noise)
+
+    def hidden(self, inputs: tf.Tensor, t: tf.Tensor, noise: Noise) -> tf.Tensor:
+        """Return h [B, T, H] of the last LSTM under W(t) and U(t) (eq. 12 to 15)."""
+        x = noise.dropout(self.embedding(inputs), self.config.dropout)
+        for lstm in self.recurrent:
+            x = noise.dropout(lstm(x, t), self.config.dropout)
+        return x
+
+    def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:
+        """Return log p(y_m | y_<m, t), nats, [B, T] (eq. 11)."""
+        t = self.context(batch) if context is None else context
+        h = self.hidden(batch["inputs"], t, self.noise("words", batch, training))
+        return of_targets(self.softmax, batch["targets"], h)
+
+    def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
+        """Return {"loss": -J, ...} (eq. 17, 18), nats a sequence; "nll", a target."""
+        c = self.config
+        t, terms = topic_terms(self, batch, self.noise("topics", batch, training))
+        if training and c.language_topics == "mean":
+            t = self.infer(batch["context"])
+        log_p_y = self(batch, training=training, context=t)
+        language, nll = language_loss(log_p_y, batch["targets"])
+        J = -language - c.topic_weight * topic_loss(self, terms)
+        return {"loss": -J, **nll, **terms}
+
+    def prepare(self, dataset: Dataset) -> None:
+        """Start embeddings and topics; let the topic model learn by itself first."""
+        start_topics(self, dataset, start_embeddings(self, dataset))
+        pretrain_topics(self, dataset, topic_terms, topic_loss)
+
+    def param_groups(self) -> list[Group]:
+        """Return three: the rest, the LSTM's factors, and the topic model's weights.
+
+        W(t) is a product of three: where each takes a full step it takes three.
+        """
+        language, topic = joint_param_groups(self)
+        share = self.config.factor_lr_multiplier
+        return [*split_param_group(language, self.recurrent, share), topic]
+
+    def initial_state(self, context: tf.Tensor, rows: Any) -> tuple[Any, Any]:
+        """Return the zero state, and what each LSTM makes of t."""
+        factors = [lstm.cell.topic_factors(context) for lstm in self.recurrent]
+        return zero_states(self.recurrent, rows), factors
+
+    def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
+        """Return the next word's distribution after `token` [B], and the state."""
+        x, after = self.embedding(token), []
+        for lstm, before, factors in zip(self.recurrent, state, constants):
+            x, now = lstm.cell.step(x, before, factors)
+            after.append(now)
+        return self.softmax.next_word(x), after
 
 
 def joint_param_groups(model: Model) -> list[Group]:

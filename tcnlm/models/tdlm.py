@@ -14,14 +14,15 @@ from tcnlm.common.settings import setting
 from tcnlm.data.batching import Batching
 from tcnlm.data.dataset import NO_WORD, Dataset
 from tcnlm.data.sequences import SequencesAndStretches
-from tcnlm.layers.lstm import LSTM
-from tcnlm.layers.mixed_precision import Conv1D, Dense
+from tcnlm.layers.lstm import FastLSTM, zero_states
+from tcnlm.layers.mixed_precision import MixedConv1D, MixedDense
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.optimization import Group, GroupedAdam, exclude
-from tcnlm.layers.softmax import AdaptiveSoftmax, language_loss, of_targets
+from tcnlm.layers.softmax import adaptive_softmax, language_loss, of_targets
 from tcnlm.layers.words import word_embedding
-from tcnlm.models import lstm, tcnlm
+from tcnlm.models import lstm
 from tcnlm.models.base import Model, Terms
+from tcnlm.models.settings import SoftmaxSettings, WordSettings
 from tcnlm.models.starts import start_embeddings
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
@@ -31,7 +32,7 @@ STEP_TERMS = ("nll", "topic_model", "gradient_norm_0", "gradient_norm_1")
 
 
 @dataclass(frozen=True)
-class Config(tcnlm.SoftmaxSettings, tcnlm.WordSettings):
+class Config(SoftmaxSettings, WordSettings):
     """Settings of TDLM; "small" is units=600 layers=1, "large" units=900 layers=2."""
 
     num_topics: int = setting(
@@ -102,12 +103,10 @@ class TDLM(Model):
         self.embedding = word_embedding(len(vocabulary), config)
         options = {"return_sequences": True, "return_state": True}
         self.recurrent = [
-            LSTM(config.units, **options, name=f"lstm_{layer}")
+            FastLSTM(config.units, **options, name=f"lstm_{layer}")
             for layer in range(config.layers)
         ]
-        self.softmax = AdaptiveSoftmax(
-            len(vocabulary), config.cutoffs, config.div_value, name="softmax"
-        )
+        self.softmax = adaptive_softmax(len(vocabulary), config)
         self.topic_words = vocabulary.ids(vocabulary.topic_words)
         self.encoder = DocumentEncoder(
             len(vocabulary.topic_words),
@@ -117,9 +116,11 @@ class TDLM(Model):
             config.filter_width,
             config.center_documents,
         )
-        self.attention = Dense(config.num_topics, "softmax", use_bias=False, name="A")
-        self.vectors = Dense(config.topic_size, use_bias=False, name="B")
-        self.words = Dense(len(vocabulary), name="W")
+        self.attention = MixedDense(
+            config.num_topics, "softmax", use_bias=False, name="A"
+        )
+        self.vectors = MixedDense(config.topic_size, use_bias=False, name="B")
+        self.words = MixedDense(len(vocabulary), name="W")
         self.gate = TopicGate(config.units, name="gate")
         if config.topic_batches == "published":
             self.why_not_shardable = "topic_batches=published steps two models apart"
@@ -239,7 +240,7 @@ class TDLM(Model):
 
     def initial_state(self, context: tf.Tensor, rows: Any) -> tuple[Any, Any]:
         """Return the zero state, and s."""
-        return lstm.zero_states(self, rows), context
+        return zero_states(self.recurrent, rows), context
 
     def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
         """Return the next word's distribution after `token` [B], and the state."""
@@ -247,7 +248,6 @@ class TDLM(Model):
         return self.softmax.next_word(self.gate(h, constants)), state
 
 
-@tf.keras.utils.register_keras_serializable("tcnlm")
 class DocumentEncoder(tf.keras.layers.Layer):
     """Topic-word ids in order [B, C], -1 padding -> a document's vector d [B, a].
 
@@ -278,7 +278,7 @@ class DocumentEncoder(tf.keras.layers.Layer):
             embeddings_initializer=initializers.RandomUniform(-scale, scale),
             name="document_embedding",
         )
-        self.convolution = Conv1D(
+        self.convolution = MixedConv1D(
             filters, width, kernel_initializer=initializers.TruncatedNormal(stddev=0.1)
         )
 
@@ -318,13 +318,7 @@ class DocumentEncoder(tf.keras.layers.Layer):
         share = tf.maximum(share, (1.0 - MOMENTUM) * tf.sign(number))
         self.mean.assign_add(share * (mean - self.mean))
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments."""
-        names = "num_words", "size", "scale", "filters", "width", "center"
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
-
-@tf.keras.utils.register_keras_serializable("tcnlm")
 class TopicGate(tf.keras.layers.Layer):
     """Hidden states h [N, H] and topic vectors s [N, b] -> h' [N, H], as in a GRU.
 
@@ -336,15 +330,13 @@ class TopicGate(tf.keras.layers.Layer):
     def __init__(self, units: int, **kwargs: Any):
         super().__init__(**kwargs)
         self.units = units
-        self.gates = Dense(2 * units, "sigmoid", bias_initializer="ones", name="gates")
-        self.candidate = Dense(units, "tanh", name="candidate")
+        self.gates = MixedDense(
+            2 * units, "sigmoid", bias_initializer="ones", name="gates"
+        )
+        self.candidate = MixedDense(units, "tanh", name="candidate")
 
     def call(self, hidden: tf.Tensor, vector: tf.Tensor) -> tf.Tensor:
         """Return h'; see the class."""
         z, r = tf.split(self.gates(tf.concat([vector, hidden], axis=1)), 2, axis=1)
         candidate = self.candidate(tf.concat([vector, r * hidden], axis=1))
         return (1.0 - z) * hidden + z * candidate
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the constructor's argument."""
-        return {**super().get_config(), "units": self.units}

@@ -13,19 +13,21 @@ import tensorflow as tf
 from tcnlm.common.settings import setting
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.distributions import gaussian_kl
+from tcnlm.layers.lstm import zero_states
 from tcnlm.layers.mixed_precision import matmul
 from tcnlm.layers.neural_topics import TopicEncoder, bag_of_words
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.softmax import NextWord, cross_entropy, language_loss
 from tcnlm.layers.words import word_embedding
-from tcnlm.models import lstm, tcnlm
+from tcnlm.models import lstm
 from tcnlm.models.base import Model, Terms
+from tcnlm.models.settings import WordSettings
 from tcnlm.models.starts import start_embeddings
 from tcnlm.preprocessing.vocabulary import PAD, Vocabulary
 
 
 @dataclass(frozen=True)
-class Config(lstm.CellSettings, tcnlm.WordSettings):
+class Config(lstm.CellSettings, WordSettings):
     """Settings of TopicRNN; TCNLM's authors compare it at the sizes of their LSTM."""
 
     num_topics: int = setting(
@@ -176,7 +178,7 @@ class TopicRNN(Model):
 
     def initial_state(self, context: tf.Tensor, rows: Any) -> tuple[Any, Any]:
         """Return the zero state, and what theta adds to the words' logits [B, V]."""
-        return lstm.zero_states(self, rows), self.softmax.topic_bias(context)
+        return zero_states(self.recurrent, rows), self.softmax.topic_bias(context)
 
     def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
         """Return the next word's distribution after `token` [B], and the state."""
@@ -197,7 +199,6 @@ def theta_of(topics: tf.Tensor) -> tf.Tensor:
     return theta - tf.reduce_mean(theta, axis=-1, keepdims=True)
 
 
-@tf.keras.utils.register_keras_serializable("tcnlm")
 class SwitchedSoftmax(tf.keras.layers.Layer):
     """p(w, l | h, theta) over all words, and p(w | h, theta) with l summed out.
 
@@ -270,12 +271,3 @@ class SwitchedSoftmax(tf.keras.layers.Layer):
         """Return log p(l | h) for l = 0 and 1, [N, 2]."""
         score = matmul(hidden, self.switch)
         return tf.math.log_sigmoid(tf.concat([-score, score], axis=1))
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments."""
-        return {
-            **super().get_config(),
-            "vocabulary_size": self.vocabulary_size,
-            "topic_words": self.topic_words[:, 0].tolist(),
-            "num_topics": self.num_topics,
-        }

@@ -12,15 +12,14 @@ from tcnlm.data.dataset import Dataset
 from tcnlm.data.windows import Windows
 from tcnlm.layers.lstm import CarriedState
 from tcnlm.layers.noise import Noise
-from tcnlm.layers.optimization import Group
 from tcnlm.layers.relative_attention import TransformerXLLayer, remembered, sinusoids
-from tcnlm.layers.softmax import AdaptiveSoftmax, language_loss, of_targets
+from tcnlm.layers.softmax import adaptive_softmax
 from tcnlm.layers.words import word_embedding
-from tcnlm.models import tcnlm
-from tcnlm.models.base import Model, Terms
+from tcnlm.models import lstm, tcnlm
+from tcnlm.models.base import Model
 from tcnlm.models.lstm import WindowSettings
-from tcnlm.models.starts import pretrain_topics, start_embeddings, start_topics
-from tcnlm.models.tcnlm import SoftmaxSettings, WordSettings
+from tcnlm.models.settings import SoftmaxSettings, WordSettings
+from tcnlm.models.starts import start_embeddings
 from tcnlm.preprocessing.vocabulary import PAD, Vocabulary
 
 
@@ -47,9 +46,6 @@ class Config(WindowSettings, SoftmaxSettings, WordSettings):
     memory: int = setting(
         60, "words before it that a word attends to; paper: 150, base", least=1
     )
-    attention_dropout: float = setting(
-        0.0, "share dropped of the attention; paper: 0, base", least=0, below=1
-    )
 
 
 class TransformerXL(Model):
@@ -72,7 +68,6 @@ class TransformerXL(Model):
         "layers": 2,
         "heads": 2,
         "memory": 4,
-        "attention_dropout": 0.1,
         "cutoffs": (12,),
         "embedding_scale": 1.0,
     }
@@ -87,7 +82,6 @@ class TransformerXL(Model):
                 config.units,
                 config.memory,
                 config.dropout,
-                config.attention_dropout,
                 name=f"layer_{layer}",
             )
             for layer in range(config.layers)
@@ -96,28 +90,19 @@ class TransformerXL(Model):
             asked = self.batching.of_document
             self.batching = Windows(config.window, config.reset, asked)
             self.carried = CarriedState(empty_memories(self, 1, config.memory))
-        self.softmax = AdaptiveSoftmax(
-            len(vocabulary), config.cutoffs, config.div_value, name="softmax"
-        )
+        self.softmax = adaptive_softmax(len(vocabulary), config)
 
-    def make_context(self) -> None:
-        """Make what reads the context q [B, C] beside h; there is none."""
+    make_context, call = lstm.LSTM.make_context, lstm.LSTM.call
 
-    def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:
-        """Return log p(y_m | y_<m), nats, [B, T], by softmax(V [h_m; q])."""
-        q = tf.nest.flatten(self.context(batch) if context is None else context)
-        h = read(self, batch, self.noise("words", batch, training))
-
-        def beside(h: tf.Tensor, words: tf.Tensor, *q: tf.Tensor) -> tf.Tensor:
-            return self.softmax(tf.concat([h, *q], axis=1), words)
-
-        return of_targets(beside, batch["targets"], h, *q)
-
-    def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
-        """Return {"loss": nats a row of the batch, "nll": nats a target}."""
-        log_probs = self(batch, training=training)
-        loss, terms = language_loss(log_probs, batch["targets"])
-        return {"loss": loss, **terms}
+    def hidden(self, batch: dict[str, tf.Tensor], noise: Noise) -> tf.Tensor:
+        """Return h^N [B, T, d]; go on from carried memories, and keep them."""
+        inputs, carried = batch["inputs"], self.carried
+        if carried is None or "fresh" not in batch:
+            nothing = empty_memories(self, tf.shape(inputs)[0], 0)
+            return attend(self, inputs, nothing, noise)[0]
+        h, after = attend(self, inputs, carried.start(batch), noise)
+        carried.keep(after)
+        return h
 
     def features(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
         """Return the output [B, d] at the last word of each document [B, T].
@@ -163,9 +148,8 @@ class TopicConfig(Config, tcnlm.JointSettings):
 class TopicTransformerXL(TransformerXL):
     """p(y_m | y_<m, t) = softmax(V [h_m; t]), h_m a Transformer-XL's output.
 
-    As `topic_lstm` has it for an LSTM. A control of no paper: what topics are worth
-    where attention sees the document. With `carry=true` t is of a window's context,
-    which is to hold what was read before only (`context=read`).
+    A control of no paper, as `topic_lstm`: what topics are worth where attention sees
+    the document.
     """
 
     draws_topics = True
@@ -178,19 +162,10 @@ class TopicTransformerXL(TransformerXL):
     }
 
     features = Model.features
-    # The topic model is TCNLM's, and so is the loss.
     make_context = tcnlm.make_topic_model
     topics, infer = tcnlm.TCNLM.topics, tcnlm.TCNLM.infer
     context, compute_loss = tcnlm.TCNLM.context, tcnlm.TCNLM.compute_loss
-
-    def prepare(self, dataset: Dataset) -> None:
-        """Start embeddings and topics; let the topic model learn by itself first."""
-        start_topics(self, dataset, start_embeddings(self, dataset))
-        pretrain_topics(self, dataset, tcnlm.topic_terms, tcnlm.topic_loss)
-
-    def param_groups(self) -> list[Group]:
-        """Return the language model's weights, and the topic model's."""
-        return tcnlm.joint_param_groups(self)
+    prepare, param_groups = tcnlm.TCNLM.prepare, tcnlm.joint_param_groups
 
 
 def empty_memories(model: Model, rows: Any, slots: int) -> list[list[tf.Tensor]]:
@@ -215,14 +190,3 @@ def attend(
         after.append(remembered(memory, h, counts))
         h = layer(h, *memory, R, noise.dropout)
     return noise.dropout(h, rate), after
-
-
-def read(model: Model, batch: dict[str, tf.Tensor], noise: Noise) -> tf.Tensor:
-    """Return h^N [B, T, d] of a batch; go on from carried memories, keep them."""
-    inputs = batch["inputs"]
-    if model.carried is None or "fresh" not in batch:
-        nothing = empty_memories(model, tf.shape(inputs)[0], 0)
-        return attend(model, inputs, nothing, noise)[0]
-    h, after = attend(model, inputs, model.carried.start(batch), noise)
-    model.carried.keep(after)
-    return h

@@ -34,7 +34,6 @@ class State:
 
     epoch: int = 0  # from 0
     position: int = 0  # batches of this epoch already taken
-    evaluated: int = 0  # of these, before the last evaluation
     seconds: float = 0.0  # spent training
     nll: float = 0.0  # sums since the last evaluation: nats (or loss, of topics alone),
     targets: int = 0  # and targets (or content words)
@@ -45,7 +44,8 @@ class State:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> State:
         """Return what `asdict` and JSON made of one; else raise TypeError."""
-        state = cls(**values)
+        # "evaluated" was of evaluations within an epoch.
+        state = cls(**{k: v for k, v in values.items() if k != "evaluated"})
         for each in fields(cls):
             _check(getattr(state, each.name), each.type)
         for row in state.history:

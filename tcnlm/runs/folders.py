@@ -10,6 +10,7 @@ from typing import Any
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.process import program
+from tcnlm.common.settings import as_text
 
 PREFIX = "seed-"
 _NAME = re.compile(f"{PREFIX}([0-9]+)")
@@ -73,8 +74,4 @@ def resume_command(run: Path) -> str:
 def _change(name: str, was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     if name == "DATA":
         return "DATA with other contents"
-    return f"{name} {_text(was[name])} -> {_text(now[name])}"
-
-
-def _text(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    return f"{name} {as_text(was[name])} -> {as_text(now[name])}"

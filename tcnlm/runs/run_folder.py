@@ -93,7 +93,7 @@ def _numbers(settings: Settings) -> Iterator[tuple[str, int]]:
 FORMAT_VERSION = 1
 CONFIG, SEAL = "config.json", "config.sha256"
 MOST_THREADS = 100_000
-RENAMED = {  # settings of before, and what they are called now
+RENAMED = {  # settings of RUNs of before, and what they are called now
     "head_start": "topic_pretrain_steps",
     "head_start_rates": "topic_pretrain_rates",
     "head_start_decay": "topic_pretrain_decay",
@@ -101,6 +101,7 @@ RENAMED = {  # settings of before, and what they are called now
     "recurrent_rate": "recurrent_lr_multiplier",
     "mean_deviation": "mu_batchnorm_std",
 }
+DROPPED = {"evaluation_steps": 0, "attention_dropout": 0.0}  # and their defaults
 
 
 def _are(values: Any, kind: type) -> bool:
@@ -221,10 +222,7 @@ class RunFolder:
         return dataset
 
     def history(self) -> dict[str, np.ndarray]:
-        """Return the columns of history.csv; none where there is no such file.
-
-        An empty cell is not a number. Raises InputError for a line that is no row.
-        """
+        """Return the columns of history.csv; none where there is no such file."""
         path = self.path / "history.csv"
         return _read_history(path) if path.is_file() else {}
 
@@ -247,11 +245,10 @@ def _read(run: Path) -> dict[str, Any]:
             f"reads version {FORMAT_VERSION}; train the model again"
         )
     check_entries(path, config, _ENTRIES)
-    old = [f"{n} is {RENAMED[n]} now" for n in config["settings"] if n in RENAMED]
-    if old:
-        raise InputError(
-            f"{path}: {', '.join(old)}; `python tools/convert_run.py {run}` renames it"
-        )
+    for part in ("settings", "training"):
+        values = {RENAMED.get(n, n): v for n, v in config.get(part, {}).items()}
+        same = {n for n, v in DROPPED.items() if values.get(n) == v}
+        config[part] = {n: v for n, v in values.items() if n not in same}
     return config
 
 

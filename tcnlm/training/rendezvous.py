@@ -16,7 +16,6 @@ import sys
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
 
 from tcnlm.common.errors import InputError
 
@@ -68,49 +67,30 @@ def parse_cluster(text: str) -> Cluster | None:
     """
     try:
         config = json.loads(text)
-        cluster, task = config.get("cluster"), config.get("task") or {}
-        kind, index = task.get("type"), str(task.get("index"))
-    except (ValueError, RecursionError, AttributeError) as error:
-        raise _wrong(f"no JSON object of objects ({error})") from None
-    if _is_alone(cluster):
-        return None
-    if not isinstance(cluster, dict) or not set(cluster) <= set(KINDS):
-        raise _wrong(f"only chief and worker train here, not {str(cluster)[:60]}")
-    jobs = {name: cluster[name] for name in KINDS if name in cluster}
-    for name, listed in jobs.items():
-        if not isinstance(listed, list) or not listed:
-            raise _wrong(f"{name!r} must be a list of addresses, not {listed!r:.60}")
-    addresses = tuple(_address(each) for listed in jobs.values() for each in listed)
-    if len(jobs.get("chief", ())) > 1 or len(set(addresses)) < len(addresses):
-        raise _wrong("there can be one chief only, and every address once")
-    if kind not in list(jobs):
-        raise _wrong(f"the task's type must be {' or '.join(jobs)}, not {kind!r}")
-    last = len(jobs[kind]) - 1
-    if not re.fullmatch("[0-9]{1,9}", index) or int(index) > last:
-        raise _wrong(f"the task's index must be from 0 to {last}, not {index:.60}")
-    before = len(jobs.get("chief", ())) if kind == "worker" else 0
-    sizes = {name: len(listed) for name, listed in jobs.items()}
-    return Cluster(sizes, addresses, before + int(index))
+        cluster, task = config.get("cluster") or {}, config.get("task") or {}
+        if not all(isinstance(listed, list) for listed in cluster.values()):
+            raise ValueError("each kind needs a list of addresses")
+        if len(sum(cluster.values(), [])) == len(cluster) <= 1:
+            return None
+        if not set(cluster) <= set(KINDS) or len(cluster.get("chief", [])) > 1:
+            raise ValueError("only workers train here, and one chief at most")
+        sizes = {kind: len(cluster[kind]) for kind in KINDS if kind in cluster}
+        addresses = [_address(each) for kind in sizes for each in cluster[kind]]
+        kind, index = task["type"], int(str(task["index"]))
+        if not 0 <= index < sizes[kind] or len(set(addresses)) < len(addresses):
+            raise ValueError("every address once, and the task one of them")
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise InputError(
+            f"{CLUSTER}: {error!r:.99} is wrong; right is for example {RIGHT}"
+        ) from None
+    before = sizes.get("chief", 0) if kind == "worker" else 0
+    return Cluster(sizes, tuple(addresses), before + index)
 
 
-def _is_alone(cluster: Any) -> bool:
-    """Whether there is no cluster, or one task in it, whatever its address."""
-    if not isinstance(cluster, dict) or len(cluster) != 1:
-        return cluster in (None, {})
-    [(kind, listed)] = cluster.items()
-    return kind in (*KINDS, "master") and isinstance(listed, list) and len(listed) == 1
-
-
-def _wrong(reason: str) -> InputError:
-    return InputError(f"{CLUSTER}: {reason}; right is for example {RIGHT}")
-
-
-def _address(text: Any) -> tuple[str, int]:
-    parts = _ADDRESS.fullmatch(text) if isinstance(text, str) else None
+def _address(text: str) -> tuple[str, int]:
+    parts = _ADDRESS.fullmatch(text)
     if not parts or not 1 <= int(parts[3]) <= 65535:
-        raise _wrong(
-            f"{text!r:.60} is no address HOST:PORT with a port from 1 to 65535"
-        )
+        raise ValueError(f"{text!r:.60} is no address HOST:PORT")
     return (parts[1] or parts[2]).lower(), int(parts[3])
 
 

@@ -50,14 +50,11 @@ class Trainer:
             model.param_groups(),
             training.clip_norm,
             training.lazy_adam,
-            decay(training.decay, self._steps(), model.steps),
+            decay(training.decay, self._all_steps(), model.steps),
         )
         model.compile(self.optimizer)
         self.checkpoints = Checkpoints(run, model=model)
-        self.step = graph(
-            self._step,
-            input_signature=[self._signature()],
-        )
+        self.step = graph(self._step, input_signature=[self._signature()])
         self.state = State(best=self.judge.worst)
         self.saved: dict[str, Any] | None = None  # the state of the last checkpoint
         self.pace = CALL_SECONDS  # seconds a step, lately
@@ -91,7 +88,7 @@ class Trainer:
                 self._start()
             while not self.finished:
                 if self.model.trainable_variables:
-                    self._to_evaluation()
+                    self._take_epoch()
                 self._evaluate()
                 self._save()
         except Interrupted:
@@ -120,7 +117,7 @@ class Trainer:
         size = self.training.step_size
         return self.rows.num_batches(size, self.seed, epoch)
 
-    def _steps(self) -> int:
+    def _all_steps(self) -> int:
         """Return how many steps all epochs have; 0 where no rate goes by them."""
         if self.training.decay == "constant":
             return 0
@@ -131,11 +128,9 @@ class Trainer:
         epochs = self.training.epochs - self.state.epoch
         return epochs * self._epoch_steps(self.state.epoch) - self.state.position
 
-    def _to_evaluation(self) -> None:
-        """Take this epoch's batches up to the next evaluation."""
+    def _take_epoch(self) -> None:
+        """Take the batches of this epoch that are left."""
         training, total = self.training, self._epoch_steps(self.state.epoch)
-        every = training.evaluation_steps or total
-        due = min(self.state.evaluated + every, total)
         label = f"epoch {self.state.epoch + 1}/{training.epochs}"
         self.clock = time.monotonic()
         bar = progress_bar(
@@ -150,11 +145,15 @@ class Trainer:
             batches = iter(self.batches())
             # Here, since tracing takes seconds and the steps let a signal wait.
             self._take.get_concrete_function(batches, tf.constant(1))
-            while self.state.position < due:
+            while self.state.position < total:
                 with interrupts.held():
-                    self._account(self.take(batches, self._until_due(due)), bar)
+                    self._account(self.take(batches, self._until_due(total)), bar)
                 self.workers.after_step()
-                if self._checkpoint_due():
+                by_steps = training.checkpoint_steps
+                by_time = time.monotonic() - self.last_save
+                if (by_steps and self.state.position % by_steps == 0) or (
+                    by_time > 60 * training.checkpoint_minutes
+                ):
                     self._save()
 
     def _until_due(self, end: int) -> int:
@@ -229,13 +228,19 @@ class Trainer:
         self.log.scalars("train", values, int(self.model.steps))
 
     def _evaluate(self) -> None:
-        """Score the validation split, then keep the best weights and turn the epoch."""
-        valid, before = self.validation.subject(), len(self.state.history)
+        """Score the validation split, keep the best weights, and turn the epoch."""
+        state, measure = self.state, self.validation.measure
+        valid, before = self.validation.subject(), len(state.history)
         row = {
-            **self._row(),
-            **self.validation.scores(valid),
-            **self.validation.topics_in_use(valid, before),
+            "epoch": state.epoch + 1,
+            "step": int(self.model.steps),
+            "seconds": round(state.seconds, 1),
         }
+        if state.targets:
+            per_word = state.nll / state.targets
+            row[f"train_{measure}"] = self.validation.measured(per_word)
+        row |= self.validation.scores(valid)
+        row |= self.validation.topics_in_use(valid, before)
         with interrupts.held():
             self._turn(row)
 
@@ -249,37 +254,9 @@ class Trainer:
             state.best, state.waited = value, 0
             if self.workers.chief:
                 save_weights(self.model, self.run)
-        state.evaluated = state.position
-        if self._share_taken() == 1:
-            state.epoch, state.position, state.evaluated = state.epoch + 1, 0, 0
+        state.epoch, state.position = state.epoch + 1, 0
         state.nll, state.targets = 0.0, 0
         self.log.evaluation(state.history)
-
-    def _share_taken(self) -> float:
-        """Return the share of this epoch that is over; a fit takes all of its one."""
-        if not self.model.trainable_variables:
-            return 1
-        return self.state.position / self._epoch_steps(self.state.epoch)
-
-    def _row(self) -> dict[str, Any]:
-        state, share = self.state, self._share_taken()
-        row = {
-            "epoch": state.epoch + (1 if share == 1 else round(share, 4)),
-            "step": int(self.model.steps),
-            "seconds": round(state.seconds, 1),
-        }
-        if state.targets:
-            per_word, named = state.nll / state.targets, self.validation.measure
-            row[f"train_{named}"] = self.validation.measured(per_word)
-        return row
-
-    def _checkpoint_due(self) -> bool:
-        every, minutes = (
-            self.training.checkpoint_steps,
-            self.training.checkpoint_minutes,
-        )
-        by_steps = bool(every) and self.state.position % every == 0
-        return by_steps or time.monotonic() - self.last_save > 60 * minutes
 
     def _save(self) -> None:
         with interrupts.held():

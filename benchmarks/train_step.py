@@ -11,34 +11,41 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from itertools import islice
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.framework.config import disable_op_determinism
 from tqdm import tqdm
 
 # Run by its path, Python looks for modules in this folder only.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks import systems
 from benchmarks.synthetic import Corpus, write_data
 from tcnlm.common.process import keep_memory, make_reproducible
+from tcnlm.common.settings import names
 from tcnlm.data.batching import Batch
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import Sequences
+from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.layers.optimization import Training
+from tcnlm.metrics.scores import score
+from tcnlm.models import model_class
 from tcnlm.training.trainer import Trainer
 
 QUARTERS = 4
-LEARNING_ROUNDS = 4  # after which rare words have their share of what is written
 EPOCH_BATCHES = 400  # drawn from all over an epoch, they stand for it
 SEED = 1
 
@@ -54,6 +61,13 @@ class Scale:
     words: int = 30
 
 
+class System(NamedTuple):
+    """What takes its turn: `take` does its share of a round, of so many targets."""
+
+    take: Callable[[], Any]
+    targets: int = 0
+
+
 class Bench:
     """The text and the systems, made when they are asked for, and their times.
 
@@ -64,25 +78,16 @@ class Bench:
         self.data, self.scale, self.steps, self.folder = data, scale, steps, folder
         self.dataset = Dataset(data)
         self.rows = Sequences().rows(self.dataset.split("train"))
-        self.systems: dict[str, Any] = {}
+        self.systems: dict[str, System] = {}
         self.seconds: dict[str, list[float]] = {}
-
-    @property
-    def rounds(self) -> int:
-        """How often every system takes its turn."""
-        return -(-self.steps // QUARTERS)
-
-    @cached_property
-    def epoch(self) -> list[Batch]:
-        """Batches as a trainer would draw them, the shortest first."""
-        drawn = self.rows.batches(Training().batch_size, SEED)
-        return sorted(islice(drawn, EPOCH_BATCHES), key=lambda b: b["targets"].size)
 
     @cached_property
     def batches(self) -> list[Batch]:
-        """The batches of a round."""
-        middles = (np.arange(QUARTERS) + 0.5) / QUARTERS * len(self.epoch)
-        return [self.epoch[int(i)] for i in middles]
+        """The batches of a round, as a trainer would draw them."""
+        drawn = islice(self.rows.batches(Training().batch_size, SEED), EPOCH_BATCHES)
+        epoch = sorted(drawn, key=lambda batch: batch["targets"].size)
+        middles = (np.arange(QUARTERS) + 0.5) / QUARTERS * len(epoch)
+        return [epoch[int(i)] for i in middles]
 
     @cached_property
     def plain_batches(self) -> list[Batch]:
@@ -91,43 +96,67 @@ class Bench:
         drawn = np.random.default_rng(SEED).integers(len(self.rows), size=size)
         return [self.rows.batch(row) for row in drawn]
 
-    def trainer(self, name: str, settings: dict, **training: Any) -> Trainer:
-        """Return the trainer of a model with random weights."""
-        model = systems.make_model(name, self.dataset.vocabulary, settings)
-        loop = Training(**training)
-        return Trainer(model, self.dataset, self.folder, loop, SEED)
+    def ours(self, name: str, settings: dict, **training: Any) -> System:
+        """Return the training steps of a model of ours."""
+        step = make_trainer(self.dataset, self.folder, name, settings, training).step
+        take = lambda: [step(batch)["loss"].numpy() for batch in self.batches]  # noqa: E731
+        return System(take, _targets(self.batches))
 
-    def ours(self, name: str, settings: dict, **training: Any) -> systems.Ours:
-        """Return a model of ours with the batches of a round."""
-        return systems.Ours(self.trainer(name, settings, **training), self.batches)
+    def keras(self, settings: dict, batches: list[Batch]) -> System:
+        """Return those of a plain Keras LSTM of our LSTM's sizes, with a full softmax.
 
-    def keras(self, settings: dict, batches: list[Batch]) -> systems.Keras:
-        """Return a plain Keras LSTM of our LSTM's sizes."""
-        config = systems.configure("lstm", settings)
-        return systems.Keras(len(self.dataset.vocabulary), config, batches)
+        With the kernels that Keras takes unless told otherwise.
+        """
+        config, words = configure("lstm", settings), len(self.dataset.vocabulary)
+        layers = tf.keras.layers
+        model = tf.keras.Sequential(
+            [
+                layers.Embedding(words, config.embedding_size, mask_zero=True),
+                layers.LSTM(config.units, return_sequences=True),
+                layers.Dense(words),
+            ]
+        )
+        loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        model.compile("adam", loss)
+
+        def take() -> None:
+            disable_op_determinism()
+            try:
+                for batch in batches:
+                    model.train_on_batch(batch["inputs"], batch["targets"])
+            finally:
+                tf.config.experimental.enable_op_determinism()
+
+        return System(take, _targets(batches))
 
     @cached_property
     def writing_model(self) -> Any:
-        """TCNLM small after a few steps: it knows how frequent words are."""
-        system = self.ours("tcnlm", self.scale.small)
-        for _ in range(LEARNING_ROUNDS):
-            system()
-        return system.model
+        """TCNLM small after a few rounds: it knows how frequent words are."""
+        trainer = make_trainer(self.dataset, self.folder, "tcnlm", self.scale.small)
+        for batch in self.batches * QUARTERS:
+            trainer.step(batch)
+        return trainer.model
 
-    def writer(self, temperature: float) -> systems.Writer:
-        """Return what writes the sentences."""
-        sizes = self.scale.sentences, self.scale.words
-        return systems.Writer(self.writing_model, *sizes, temperature)
+    def writer(self, temperature: float) -> System:
+        """Return what writes the sentences, the topics by turns."""
+        model, rows = self.writing_model, self.scale.sentences
+        number = model.config.num_topics
+        topics = tf.one_hot(np.arange(rows) % number, number)
+        options = Decoding(max_length=self.scale.words, temperature=temperature)
+        decoder, context = SentenceDecoder(model, options), {"topics": topics}
+        return System(partial(decoder, model.context(context), rows))
 
-    def measure(self, names: Iterable[str]) -> None:
+    def measure(self, systems: Iterable[str]) -> None:
         """Let the systems with these names take turns."""
-        self.systems = {name: SYSTEMS[name](self) for name in names}
+        self.systems = {name: SYSTEMS[name](self) for name in systems}
         for system in tqdm(self.systems.values(), "first calls", disable=None):
-            system()
+            system.take()
         self.seconds = {name: [] for name in self.systems}
-        for _ in tqdm(range(self.rounds), "rounds", disable=None):
+        for _ in tqdm(range(-(-self.steps // QUARTERS)), "rounds", disable=None):
             for name, system in self.systems.items():
-                self.seconds[name].append(system())
+                start = time.perf_counter()
+                system.take()
+                self.seconds[name].append(time.perf_counter() - start)
 
     def shorter(self, a: str, b: str) -> float:
         """Return how many times the seconds of b those of a go into."""
@@ -143,11 +172,55 @@ class Bench:
         return self.systems[name].targets / median(self.seconds[name])
 
     def peak(self, name: str, settings: dict) -> tuple[float, float]:
-        """Return megabytes before and at the peak of training."""
-        return systems.peak_memory(self.data, name, settings, self.steps)
+        """Return megabytes: all imported, and the peak of training.
+
+        That of steps, a checkpoint and a validation, in a process of its own.
+        """
+        with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+            return pool.submit(_train, self.data, name, settings, self.steps).result()
 
 
-SYSTEMS: dict[str, Callable[[Bench], Any]] = {
+def configure(name: str, settings: dict[str, Any]) -> Any:
+    """Return a model's configuration, with those of the settings that it has."""
+    kind = model_class(name).Config
+    return kind(**{key: settings[key] for key in settings.keys() & set(names(kind))})
+
+
+def make_trainer(
+    dataset: Dataset, run: Path, name: str, settings: dict, training: Any = ()
+) -> Trainer:
+    """Return the trainer of a model with random weights."""
+    config = configure(name, settings)
+    model = model_class(name)(config, dataset.vocabulary, seed=SEED)
+    model.build_weights()
+    return Trainer(model, dataset, run, Training(**dict(training)), SEED)
+
+
+def _targets(batches: Iterable[Batch]) -> int:
+    return sum(int(np.count_nonzero(batch["targets"])) for batch in batches)
+
+
+def _train(data: Path, name: str, settings: dict, steps: int) -> tuple[float, float]:
+    before = _peak_so_far()
+    keep_memory()
+    make_reproducible(SEED)
+    with tempfile.TemporaryDirectory() as run:
+        trainer = make_trainer(Dataset(data), Path(run), name, settings)
+        size = trainer.training.batch_size
+        for batch in islice(trainer.rows.batches(size, SEED), steps):
+            trainer.step(batch)
+        trainer.checkpoints.save(steps, asdict(trainer.state))
+        score(trainer.model, trainer.validation.rows, size)
+    return before, _peak_so_far()
+
+
+def _peak_so_far() -> float:
+    """Return this process's; getrusage may have that of the one that started it."""
+    status = Path("/proc/self/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1024
+
+
+SYSTEMS: dict[str, Callable[[Bench], System]] = {
     "tcnlm": lambda b: b.ours("tcnlm", b.scale.small),
     "tcnlm, full softmax": lambda b: b.ours("tcnlm", {**b.scale.small, "cutoffs": ()}),
     "tcnlm, lazy": lambda b: b.ours("tcnlm", b.scale.small, lazy_adam=True),

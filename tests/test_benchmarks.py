@@ -1,10 +1,11 @@
 """The rows of the benchmark, and what is measured."""
 
 import re
+import time
 
 import pytest
 
-from benchmarks import systems, train_step
+from benchmarks import train_step
 from benchmarks.synthetic import Corpus, write_data
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.sequences import Sequences
@@ -46,20 +47,14 @@ def test_system_takes_its_turns(data, tmp_path, name):
     assert min(measured.seconds[name]) > 0
 
 
-class Instant:
-    """A system that takes no time."""
-
-    targets = 100
-
-    def __call__(self):
-        return 0.5
-
-
 def test_every_row_is_printed(data, tmp_path, monkeypatch, capsys):
-    instant = {name: lambda _: Instant() for name in train_step.SYSTEMS}
+    instant = {
+        name: lambda _: train_step.System(lambda: time.sleep(0.01), 100)
+        for name in train_step.SYSTEMS
+    }
     monkeypatch.setattr(train_step, "SYSTEMS", instant)
     monkeypatch.setattr(
-        systems, "peak_memory", lambda _, name, *__: (100.0, 900.0 + len(name))
+        train_step.Bench, "peak", lambda _, name, *__: (100.0, 900.0 + len(name))
     )
     train_step.run(train_step.Bench(data, TOY, 1, tmp_path), train_step.ROWS)
     printed = capsys.readouterr().out
@@ -68,6 +63,6 @@ def test_every_row_is_printed(data, tmp_path, monkeypatch, capsys):
         assert re.search(r"\| {} \| {} \| {} \|".format(*cells), printed)
 
 
-def test_the_peak_of_training_is_above_the_programs_own(data):
-    before, peak = systems.peak_memory(data, "tcnlm", TOY.small, steps=1)
+def test_the_peak_of_training_is_above_the_programs_own(data, tmp_path):
+    before, peak = train_step.Bench(data, TOY, 1, tmp_path).peak("tcnlm", TOY.small)
     assert 100 < before < peak < 2000

@@ -166,17 +166,8 @@ class TopicDecoder(tf.keras.layers.Layer):
         )
         self.built = True
 
-    def start_at(self, log_frequencies: Any) -> None:
-        """Add the corpus's log word frequencies [D] to every topic's logits.
-
-        Topics that start as noise race for the corpus's common words, and the first to
-        have them wins every document; from here they differ by their noise alone.
-        """
-        added = tf.cast(log_frequencies, self.logits.dtype)
-        self.logits.assign_add(tf.broadcast_to(added, self.logits.shape))
-
     def start_from(self, logits: Any) -> None:
-        """Put these logits [K, D] in place of the noise."""
+        """Put these logits [K, D] in place of those that there are."""
         self.logits.assign(tf.cast(logits, self.logits.dtype))
 
     def topics(self) -> tf.Tensor:

@@ -75,7 +75,9 @@ def start_topics(model: Any, dataset: Dataset, vectors: WordVectors) -> None:
     config, vocabulary = model.config, model.vocabulary
     frequencies = np.log(np.maximum(vocabulary.topic_counts, 1.0))
     if config.topic_start == "frequencies":
-        model.decoder.start_at(frequencies)
+        # Topics that start as noise alone race for the common words, and the first to
+        # have them wins every document.
+        model.decoder.start_from(model.decoder.logits + frequencies)
     elif config.topic_start == "vectors":
         size = config.embedding_size
         if not vectors:

@@ -11,8 +11,7 @@ import hashlib
 import json
 import math
 import shutil
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,24 +39,6 @@ class State:
     best: float = math.inf  # of the measure that judges, on validation
     waited: int = 0  # evaluations since the best
     history: list[dict[str, Any]] = field(default_factory=list)
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> State:
-        """Return what `asdict` and JSON made of one; else raise TypeError."""
-        # "evaluated" was of evaluations within an epoch.
-        state = cls(**{k: v for k, v in values.items() if k != "evaluated"})
-        for each in fields(cls):
-            _check(getattr(state, each.name), each.type)
-        for row in state.history:
-            for value in row.values():
-                _check(value, "float")
-        return state
-
-
-def _check(value: Any, kind: str) -> None:
-    kinds = {"int": int, "float": (int, float)}.get(kind, list)
-    if not isinstance(value, kinds) or isinstance(value, bool):
-        raise TypeError(f"{value!r} is no {kind}")
 
 
 KEPT = 2  # the latest, and one to fall back on
@@ -138,7 +119,8 @@ def _sound_state(folder: Path) -> State | None:
         # Before there was one, a state had no hash.
         sound = content in ({}, {"state_sha256": _digest(state)})
         sound &= all(digest_of(folder / n) == digest for n, digest in files.items())
-        return State.from_json(state) if sound else None
+        state.pop("evaluated", None)  # of evaluations within an epoch
+        return State(**state) if sound else None
     except UnreadableError:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

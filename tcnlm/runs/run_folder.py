@@ -18,7 +18,7 @@ import tensorflow as tf
 from tcnlm.common.errors import InputError, unreadable
 from tcnlm.common.files import is_as_sealed, seal, write_json
 from tcnlm.common.process import program, refuse_forks
-from tcnlm.common.settings import LARGEST, Settings, from_json
+from tcnlm.common.settings import LARGEST, Settings, as_text, from_json
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
 from tcnlm.models import model_class
@@ -41,10 +41,7 @@ COPIES = 4  # of every weight in training: its gradient and Adam's two moments
 
 @contextmanager
 def within_memory(settings: Settings) -> Iterator[None]:
-    """Raise InputError where the weights made inside do not fit into this machine.
-
-    It names the largest number of the settings.
-    """
+    """Raise InputError where the weights made inside do not fit into this machine."""
     left = memory() / COPIES
 
     def create(make: Callable[..., Any], **options: Any) -> Any:
@@ -58,10 +55,10 @@ def within_memory(settings: Settings) -> Iterator[None]:
         with tf.variable_creator_scope(create):
             yield
     except (MemoryError, OverflowError, tf.errors.ResourceExhaustedError):
-        name, largest = max(_numbers(settings), key=lambda pair: pair[1])
+        shown = " ".join(f"{n}={as_text(v)}" for n, v in asdict(settings).items())
         raise InputError(
-            f"{name}={largest}: such a model needs more than the "
-            f"{memory() / 2**30:.0f} GB of this machine to be trained; make it smaller"
+            f"to train such a model takes more than this machine's "
+            f"{memory() / 2**30:.0f} GB of memory; make it smaller: {shown}"
         ) from None
 
 
@@ -81,13 +78,6 @@ def _size(options: dict[str, Any]) -> float:
         shape = [] if callable(value) else np.shape(value)
     elements = np.prod([float(n or 1) for n in tf.TensorShape(shape)])
     return float(elements) * tf.as_dtype(options.get("dtype") or tf.float32).size
-
-
-def _numbers(settings: Settings) -> Iterator[tuple[str, int]]:
-    for name, value in asdict(settings).items():
-        for number in value if isinstance(value, (list, tuple)) else [value]:
-            if type(number) is int:
-                yield name, number
 
 
 FORMAT_VERSION = 1

@@ -26,7 +26,7 @@ from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTMCell
 from tcnlm.layers.words import word_embedding
 from tcnlm.models import lda, tcnlm
 from tcnlm.models.base import Model
-from tcnlm.models.settings import SoftmaxSettings, WordSettings
+from tcnlm.models.settings import JointSettings, SoftmaxSettings, WordSettings
 from tcnlm.models.starts import pretrain_topics, start_embeddings, start_topics
 from tcnlm.preprocessing.vocabulary import PAD, Vocabulary
 
@@ -217,7 +217,7 @@ class LDALSTM(LSTM):
 
 
 @dataclass(frozen=True)
-class TopicConfig(StartSettings, CellSettings, tcnlm.JointSettings):
+class TopicConfig(StartSettings, CellSettings, JointSettings):
     """Settings of the LSTM; the topic model's are TCNLM's."""
 
 

@@ -23,13 +23,14 @@ from tcnlm.layers.softmax import AdaptiveSoftmax, NextWord, of_targets
 from tcnlm.layers.words import word_embedding
 from tcnlm.models import tcnlm
 from tcnlm.models.base import Model
+from tcnlm.models.settings import JointSettings
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
 EPSILON = 1.2e-38  # floor of a proportion, keeps the logarithm finite
 
 
 @dataclass(frozen=True)
-class Config(tcnlm.JointSettings):
+class Config(JointSettings):
     """Settings of the naive MoE; the topic model's are TCNLM's."""
 
     units: int = setting(

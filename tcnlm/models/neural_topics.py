@@ -12,12 +12,13 @@ from tcnlm.data.documents import DocumentContexts
 from tcnlm.layers.optimization import Group
 from tcnlm.models import tcnlm
 from tcnlm.models.base import Model, Terms
+from tcnlm.models.settings import TopicSettings
 from tcnlm.models.starts import start_topics
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
-class Config(tcnlm.TopicSettings):
+class Config(TopicSettings):
     """Settings of the neural topic model trained alone."""
 
     learning_rate: float = setting(2e-3, "Adam of the encoder and W", above=0)

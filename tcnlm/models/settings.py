@@ -1,10 +1,11 @@
-"""Settings of every model that reads words, TCNLM's among them (section 3.2, 5)."""
+"""The settings that systems share: all of TCNLM's but those of its cell."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from tcnlm.common.settings import Settings, setting
+from tcnlm.layers.optimization import DECAYS
 
 # fmt: off
 
@@ -41,5 +42,56 @@ class WordSettings(EmbeddingSettings):
 
     units: int = setting(600, "hidden units; paper: 600 small, 900 large", least=1)
     layers: int = setting(1, "LSTMs; paper: 1 small, 2 large", least=1, most=100)
+
+
+@dataclass(frozen=True)
+class TopicSettings(Settings):
+    """Section 3.1: the neural topic model."""
+
+    num_topics: int = setting(100, "paper, Tables 2 to 4: 50, 100, 150", least=1)
+    latent_size: int = setting(
+        0, "dimensions of theta, not stated; 0: as many as topics", least=0)
+    encoder_units: tuple[int, ...] = setting(
+        (256, 256), "ReLU units of the encoder's layers; paper, section 5", least=1)
+    encoder_input: str = setting(
+        "log", "what the encoder sees of a count; paper: counts",
+        choices=("counts", "log", "frequencies"))
+    encoder_dropout: float = setting(
+        0.5, "share of words hidden from the encoder in training", least=0, below=1)
+    log_variance: float = setting(0.0, "start of the encoder's log sigma^2; not stated")
+    mu_batchnorm_std: float = setting(
+        0.0, "standard deviation of mu, held over a batch; 0: as it comes", least=0)
+    prior_variance: float = setting(1.0, "sigma_0^2 of eq. 4, not stated", above=0)
+    diversity_weight: float = setting(0.1, "lambda, eq. 18; paper, section 5", least=0)
+    topic_rows: str = setting(
+        "sentence", "whose bag p(d | t) of eq. 16 and 17, beside one sequence y, is: "
+        "with weight 1 every sentence's, or each document's once",
+        choices=("sentence", "document"))
+    topic_start: str = setting(
+        "frequencies", "where beta starts: at the words' frequencies, alone or with, a "
+        "topic each, clusters of word vectors or the topics of NMF or Gibbs' LDA",
+        choices=("frequencies", "vectors", "nmf", "lda", "random"))
+    seed_words: str = setting(
+        "", "words that the first topics start at and keep, see --seed-words")
+
+
+@dataclass(frozen=True)
+class JointSettings(TopicSettings, SoftmaxSettings, WordSettings):
+    """Section 3.3: both models learned together."""
+
+    topic_weight: float = setting(
+        1.0, "of the topic model's loss; 1 in the paper, eq. 17", least=0)
+    language_topics: str = setting(
+        "drawn", "t of the sentence in training: the document's draw (paper), or g(mu)",
+        choices=("drawn", "mean"))
+    topic_learning_rate: float = setting(
+        1e-3, "Adam of encoder, W, beta, jointly; 0: they stay as pretrained", least=0)
+    topic_pretrain_steps: int = setting(
+        1500, "steps of the topic model alone before the joint ones", least=0)
+    topic_pretrain_rates: tuple[float, ...] = setting(
+        (2e-3, 1e-2), "Adam in these: of encoder and W, of beta", least=0, length=2)
+    topic_pretrain_decay: str = setting(
+        "constant", "of these rates; or to 0 at the last of the steps", choices=DECAYS)
+
 
 # fmt: on

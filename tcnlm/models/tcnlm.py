@@ -2,7 +2,8 @@
 
 A neural topic model infers the topic proportions t of a document d (section 3.1); they
 compose every weight matrix of an LSTM that predicts a sentence y of it (section 3.2);
-both are learned by one bound (section 3.3). Symbols and shapes: tcnlm/__init__.py.
+both are learned by one bound (section 3.3). Symbols and shapes: tcnlm/__init__.py; the
+settings that other systems share with it: settings.py.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tcnlm.common.settings import Settings, setting
+from tcnlm.common.settings import setting
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.distributions import gaussian_kl
 from tcnlm.layers.lstm import zero_states
@@ -26,67 +27,17 @@ from tcnlm.layers.neural_topics import (
     log_likelihood,
 )
 from tcnlm.layers.noise import Noise
-from tcnlm.layers.optimization import DECAYS, Group, exclude, split_param_group
+from tcnlm.layers.optimization import Group, exclude, split_param_group
 from tcnlm.layers.softmax import adaptive_softmax, language_loss, of_targets
 from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTM
 from tcnlm.layers.words import word_embedding
 from tcnlm.models.base import Model, Terms
 from tcnlm.models.seeds import seed_loss, seed_weights
-from tcnlm.models.settings import SoftmaxSettings, WordSettings
+from tcnlm.models.settings import JointSettings
 from tcnlm.models.starts import pretrain_topics, start_embeddings, start_topics
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
 # fmt: off
-
-
-@dataclass(frozen=True)
-class TopicSettings(Settings):
-    """Section 3.1: the neural topic model."""
-
-    num_topics: int = setting(100, "paper, Tables 2 to 4: 50, 100, 150", least=1)
-    latent_size: int = setting(
-        0, "dimensions of theta, not stated; 0: as many as topics", least=0)
-    encoder_units: tuple[int, ...] = setting(
-        (256, 256), "ReLU units of the encoder's layers; paper, section 5", least=1)
-    encoder_input: str = setting(
-        "log", "what the encoder sees of a count; paper: counts",
-        choices=("counts", "log", "frequencies"))
-    encoder_dropout: float = setting(
-        0.5, "share of words hidden from the encoder in training", least=0, below=1)
-    log_variance: float = setting(0.0, "start of the encoder's log sigma^2; not stated")
-    mu_batchnorm_std: float = setting(
-        0.0, "standard deviation of mu, held over a batch; 0: as it comes", least=0)
-    prior_variance: float = setting(1.0, "sigma_0^2 of eq. 4, not stated", above=0)
-    diversity_weight: float = setting(0.1, "lambda, eq. 18; paper, section 5", least=0)
-    topic_rows: str = setting(
-        "sentence", "whose bag p(d | t) of eq. 16 and 17, beside one sequence y, is: "
-        "with weight 1 every sentence's, or each document's once",
-        choices=("sentence", "document"))
-    topic_start: str = setting(
-        "frequencies", "where beta starts: at the words' frequencies, alone or with, a "
-        "topic each, clusters of word vectors or the topics of NMF or Gibbs' LDA",
-        choices=("frequencies", "vectors", "nmf", "lda", "random"))
-    seed_words: str = setting(
-        "", "words that the first topics start at and keep, see --seed-words")
-
-
-@dataclass(frozen=True)
-class JointSettings(TopicSettings, SoftmaxSettings, WordSettings):
-    """Section 3.3: both models learned together."""
-
-    topic_weight: float = setting(
-        1.0, "of the topic model's loss; 1 in the paper, eq. 17", least=0)
-    language_topics: str = setting(
-        "drawn", "t of the sentence in training: the document's draw (paper), or g(mu)",
-        choices=("drawn", "mean"))
-    topic_learning_rate: float = setting(
-        1e-3, "Adam of encoder, W, beta, jointly; 0: they stay as pretrained", least=0)
-    topic_pretrain_steps: int = setting(
-        1500, "steps of the topic model alone before the joint ones", least=0)
-    topic_pretrain_rates: tuple[float, ...] = setting(
-        (2e-3, 1e-2), "Adam in these: of encoder and W, of beta", least=0, length=2)
-    topic_pretrain_decay: str = setting(
-        "constant", "of these rates; or to 0 at the last of the steps", choices=DECAYS)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from tcnlm.layers.words import word_embedding
 from tcnlm.models import lstm, tcnlm
 from tcnlm.models.base import Model
 from tcnlm.models.lstm import WindowSettings
-from tcnlm.models.settings import SoftmaxSettings, WordSettings
+from tcnlm.models.settings import JointSettings, SoftmaxSettings, WordSettings
 from tcnlm.models.starts import start_embeddings
 from tcnlm.preprocessing.vocabulary import PAD, Vocabulary
 
@@ -141,7 +141,7 @@ class TransformerXL(Model):
 
 
 @dataclass(frozen=True)
-class TopicConfig(Config, tcnlm.JointSettings):
+class TopicConfig(Config, JointSettings):
     """Settings of Transformer-XL; the topic model's are TCNLM's."""
 
 

@@ -223,9 +223,7 @@ def test_an_output_depends_on_its_own_past_alone(rng):
 
 
 def parameters(n_x, n_h, n_f, T, **options):
-    cell = TopicCompositionalLSTMCell(
-        n_h, T, num_factors=n_f, factor_initializer="zeros", **options
-    )
+    cell = TopicCompositionalLSTMCell(n_h, T, num_factors=n_f, **options)
     cell.build((None, n_x))
     return cell.count_params()
 
@@ -237,10 +235,9 @@ def test_parameters_are_4_n_f_times_n_x_2T_3n_h_and_a_bias_a_gate(sizes):
     assert parameters(*sizes) == expected + 4 * sizes[1]
 
 
-@pytest.mark.parametrize("forget_bias", [0.0, 1.0, 2.5])
-def test_bias_starts_at_zero_but_for_the_forget_gate(forget_bias):
-    cell = TopicCompositionalLSTMCell(H, K, forget_bias=forget_bias)
+def test_bias_starts_at_zero_but_for_the_forget_gate():
+    cell = TopicCompositionalLSTMCell(H, K)
     cell.build((None, E))
     start = np.zeros([4, H])
-    start[oracle.GATES.index("f")] = forget_bias
+    start[oracle.GATES.index("f")] = 1.0
     np.testing.assert_array_equal(cell.bias.numpy().reshape(4, H), start)

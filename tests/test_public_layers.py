@@ -107,13 +107,6 @@ def test_a_model_with_the_layer_is_saved_and_loaded(name, rng, tmp_path):
         assert_close(ours, theirs)
 
 
-def test_an_initializer_object_is_restored_too():
-    start = tf.keras.initializers.RandomNormal(stddev=0.3)
-    layer = make("TopicCompositionalLSTMCell", factor_initializer=start)
-    again = type(layer).from_config(layer.get_config())
-    assert again.factor_initializer.get_config()["stddev"] == 0.3
-
-
 @pytest.mark.parametrize("sequences", [True, False])
 def test_sequences_and_state_come_as_keras_has_them(sequences, rng):
     x, t = inputs_of("TopicCompositionalLSTM", rng)

@@ -229,14 +229,10 @@ def zero_states(layers: Sequence[Any], rows: Any) -> list[list[tf.Tensor]]:
     return [state if isinstance(state, list) else [state] for state in states]
 
 
-def forget_bias(value: float = 1.0) -> Callable[..., tf.Tensor]:
-    """Return an initializer of biases [..., 4H]: `value` at the forget gate, else 0."""
-
-    def start(shape: Any, dtype: Any = None, **_: Any) -> tf.Tensor:
-        gate = value * tf.one_hot(1, GATES, dtype=dtype or tf.float32)
-        return tf.broadcast_to(tf.repeat(gate, shape[-1] // GATES), shape)
-
-    return start
+def forget_bias(shape: Any, dtype: Any = None, **_: Any) -> tf.Tensor:
+    """Return biases [..., 4H] to start at: one at the forget gate, else zero."""
+    gate = tf.one_hot(1, GATES, dtype=dtype or tf.float32)
+    return tf.broadcast_to(tf.repeat(gate, shape[-1] // GATES), shape)
 
 
 class OverSequence(tf.keras.layers.Layer):

@@ -27,6 +27,21 @@ from tcnlm.layers.lstm import (
 )
 from tcnlm.layers.mixed_precision import matmul
 
+RECURRENT_GAIN = 0.5  # of U(t) as it starts
+TOPIC_STDDEV = 0.5  # of Wb and Ub, around one
+
+
+def by_gate(shape: Any, dtype: Any = None, **_: Any) -> tf.Tensor:
+    """Draw a [4, rows, columns] weight, orthogonal in each gate by itself."""
+    gates = [tf.keras.initializers.Orthogonal() for _ in range(shape[0])]
+    return tf.stack([gate(shape[1:], dtype) for gate in gates])
+
+
+def side_by_side(shape: Any, dtype: Any = None, **_: Any) -> tf.Tensor:
+    """Draw a [rows, 4 columns] weight likewise."""
+    gates = by_gate([GATES, shape[0], shape[1] // GATES], dtype)
+    return tf.concat(tf.unstack(gates), axis=1)
+
 
 @tf.keras.utils.register_keras_serializable("tcnlm")
 class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
@@ -45,10 +60,10 @@ class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
 
     The paper leaves open what these arguments set: the candidate's activation (eq. 13
     prints a sigmoid, under which the cell could never decrease; the LSTM that the
-    factorisation comes from uses tanh), the biases ("omitted for simplicity"), the
-    number of factors and the start. Here Wb and Ub start close to one, so that W(t)
-    starts as the product Wa Wc whatever t is, and U(t) at `recurrent_gain` times the
-    orthogonal product Ua Uc (one half is each gate's scale in an orthogonal [H, 4H]).
+    factorisation comes from uses tanh), the biases ("omitted for simplicity") and the
+    number of factors; and the start. Here Wb and Ub start close to one, so that W(t)
+    starts as the product Wa Wc whatever t is, and U(t) at half the orthogonal product
+    Ua Uc (which is each gate's scale in an orthogonal [H, 4H]).
 
     >>> rnn = tf.keras.layers.RNN(TopicCompositionalLSTMCell(16, num_topics=4))
     >>> rnn(tf.zeros([2, 7, 8]), constants=[tf.fill([2, 4], 1 / 4)]).shape
@@ -62,10 +77,6 @@ class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
         num_factors: int | None = None,
         candidate_activation: str = "tanh",
         use_bias: bool = True,
-        forget_bias: float = 1.0,
-        factor_initializer: Any = "orthogonal",
-        recurrent_gain: float = 0.5,
-        topic_stddev: float = 0.5,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -79,10 +90,6 @@ class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
         self.num_factors = num_factors or units
         self.candidate_activation = candidate_activation
         self.use_bias = use_bias
-        self.forget_bias = forget_bias
-        self.factor_initializer = tf.keras.initializers.get(factor_initializer)
-        self.recurrent_gain = recurrent_gain
-        self.topic_stddev = topic_stddev
         self.state_size = [units, units]
         self.output_size = units
 
@@ -91,43 +98,22 @@ class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
         shape = input_shape[0] if isinstance(input_shape, list) else input_shape
         self.Wa, self.Wb, self.Wc = self._add_factors("W", int(shape[-1]))
         self.Ua, self.Ub, self.Uc = self._add_factors("U", self.units)
-        self.Uc.assign(self.recurrent_gain * self.Uc)
-        start = forget_bias(self.forget_bias)
-        self.bias = (
-            self.add_weight("bias", [GATES * self.units], initializer=start)
-            if self.use_bias
-            else None
-        )
+        self.Uc.assign(RECURRENT_GAIN * self.Uc)
+        self.bias = None
+        if self.use_bias:
+            shape = [GATES * self.units]
+            self.bias = self.add_weight("bias", shape, initializer=forget_bias)
         self.built = True
 
     def _add_factors(self, letter: str, size: int) -> tuple[tf.Variable, ...]:
-        width = GATES * self.num_factors
-        around_one = tf.keras.initializers.RandomNormal(1.0, self.topic_stddev)
+        F, width = self.num_factors, GATES * self.num_factors
+        around_one = tf.keras.initializers.RandomNormal(1.0, TOPIC_STDDEV)
+        topics = [self.num_topics, width]
         return (
-            self.add_weight(
-                f"{letter}a",
-                [GATES, self.num_factors, self.units],
-                initializer=self._start_each_gate,
-            ),
-            self.add_weight(
-                f"{letter}b", [self.num_topics, width], initializer=around_one
-            ),
-            self.add_weight(
-                f"{letter}c", [size, width], initializer=self._start_side_by_side
-            ),
+            self.add_weight(f"{letter}a", [GATES, F, self.units], initializer=by_gate),
+            self.add_weight(f"{letter}b", topics, initializer=around_one),
+            self.add_weight(f"{letter}c", [size, width], initializer=side_by_side),
         )
-
-    def _start_each_gate(self, shape: Any, dtype: Any = None, **_: Any) -> tf.Tensor:
-        """Draw a [4, rows, columns] weight gate by gate, so that fans are a gate's."""
-        start = self.factor_initializer
-        clone = type(start).from_config
-        gates = [clone(start.get_config()) for _ in range(shape[0])]
-        return tf.stack([gate(shape[1:], dtype) for gate in gates])
-
-    def _start_side_by_side(self, shape: Any, dtype: Any = None, **_: Any) -> tf.Tensor:
-        """Draw a [rows, 4 columns] weight gate by gate."""
-        gates = self._start_each_gate([GATES, shape[0], shape[1] // GATES], dtype)
-        return tf.concat(tf.unstack(gates), axis=1)
 
     def topic_factors(self, topics: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Return t Wb and t Ub, [B, 4F] each: all that steps need of t [B, K]."""
@@ -177,13 +163,8 @@ class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the constructor's arguments."""
-        names = (
-            "units num_topics num_factors candidate_activation use_bias forget_bias "
-            "recurrent_gain topic_stddev"
-        ).split()
-        start = tf.keras.initializers.serialize(self.factor_initializer)
-        own = {name: getattr(self, name) for name in names}
-        return {**super().get_config(), **own, "factor_initializer": start}
+        names = "units num_topics num_factors candidate_activation use_bias".split()
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
 
 @tf.keras.utils.register_keras_serializable("tcnlm")
@@ -205,10 +186,6 @@ class TopicCompositionalLSTM(OverSequence):
         num_factors: int | None = None,
         candidate_activation: str = "tanh",
         use_bias: bool = True,
-        forget_bias: float = 1.0,
-        factor_initializer: Any = "orthogonal",
-        recurrent_gain: float = 0.5,
-        topic_stddev: float = 0.5,
         return_sequences: bool = False,
         return_state: bool = False,
         **kwargs: Any,
@@ -220,10 +197,6 @@ class TopicCompositionalLSTM(OverSequence):
             num_factors,
             candidate_activation,
             use_bias,
-            forget_bias,
-            factor_initializer,
-            recurrent_gain,
-            topic_stddev,
             name="cell",
             dtype=self.dtype_policy,
         )

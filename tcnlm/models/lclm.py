@@ -198,7 +198,7 @@ class LateFusionLSTMCell(ZeroState, tf.keras.layers.Layer):
         self.recurrent_kernel = self.add_weight(
             "recurrent_kernel", [H, GATES * H], initializer="orthogonal"
         )
-        self.bias = self.add_weight("bias", [GATES * H], initializer=forget_bias())
+        self.bias = self.add_weight("bias", [GATES * H], initializer=forget_bias)
         self.Wa = self.add_weight("Wa", [Z, A])
         self.Ua = self.add_weight("Ua", [H, A])
         self.v = self.add_weight("v", [A])

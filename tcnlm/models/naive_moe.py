@@ -134,7 +134,7 @@ class ExpertLSTMCell(ZeroState, tf.keras.layers.Layer):
             "recurrent_kernel", self.units, "orthogonal"
         )
         shape = [self.num_experts, GATES * self.units]
-        self.bias = self.add_weight("bias", shape, initializer=forget_bias())
+        self.bias = self.add_weight("bias", shape, initializer=forget_bias)
         self.built = True
 
     def _add_kernel(self, name: str, size: int, initializer: str) -> tf.Variable:

@@ -10,8 +10,6 @@ from tcnlm.metrics.base import Figure, Metric, language
 from tcnlm.metrics.registry import METRICS
 from tcnlm.programs import evaluate
 
-LONGEST = lambda subject: max(sizes(subject))  # noqa: E731
-
 
 class Lengths(Metric):
     """How long the sentences of a split are."""

@@ -255,12 +255,7 @@ def checked(texts: Iterable[str]) -> Iterator[str]:
 
 def _check_text(name: str, given: Any) -> None:
     """Raise InputError for what is no text, or none that has an encoding."""
-    if not isinstance(given, str):
-        raise InputError(f"{name} must be a text, not {given!r:.40}")
     try:
         given.encode()
-    except UnicodeEncodeError as error:
-        raise InputError(
-            f"{name} has half a surrogate pair at character {error.start}, which is no "
-            "text; give the whole character"
-        ) from None
+    except (AttributeError, UnicodeEncodeError):
+        raise InputError(f"{name} must be a text, not {given!r:.40}") from None

@@ -22,10 +22,6 @@ def test_the_retrieval_curve_has_a_line_for_each_vectors_and_one_for_chance():
     points = [[0.0001, 0.6], [0.02, 0.25], [0.2, 0.1]]
     assert lines["bag of words"].get_xydata().tolist() == points
     assert set(lines["chance: 0.050"].get_ydata()) == {0.05}
-    assert axes.get_xscale() == "log"
-    labels = [label.get_text() for label in axes.get_xticklabels()]
-    assert labels == ["0.01 %", "0.2 %", "2 %", "20 %"]
-    assert axes.get_ylim()[0] == 0
     assert ">bag of words</text>" in svg(figure).decode()  # text is text
 
 

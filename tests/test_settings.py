@@ -9,7 +9,6 @@ from tcnlm.common.settings import SettingError, describe, from_json, override
 from tcnlm.layers.optimization import Training
 from tcnlm.models import MODELS, model_class
 from tcnlm.programs import train
-from tcnlm.programs.train import options_of
 
 CONFIG = model_class("tcnlm").Config
 
@@ -124,18 +123,3 @@ def test_no_setting_of_any_model_can_be_out_of_its_bounds(kind, field):
     for value in outside(field):
         with pytest.raises(SettingError, match=f"^{field.name}="):
             kind(**{field.name: value})
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (["--num_topics", "20"], "--num_topics: is a setting; write --set num_topics="),
-        (["--num-topics=20"], "is a setting; write --set num_topics=20"),
-        (["--batch_size", "8"], "write --set batch_size=VALUE"),
-        (["--topics", "20"], "unrecognized arguments: --topics 20"),
-    ],
-)
-def test_a_setting_given_as_an_option_is_shown_as_what_it_is(given, said, capsys):
-    with pytest.raises(SystemExit):
-        options_of(["DATA", "--out", "RUN", *given])
-    assert said in capsys.readouterr().err

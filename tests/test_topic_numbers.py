@@ -8,8 +8,7 @@ import pytest
 import toy
 
 from tcnlm.programs.train import commands, options_of
-from tcnlm.report.measured import Measured
-from tcnlm.report.topic_numbers import TopicNumbers, quality
+from tcnlm.report.topic_numbers import as_text, quality, recommended, table
 
 
 def options(line):
@@ -29,12 +28,6 @@ def test_each_number_and_seed_is_one_training():
     assert (options_of(alone).out, options_of(alone).seed) == ("runs/topics-5", 7)
 
 
-def test_a_language_model_s_topics_have_their_bound_too():
-    figures = {"npmi": 0.1, "diversity": 1.0, "perplexity": 90.0}
-    run = measured(**figures, elbo={"reconstruction": 50.0, "kl": 2.5, "nll": 4.5})
-    assert "52.500" in TopicNumbers({10: [run]}).table()
-
-
 @pytest.mark.parametrize(
     "wrong", ["--try-topics 5 5", "--try-topics 0", "--try-topics 5 --set num_topics=3"]
 )
@@ -45,43 +38,48 @@ def test_numbers_that_say_two_things_are_refused(wrong, capsys):
     assert "--try-topics" in capsys.readouterr().err
 
 
-def measured(seed=1, **figures):
-    return Measured({"model": "tcnlm", **figures}, {"seed": seed}, {}, {})
+def table_of(runs):
+    """Return the table of perplexities, NPMI and diversity, by numbers of topics."""
+    return table(
+        [
+            (number, seed, {"npmi": npmi, "diversity": diversity, **more})
+            for number, seeds in runs.items()
+            for seed, (npmi, diversity, more) in enumerate(seeds)
+        ]
+    )
 
 
 def test_the_highest_coherence_times_diversity_is_recommended():
-    found = TopicNumbers(
+    terms = {"elbo": {"reconstruction": 50.0, "kl": 2.5, "nll": 4.5}}
+    found = table_of(
         {
-            40: [measured(npmi=0.10, diversity=0.5, perplexity=90.0)],
-            10: [measured(npmi=0.09, diversity=0.9, perplexity=99.0)],
+            10: [(0.09, 0.9, {"perplexity": 99.0, **terms})],
+            40: [(0.10, 0.5, {"perplexity": 90.0, **terms})],
         }
     )
-    number, reason = found.recommended()
+    number, reason = recommended(found)
     assert number == 10
     assert "of one seed, which chance may have put ahead" in reason
     assert reason.endswith("the lowest perplexity is that of 40")
-    titles, ten, forty = found.table().split("\n")
-    assert titles.split()[:4] == ["topics", "perplexity", "NPMI", "diversity"]
-    assert ten.split() == ["10", "99.00", "0.090", "0.90", "0.081"]
+    titles, ten, forty = as_text(found).split("\n")
+    assert "minus the topics' bound" in titles
+    assert ten.split() == ["10", "99.00", "52.500", "0.090", "0.90", "0.081"]
     assert forty.split()[0] == "40"
-
-
-def test_repeating_words_does_not_help_topics_of_negative_coherence():
-    assert quality({"npmi": -0.1, "diversity": 0.2}) == -0.1
-    assert quality({"npmi": 0.1, "diversity": 0.2}) == pytest.approx(0.02)
+    assert quality({"npmi": -0.1, "diversity": 0.2}) == -0.1  # repetition is no help
 
 
 def test_of_several_seeds_the_fewest_topics_within_a_deviation_are_recommended():
     def runs(*values):
-        return [measured(s, npmi=v, diversity=1.0) for s, v in enumerate(values)]
+        return [(value, 1.0, {}) for value in values]
 
-    near = {10: runs(0.10, 0.12), 20: runs(0.11, 0.13), 5: runs(0.01, 0.02)}
-    number, reason = TopicNumbers(near).recommended()
+    near = table_of({5: runs(0.01, 0.02), 10: runs(0.10, 0.12), 20: runs(0.11, 0.13)})
+    number, reason = recommended(near)
     assert number == 10
     assert reason.startswith("fewest topics within one standard deviation")
     assert "of one seed" not in reason
-    apart = {10: runs(0.10, 0.12), 20: runs(0.31, 0.32)}
-    assert TopicNumbers(apart).recommended()[0] == 20
+    assert "0.110 ± 0.014" in as_text(near)
+    apart = table_of({10: runs(0.10, 0.12), 20: runs(0.31, 0.32)})
+    assert recommended(apart)[0] == 20
 
 
 @pytest.mark.slow

@@ -8,7 +8,6 @@ preprocessing` and of evaluate.py by their long names, and settings of the model
 from __future__ import annotations
 
 import argparse
-import difflib
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -130,24 +129,14 @@ def read_recipe(recipe: str) -> Recipe:
 
     Raises InputError, with file and key, for what no recipe may have.
     """
-    path, files = Path(recipe), recipe_files()
-    if not recipe.endswith(".toml"):
-        if recipe not in files:
-            close = difflib.get_close_matches(recipe, files, 1)
-            hint = f"did you mean {close[0]}? " if close else ""
-            raise InputError(
-                f"recipe {recipe}: {hint}`--recipe list` prints them; a path ends in "
-                ".toml"
-            )
-        path = files[recipe]
+    path = Path(recipe) if recipe.endswith(".toml") else FOLDER / f"{recipe}.toml"
+    if not path.is_file():
+        hint = "`--recipe list` prints all names; a path ends in .toml"
+        raise InputError(f"recipe {recipe}: there is no such recipe; {hint}")
     try:
         with reading(path):
             content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        raise InputError(f"{path}: there is no such recipe") from None
-    except InputError:
-        raise
-    except ValueError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: damaged ({error})") from None
     _check(path, content)
     return Recipe(recipe, **content)
@@ -178,14 +167,11 @@ def _are_seeds(value: Any) -> bool:
 
 
 def _are_sizes(value: Any) -> bool:
-    if value is None:
-        return True
     keys = {"tokens", "settings"}
-    if not all(isinstance(size, dict) and set(size) == keys for size in value):
+    if not all(isinstance(size, dict) and set(size) == keys for size in value or ()):
         return False
-    tokens = [size["tokens"] for size in value]
-    whole = all(type(number) is int for number in tokens)
-    return whole and tokens == sorted(set(tokens))
+    tokens = [size["tokens"] for size in value or ()]
+    return all(type(n) is int for n in tokens) and tokens == sorted(set(tokens))
 
 
 _ENTRIES = {

@@ -16,7 +16,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any
 
 from tcnlm.common.errors import (
     InputError,
@@ -114,16 +113,14 @@ def reproduce(recipe: Recipe, seed: int, options: argparse.Namespace) -> None:
     threads = {} if options.threads is None else {"threads": options.threads}
     words = words_of({"recipe": recipe.source, "seed": seed, "out": run, **threads})
     words = [str(data), *words]
-    train.main(train.options_of(words), _line("train", *words))
+    line = shlex.join(["python", "train.py", *words])
+    train.main(train.options_of(words), line)
     given = {"reference": options.reference, "counts": options.counts}
     chosen = {k: v for k, v in given.items() if v}
     words = words_of({**recipe.evaluation, **chosen, "record": record_of(run)})
     words = [str(run), *words]
-    evaluate.main(evaluate.parser().parse_args(words), _line("evaluate", *words))
-
-
-def _line(program: str, *words: str) -> str:
-    return shlex.join(["python", f"{program}.py", *words])
+    line = shlex.join(["python", "evaluate.py", *words])
+    evaluate.main(evaluate.parser().parse_args(words), line)
 
 
 def make_data(recipe: Recipe, options: argparse.Namespace) -> Path:
@@ -192,23 +189,20 @@ def record_of(run: Path) -> Path:
     return run.with_suffix(".json")
 
 
-def evaluated(recipe: Recipe, run: Path) -> dict[str, Any]:
-    """Return what was measured of a RUN."""
-    from tcnlm.report.evaluate_run import kept_as
-
-    file = kept_as(run, recipe.evaluation.get("split", "test"))[0]
-    try:
-        with reading(file):
-            return json.loads(file.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError) as error:
-        again = f"remove {record_of(run)} and start again"
-        raise InputError(f"{file}: damaged ({error}); {again}") from None
-
-
 def lines(recipe: Recipe, out: Path) -> Iterator[str]:
     """Yield a line a measure: the published figure, ours over the seeds, difference."""
-    runs = [run_of(out, recipe, seed) for seed in recipe.seeds]
-    evaluations = [evaluated(recipe, run) for run in runs]
+    from tcnlm.report.evaluate_run import kept_as
+
+    evaluations = []
+    for seed in recipe.seeds:
+        run = run_of(out, recipe, seed)
+        file = kept_as(run, recipe.evaluation.get("split", "test"))[0]
+        try:
+            with reading(file):
+                evaluations.append(json.loads(file.read_text(encoding="utf-8")))
+        except (FileNotFoundError, ValueError) as error:
+            again = f"remove {record_of(run)} and start again"
+            raise InputError(f"{file}: damaged ({error}); {again}") from None
     for measured in map(figure, SAID):
         values = [measured.value(evaluation) for evaluation in evaluations]
         if None not in values:
@@ -222,8 +216,7 @@ def published(recipe: Recipe, measured: Figure) -> Published | None:
         return None
     wanted = {"document": recipe.answers["document"], "measure": measured.key}
     wanted |= recipe.answers["cell"]
-    same = (f for f in figures() if all(getattr(f, k) == wanted[k] for k in wanted))
-    return next(same, None)
+    return next((f for f in figures() if wanted.items() <= vars(f).items()), None)
 
 
 def compared(measured: Figure, known: Published | None, values: Sequence[float]) -> str:

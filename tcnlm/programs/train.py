@@ -26,7 +26,6 @@ from tcnlm.common.settings import (
     Settings,
     as_text,
     describe,
-    names,
     override,
     whole_number,
 )
@@ -35,7 +34,7 @@ from tcnlm.metrics.perplexity import leak
 from tcnlm.metrics.registry import check_words, judge
 from tcnlm.models import MODELS, model_class
 from tcnlm.preprocessing.files import read_lines
-from tcnlm.programs.recipes import BY_SIZE, ListRecipes, read_recipe
+from tcnlm.programs.recipes import BY_SIZE, ListRecipes, read_recipe, words_of
 from tcnlm.runs.folders import FREE, resume_command, seed_folder, topics_folder
 from tcnlm.runs.weights import WEIGHTS, load_weights
 from tcnlm.training.rendezvous import WAIT
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from tcnlm.models.base import Model
 
 SEED = 1
+PASSED_ON = ("model", "recipe", "threads", "wait", "set", "debug")  # to each of several
 
 
 def main(options: argparse.Namespace, command: str) -> None:
@@ -60,7 +60,7 @@ def main(options: argparse.Namespace, command: str) -> None:
     from tcnlm.training.workers import named_workers
 
     keep_memory()
-    run = run_of(options)
+    run = Path(options.resume or options.out)
     config, dataset = (resumed if options.resume else begun)(options, command)
     loop = settings_of(config)[1]
     make_reproducible(config["seed"], config["threads"], loop.deterministic)
@@ -74,23 +74,21 @@ def main(options: argparse.Namespace, command: str) -> None:
         check_starts(model)
         check_context_words(model, dataset)
         check_leak(model, dataset)
-    workers.check(model, same_for_all(config))
+    alike = {n: config[n] for n in ("model", "settings", "training", "seed")}
+    workers.check(model, {**alike, "data": config["data"]["fingerprint"]})
     check_accumulation(model, loop.accumulate)
-    _check_precision(config["model"], model, loop.precision)
     with workers.together(), ExitStack() as stack:
         if workers.chief:
             stack.enter_context(owned(run, TRAINED))
             open_run(run, config, dataset.vocabulary)
-        trainer = Trainer(model, dataset, run, loop, config["seed"], workers)
-        state = trainer.train()
+        state = Trainer(model, dataset, run, loop, config["seed"], workers).train()
         if workers.chief:
             write_saved_model(model, run, dataset)
         if workers.chief and model.offers("topics") and not model.layered:
             print(f"topics at the end: {describe_topics(model, dataset)}")
         known = f"valid_{judged.key}" in state.history[-1]
         figure = judged.form.format(state.best) if known else "not measured"
-        best = f"validation {judged.title} {figure}"
-        print(f"{run}: {best} after {state.epoch} epochs")
+        print(f"{run}: validation {judged.title} {figure} after {state.epoch} epochs")
 
 
 def _check_order(name: str, dataset: Dataset) -> None:
@@ -125,18 +123,6 @@ def check_leak(model: Model, dataset: Dataset) -> None:
         raise InputError(f"{told}, as carry=true needs it")
     if told:
         print(f"warning: {told}", file=sys.stderr)
-
-
-def _check_precision(name: str, model: Model, precision: str) -> None:
-    """Refuse a precision where it would change nothing."""
-    if precision != "float32" and not model.trainable_variables:
-        raise InputError(f"precision={precision}: not with {name}: it takes no steps")
-
-
-def same_for_all(config: dict) -> dict:
-    """Return what all workers of one training must have been asked alike."""
-    names = ("model", "settings", "training", "seed")
-    return {**{n: config[n] for n in names}, "data": config["data"]["fingerprint"]}
 
 
 def write_saved_model(model: Model, run: Path, dataset: Dataset) -> None:
@@ -183,11 +169,6 @@ def resumed(options: argparse.Namespace, command: str) -> tuple[dict, Dataset]:
     threads = old.get("threads", 0) if options.threads is None else options.threads
     settled = old["seed"], command, min(threads, cores())
     return new_config(old["model"], settings, loop, dataset, *settled), dataset
-
-
-def run_of(options: argparse.Namespace) -> Path:
-    """Return the RUN folder."""
-    return Path(options.resume or options.out)
 
 
 def farewell(run: Path, command: str) -> str:
@@ -258,10 +239,8 @@ def parser() -> argparse.ArgumentParser:
     seed, number = whole_number(0, 2**31 - 1), whole_number(0, cores())
     add("--seed", type=seed, help=f"of all that is random (default: {SEED})")
     add("--seeds", metavar="S", nargs="+", type=seed, help=seeds)
-    numbers = (
-        "train with each number of topics, into RUN/topics-K, then compare them on "
-    )
-    numbers += "the validation split and recommend one"
+    numbers = "train with each number of topics, into RUN/topics-K, then compare them "
+    numbers += "on the validation split and recommend one"
     count = whole_number(1, LARGEST)
     add("--try-topics", metavar="K", nargs="+", type=count, default=[], help=numbers)
     add("--threads", type=number, help="cores to use (default: 0, all)")
@@ -288,9 +267,7 @@ class ListSettings(argparse.Action):
 def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     """Return what the command line says, or end with how it is used."""
     parsed = parser()
-    options, unknown = parsed.parse_known_args(arguments)
-    if unknown:
-        parsed.error(_said_of(unknown))
+    options = parsed.parse_args(arguments)
     if not options.resume and not options.data:
         parsed.error("DATA is missing: a folder made by python -m preprocessing")
     given = vars(options)
@@ -302,7 +279,11 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
         parsed.error("--seeds: needs --out, and stands for --seed")
     if len(set(seeds)) < len(seeds):
         parsed.error("--seeds: one stands there twice")
-    _check_numbers(parsed, options)
+    numbers = options.try_topics
+    if numbers and (options.resume or len(set(numbers)) < len(numbers)):
+        parsed.error("--try-topics: needs --out, and different numbers")
+    if numbers and any(each.startswith("num_topics=") for each in options.set):
+        parsed.error("--try-topics: stands for --set num_topics")
     if options.embeddings:
         options.set.append(f"embeddings={options.embeddings}")
     if options.seed_words:
@@ -312,62 +293,23 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     return options
 
 
-def _check_numbers(
-    parsed: argparse.ArgumentParser, options: argparse.Namespace
-) -> None:
-    """Refuse a --try-topics that says two things."""
-    numbers = options.try_topics
-    if numbers and (options.resume or len(set(numbers)) < len(numbers)):
-        parsed.error("--try-topics: needs --out, and different numbers")
-    if numbers and any(each.startswith("num_topics=") for each in options.set):
-        parsed.error("--try-topics: stands for --set num_topics")
-
-
-def _said_of(unknown: Sequence[str]) -> str:
-    """Return what is wrong with arguments that are none, settings perhaps."""
-    from tcnlm.layers.optimization import Training
-
-    name, _, value = unknown[0].lstrip("-").replace("-", "_").partition("=")
-    kinds = [Training, *(model_class(model).Config for model in MODELS)]
-    if unknown[0].startswith("--") and any(name in names(kind) for kind in kinds):
-        return f"{unknown[0]}: is a setting; write --set {name}={value or 'VALUE'}"
-    return f"unrecognized arguments: {' '.join(unknown)}"
-
-
 def commands(options: argparse.Namespace) -> list[list[str]]:
     """Return the arguments of every training where the options ask for several."""
-    wanted = [_with_topics(options, number) for number in options.try_topics]
-    if options.seeds:
-        wanted = wanted or [options]
-        return [own_command(each, seed) for each in wanted for seed in options.seeds]
-    return [own_command(each) for each in wanted]
-
-
-def _with_topics(options: argparse.Namespace, number: int) -> argparse.Namespace:
-    out = topics_folder(Path(options.out), number)
-    chosen = [*options.set, f"num_topics={number}"]
-    return argparse.Namespace(**{**vars(options), "out": out, "set": chosen})
-
-
-def own_command(options: argparse.Namespace, of: int | None = None) -> list[str]:
-    """Return the arguments that train with one seed; of: which of several."""
-    seed = options.seed if of is None else of
-    given = {"model": options.model, "recipe": options.recipe, "seed": seed}
-    given["threads"], given["wait"] = options.threads, options.wait
-    named = [[f"--{n}", str(v)] for n, v in given.items() if v is not None]
-    chosen = ["--debug"] if options.debug else []
-    chosen += ["--set", *options.set] if options.set else []
-    out = Path(options.out) if of is None else seed_folder(Path(options.out), of)
-    return [options.data, "--out", str(out), *sum(named, []), *chosen]
-
-
-def _compare(options: argparse.Namespace, command: str) -> None:
-    # Here, since it draws.
-    from tcnlm.report.topic_numbers import compare
-
-    with errors_reported():
-        keep_memory()
-        print(compare(Path(options.out), options.try_topics, command))
+    several, found = options.try_topics or options.seeds, []
+    for number in options.try_topics or [None]:
+        for seed in options.seeds or [options.seed]:
+            given = {name: getattr(options, name) for name in PASSED_ON}
+            given |= {"seed": seed, "out": Path(options.out)}
+            if number is not None:
+                given["out"] = topics_folder(given["out"], number)
+                given["set"] = [*options.set, f"num_topics={number}"]
+            if options.seeds:
+                given["out"] = seed_folder(given["out"], seed)
+            told = {
+                k: v for k, v in given.items() if v not in (None, []) and v is not False
+            }
+            found.append([options.data, *words_of(told)])
+    return found if several else []
 
 
 def run() -> None:
@@ -378,12 +320,17 @@ def run() -> None:
     if several:
         status = one_by_one(several)
         if chosen.try_topics and not status:
-            _compare(chosen, line)
+            from tcnlm.report.topic_numbers import compare  # which draws
+
+            with errors_reported():
+                keep_memory()
+                print(compare(Path(chosen.out), chosen.try_topics, line))
         sys.exit(status)
     with interrupts.listen(), errors_reported(NotFiniteError):
         try:
             main(chosen, line)
         except Interrupted as interrupted:
-            print(farewell(run_of(chosen), line), file=sys.stderr, flush=True)
+            out = Path(chosen.resume or chosen.out)
+            print(farewell(out, line), file=sys.stderr, flush=True)
             sys.stdout.flush()
             os._exit(interrupted.status)  # TensorFlow takes a second to take leave

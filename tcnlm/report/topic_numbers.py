@@ -8,8 +8,7 @@ whose mean quality is within one standard deviation of the highest.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -20,18 +19,23 @@ from tcnlm.common.process import cores
 from tcnlm.drawing import figures as draw
 from tcnlm.metrics.base import Evaluation, Figure
 from tcnlm.metrics.registry import figure
-from tcnlm.report.comparison import mean_text
 from tcnlm.report.evaluate_run import evaluate_run
-from tcnlm.report.measured import Group, Measured
 from tcnlm.report.page import write_report
 from tcnlm.runs.folders import runs_of, topics_folder
 from tcnlm.runs.run_folder import RunFolder
 
+QUALITY = "quality"
 TERMS = Figure("topic_terms", "minus the topics' bound", "{:.3f}", "min")
-QUALITY = Figure("quality", "NPMI × diversity", "{:.3f}", "max")
-KNOWN = ("perplexity", "bound", "loss")
-FIGURES = (*map(figure, KNOWN), TERMS)
-FIGURES += (*map(figure, ("npmi", "diversity", "topics_in_use")), QUALITY)
+KNOWN = [figure(name) for name in ("perplexity", "bound", "loss")]
+FIGURES = {
+    each.key: each
+    for each in (
+        *KNOWN,
+        TERMS,
+        *map(figure, ("npmi", "diversity", "topics_in_use")),
+        Figure(QUALITY, "NPMI × diversity", "{:.3f}", "max"),
+    )
+}
 TABLE, PICTURE = "topic_numbers.csv", "topic_numbers.png"
 SPLIT = "valid"
 IN_A_ROW = 3
@@ -44,19 +48,18 @@ def compare(out: Path, numbers: Sequence[int], command: str = "") -> str:
     """
     reference = Reference(processes=cores())
     how = {"command": command, "reference": reference, "split": SPLIT}
-    measured = {
-        number: [
-            evaluate_run(RunFolder(path), **how)
-            for path in runs_of(topics_folder(out, number))
-        ]
-        for number in numbers
-    }
-    found, page = TopicNumbers(measured), out / f"report.{SPLIT}.html"
-    write_report([run for runs in measured.values() for run in runs], page)
-    number, reason = found.recommended()
-    written = ", ".join(map(str, [*found.write(out), page]))
-    lines = found.table(), f"recommended: {number} topics ({reason})"
-    return "\n".join([*lines, f"written to {written}"])
+    paths = [
+        (n, path) for n in sorted(numbers) for path in runs_of(topics_folder(out, n))
+    ]
+    runs = [(number, evaluate_run(RunFolder(path), **how)) for number, path in paths]
+    page = out / f"report.{SPLIT}.html"
+    write_report([run for _, run in runs], page)
+    found = table([(n, run.config["seed"], run.evaluation) for n, run in runs])
+    write_file(out / TABLE, found.to_csv(index=False).encode())
+    draw.save(drawn(found), out / PICTURE)
+    number, reason = recommended(found)
+    lines = as_text(found), f"recommended: {number} topics ({reason})"
+    return "\n".join([*lines, f"written to {out / TABLE}, {out / PICTURE}, {page}"])
 
 
 def quality(evaluation: Evaluation) -> float:
@@ -65,99 +68,70 @@ def quality(evaluation: Evaluation) -> float:
     return npmi * evaluation["diversity"] if npmi > 0 else npmi
 
 
-def _with_more(run: Measured) -> Measured:
-    """Add the quality, and the bound of topics beside a language model's sentences.
+def table(runs: Sequence[tuple[int, int, Evaluation]]) -> pd.DataFrame:
+    """Return a row for each run, of (number of topics, seed, evaluation).
 
-    That is reconstruction and KL of the held-out contexts, nats a sequence.
+    Beside a language model's perplexity stands the bound of its topics: reconstruction
+    and KL of the held-out contexts, nats a sequence.
     """
-    more, terms = {"quality": quality(run.evaluation)}, run.evaluation.get("elbo") or {}
-    if {"reconstruction", "kl"} <= terms.keys() and run.evaluation.get("perplexity"):
-        more["topic_terms"] = terms["reconstruction"] + terms["kl"]
-    return replace(run, evaluation={**run.evaluation, **more})
+    rows = []
+    for number, seed, evaluation in runs:
+        terms = evaluation.get("elbo") or {}
+        more = {QUALITY: quality(evaluation)}
+        if {"reconstruction", "kl"} <= terms.keys() and evaluation.get("perplexity"):
+            more[TERMS.key] = terms["reconstruction"] + terms["kl"]
+        values = {k: f.value({**evaluation, **more}) for k, f in FIGURES.items()}
+        rows.append({"topics": number, "seed": seed, **values})
+    return pd.DataFrame(rows).dropna(axis="columns")
 
 
-class TopicNumbers:
-    """Groups of runs, a group for each number of topics, of as many seeds each."""
-
-    def __init__(self, runs: Mapping[int, Sequence[Measured]]):
-        self.groups = {
-            number: Group(tuple(map(_with_more, runs[number])))
-            for number in sorted(runs)
-        }
-        self.columns = [
-            each
-            for each in FIGURES
-            if all(group.values(each) for group in self.groups.values())
+def as_text(found: pd.DataFrame) -> str:
+    """Return lines: a row for each number, mean ± deviation over its seeds."""
+    by_number, shown = found.groupby("topics"), {}
+    for key in found.columns[2:]:
+        form, pairs = FIGURES[key].form, by_number[key].agg(["mean", "std"])
+        if form == "{}":  # of whole numbers
+            form = "{:.1f}" if by_number.size().max() > 1 else "{:.0f}"
+        shown[FIGURES[key].title] = [
+            form.format(mean) + (f" ± {form.format(std)}" if std == std else "")
+            for mean, std in pairs.itertuples(index=False)
         ]
+    numbers = list(map(str, by_number.groups))
+    return pd.DataFrame({"topics": numbers, **shown}).to_string(index=False)
 
-    def table(self) -> str:
-        """Return lines of text: a row for each number, mean ± deviation over seeds."""
-        rows = [["topics", *(figure.title for figure in self.columns)]]
-        for number, group in self.groups.items():
-            rows.append([str(number), *(mean_text(group, f) for f in self.columns)])
-        widths = [max(map(len, column)) for column in zip(*rows)]
-        padded = ([c.rjust(n) for c, n in zip(row, widths)] for row in rows)
-        return "\n".join(map("  ".join, padded))
 
-    def recommended(self) -> tuple[int, str]:
-        """Return a number of topics, and why."""
-        means = self._means(QUALITY)
-        best = max(means, key=means.get)
-        spread = self.groups[best].deviation(QUALITY) or 0.0
-        chosen = min(n for n, mean in means.items() if mean >= means[best] - spread)
-        reason = "highest coherence times diversity"
-        if chosen != best:
-            reason = "fewest topics within one standard deviation over seeds of the "
-            reason += f"highest coherence times diversity, that of {best}"
-        if not all(len(group.runs) > 1 for group in self.groups.values()):
-            reason += "; of one seed, which chance may have put ahead"
-        return chosen, reason + self._lowest(chosen)
+def recommended(found: pd.DataFrame) -> tuple[int, str]:
+    """Return a number of topics, and why."""
+    by_number = found.groupby("topics")
+    means, spread = by_number[QUALITY].mean(), by_number[QUALITY].std().fillna(0.0)
+    best = means.idxmax()
+    chosen = means.index[means >= means[best] - spread[best]].min()
+    reason = "highest coherence times diversity"
+    if chosen != best:
+        reason = "fewest topics within one standard deviation over seeds of the "
+        reason += f"highest coherence times diversity, that of {best}"
+    if by_number.size().min() == 1:
+        reason += "; of one seed, which chance may have put ahead"
+    for each in (each for each in KNOWN if each.key in found):
+        lowest = by_number[each.key].mean().idxmin()
+        if lowest != chosen:
+            return chosen, f"{reason}; the lowest {each.title} is that of {lowest}"
+    return chosen, reason
 
-    def _means(self, measure: Figure) -> dict[int, float]:
-        return {number: group.mean(measure) for number, group in self.groups.items()}
 
-    def _lowest(self, chosen: int) -> str:
-        """Say which other number predicts held-out words best, if another does."""
-        for measure in (each for each in self.columns if each.key in KNOWN):
-            means = self._means(measure)
-            lowest = min(means, key=means.get)
-            if lowest != chosen:
-                return f"; the lowest {measure.title} is that of {lowest}"
-        return ""
-
-    def write(self, folder: Path) -> list[Path]:
-        """Write a table, a row for each run, and the figure; return their paths."""
-        rows = [
-            {
-                "topics": number,
-                "seed": run.config["seed"],
-                **{each.key: each.value(run.evaluation) for each in self.columns},
-            }
-            for number, group in self.groups.items()
-            for run in group.runs
-        ]
-        table = pd.DataFrame(rows).to_csv(index=False)
-        write_file(folder / TABLE, table.encode())
-        draw.save(self.drawn(), folder / PICTURE)
-        return [folder / TABLE, folder / PICTURE]
-
-    def drawn(self) -> draw.Figure:
-        """Draw every figure by the number of topics, the recommended one in red."""
-        rows = -(-len(self.columns) // IN_A_ROW)
-        picture = draw.blank(9, 2.6 * rows)
-        axes = picture.subplots(rows, IN_A_ROW, squeeze=False).ravel()
-        for each, measure in zip(axes, self.columns):
-            self._draw(draw.axes_of(each, measure.title, "topics"), measure)
-        for unused in axes[len(self.columns) :]:
-            unused.set_visible(False)
-        return picture
-
-    def _draw(self, axes: draw.Axes, measure: Figure) -> None:
-        means = self._means(measure)
-        axes.plot(list(means), list(means.values()), "-", color=draw.BLUE, lw=1.5)
-        for number, group in self.groups.items():
-            values = group.values(measure)
-            axes.plot([number] * len(values), values, "o", color=draw.GREY, ms=3)
-        chosen = self.recommended()[0]
+def drawn(found: pd.DataFrame) -> draw.Figure:
+    """Draw every figure by the number of topics, the recommended one in red."""
+    keys, chosen = found.columns[2:], recommended(found)[0]
+    rows = -(-len(keys) // IN_A_ROW)
+    picture = draw.blank(9, 2.6 * rows)
+    panels = picture.subplots(rows, IN_A_ROW, squeeze=False).ravel()
+    for panel, key in zip(panels, keys):
+        axes = draw.axes_of(panel, FIGURES[key].title, "topics")
+        means = found.groupby("topics")[key].mean()
+        axes.plot(means.index, means, "-", color=draw.BLUE, lw=1.5)
+        axes.plot(found["topics"], found[key], "o", color=draw.GREY, ms=3)
         axes.plot(chosen, means[chosen], "o", color=draw.RED, ms=6)
-        axes.set_xticks(list(means))
+        axes.set_xticks(list(means.index))
+    for unused in panels[len(keys) :]:
+        unused.set_visible(False)
+    return picture

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 # Read as TensorFlow begins: what transforms here leaves a GPU to what trains beside it.
 os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
 
-GIVEN = {"format", "input", "split", "seed", "out"}  # to preprocessing, by `fit`
 PREPROCESS = "from tcnlm.programs.launch import preprocess; preprocess()"
 TRAIN = "from tcnlm.programs.launch import train; train()"
 WARNING = "warning: "  # begins a line of theirs
@@ -111,7 +110,12 @@ class TopicModel(BaseEstimator, TransformerMixin):
         """
         self._check()
         self._texts = list(checked(texts))
-        run = Path(self.run or self._temporary() / "RUN")
+        run = self.run
+        if not run:  # in a folder that is removed with this object
+            folder = mkdtemp(prefix="tcnlm-")
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            run = Path(folder, "RUN")
+        run = Path(run)
         data = self._data(run)
         chosen = {"model": self.model, "threads": self.threads}
         chosen = {name: value for name, value in chosen.items() if value is not None}
@@ -183,12 +187,6 @@ class TopicModel(BaseEstimator, TransformerMixin):
             )
         return super().__getstate__()
 
-    def _temporary(self) -> Path:
-        """Make a folder that is removed with this object."""
-        folder = mkdtemp(prefix="tcnlm-")
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        return Path(folder)
-
     def _sets(self) -> list[str]:
         return [f"{name}={as_text(value)}" for name, value in self.settings.items()]
 
@@ -218,8 +216,15 @@ class TopicModel(BaseEstimator, TransformerMixin):
             source, made = Path(folder) / "texts.jsonl", Path(folder) / "DATA"
             with source.open("w", encoding="utf-8") as file:
                 file.writelines(f"{json.dumps({'text': t})}\n" for t in self._texts)
-            words = self._preprocessing(source, made)
-            self._start("preprocessing", PREPROCESS, words)
+            half = self.held_out / 2
+            given = {"format": "jsonl", "input": source, "seed": self.seed, "out": made}
+            given["split"] = [1 - 2 * half, half, half]
+            more = {
+                k.replace("_", "-"): v for k, v in (self.preprocessing or {}).items()
+            }
+            for name in sorted(given.keys() & more.keys()):
+                raise InputError(f"preprocessing: {name} is given by fit already")
+            self._start("preprocessing", PREPROCESS, words_of({**given, **more}))
             if not data.exists():
                 data.parent.mkdir(parents=True, exist_ok=True)
                 with replacing(data) as aside:
@@ -231,14 +236,6 @@ class TopicModel(BaseEstimator, TransformerMixin):
                 )
         return data
 
-    def _preprocessing(self, source: Path, out: Path) -> list[str]:
-        more = {k.replace("_", "-"): v for k, v in (self.preprocessing or {}).items()}
-        for name in sorted(GIVEN & more.keys()):
-            raise InputError(f"preprocessing: {name} is given by fit already")
-        half = self.held_out / 2
-        own = {"format": "jsonl", "input": source, "split": [1 - 2 * half, half, half]}
-        return words_of({**own, "seed": self.seed, "out": out, **more})
-
     def _start(self, name: str, program: str, words: list[str]) -> None:
         """Run a program in a process of its own; InputError for what it refuses."""
         code = f"import sys; sys.argv[0] = {name!r}; {program}"
@@ -247,7 +244,10 @@ class TopicModel(BaseEstimator, TransformerMixin):
             try:
                 for line in process.stdout:
                     last.append(line)
-                    self._tell(line)
+                    if self.verbose:
+                        print(line, end="", flush=True)
+                    elif line.startswith(WARNING):
+                        warnings.warn(line[len(WARNING) :].strip(), stacklevel=3)
             except BaseException:
                 process.send_signal(signal.SIGINT)  # it keeps what it has
                 process.wait()
@@ -256,12 +256,6 @@ class TopicModel(BaseEstimator, TransformerMixin):
             raise InputError("".join(last).rpartition("error: ")[2].strip())
         if process.returncode:
             raise RuntimeError(f"{name} failed:\n{''.join(last)}")
-
-    def _tell(self, line: str) -> None:
-        if self.verbose:
-            print(line, end="", flush=True)
-        elif line.startswith(WARNING):
-            warnings.warn(line[len(WARNING) :].strip(), stacklevel=4)
 
 
 def _process(code: str, words: list[str]) -> subprocess.Popen:

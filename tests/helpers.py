@@ -51,15 +51,6 @@ def randomise(layer, rng, scale=0.7):
     return layer
 
 
-def assert_input_gradients(function, inputs):
-    """Hold the gradients of `function(*inputs)`, float64, to finite differences."""
-    inputs = [tf.constant(value, tf.float64) for value in inputs]
-    exact, numeric = tf.test.compute_gradient(function, inputs, delta=1e-5)
-    for a, n in zip(exact, numeric):
-        assert np.abs(a).max() > 0
-        np.testing.assert_allclose(a, n, rtol=1e-6, atol=1e-8)
-
-
 def assert_weight_gradients(function, weights, rng, delta=1e-5):
     """Hold the gradients of the scalar `function()` to central differences.
 

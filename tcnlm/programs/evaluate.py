@@ -41,7 +41,12 @@ def main(options: argparse.Namespace, command: str) -> None:
         if getattr(options, name) and len(options.run) > 1:
             raise InputError(f"--{name} takes one RUN, a file each")
     if options.baseline:
-        options.run = _first(options.baseline, options.run)
+        first = runs_of(options.baseline)
+        if not set(first) <= set(options.run):
+            names = ", ".join(map(str, options.run))
+            said = f"--baseline {options.baseline}: is none of the RUNs {names}"
+            raise InputError(said)
+        options.run = [*first, *(path for path in options.run if path not in first)]
     runs = [RunFolder(path) for path in options.run]
     _check_outputs(options)
     _check_asked(options, runs)
@@ -74,14 +79,6 @@ def _reference(options: argparse.Namespace, runs: Sequence[RunFolder]) -> Refere
         for metric in _asked(options):
             metric.check(dataset, options.split)
     return reference.counted_for(scored_words(runs))
-
-
-def _first(baseline: Path, paths: Sequence[Path]) -> list[Path]:
-    chosen = runs_of(baseline)
-    if not set(chosen) <= set(paths):
-        names = ", ".join(map(str, paths))
-        raise InputError(f"--baseline {baseline}: is none of the RUNs {names}")
-    return [*chosen, *(path for path in paths if path not in chosen)]
 
 
 def _check_outputs(options: argparse.Namespace) -> None:

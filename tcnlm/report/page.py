@@ -50,11 +50,14 @@ def render(runs: Sequence[Measured]) -> str:
     several, parts, explored = len(runs) > 1, [], {}
     for number, run in enumerate(runs, 1):
         prefix = f"run-{number}-"  # of the names by which its parts are linked to
-        shown = _shown(run, prefix)
-        parts.append({"label": label(run), "sections": _sections(run, shown)})
-        for values in shown.values():
-            if values.get("map"):
+        more, shown = {"figures": run.figures, "prefix": prefix}, {}
+        for m in METRICS:
+            values = m.shown(run.evaluation, run.unsaved.get(m.key))
+            if values:
+                shown[m.key] = filled(m.template, **values, **more)
+            if values and values.get("map"):
                 explored[prefix] = values["map"]["script"]  # what page.js reads
+        parts.append({"label": label(run), "sections": _sections(run, shown)})
     page = filled(
         _read(PAGE),
         title=f"{len(runs)} runs compared" if several else runs[0].name,
@@ -71,50 +74,32 @@ def _read(name: str) -> str:
     return (HERE / name).read_text(encoding="utf-8")
 
 
-def _shown(run: Measured, prefix: str) -> dict[str, Mapping[str, Any]]:
-    """Return what each measure's template is filled with, by its key."""
-    every = {m.key: m.shown(run.evaluation, run.unsaved.get(m.key)) for m in METRICS}
-    more = {"figures": run.figures, "prefix": prefix}
-    return {key: {**values, **more} for key, values in every.items() if values}
-
-
-def _sections(run: Measured, shown: Mapping[str, Mapping[str, Any]]) -> Markup:
-    """Return all that is said of one run; what does not apply is left out."""
-    evaluation = run.evaluation
-    tiles = ((f.title, f.text(evaluation)) for f in figures() if f.headline)
-    told = {
-        m.key: filled(m.template, **shown[m.key]) for m in METRICS if m.key in shown
-    }
+def _sections(run: Measured, told: dict[str, Markup]) -> Markup:
+    """Return all that is said of one run; told: by metrics that have something."""
+    evaluation, corpus = run.evaluation, run.evaluation.get("corpus")
+    trained, source = stated(evaluation), run.config.get("data", {}).get("source")
+    subtitle = f"Run {local(evaluation['run'])}, measured on the {evaluation['split']} "
+    subtitle += f"split{trained and f', {trained}'}."
+    subtitle += f" Corpus: {local(source)}." if source else ""
+    published = f"Nothing is published for {corpus} at this size." if corpus else ""
+    if run.beside:
+        published = f"Published for {corpus} at this size: {'; '.join(run.beside)}."
+        if run.other_data:
+            published += f" Not of the same data: {run.other_data}."
+    tiles = [(f.title, f.text(evaluation)) for f in figures() if f.headline]
     versions = evaluation.get("versions", {}).items()
     return filled(
         _read(RUN),
         figures=run.figures,
         evaluation=evaluation,
-        subtitle=_subtitle(run),
+        subtitle=subtitle,
         topics=told.pop("topics", ""),
         tiles=[(title, text) for title, text in tiles if text],
-        published=_beside(run),
+        published=published,
         sections=told.values(),
         settings=list(_settings(run)),
         versions=", ".join(f"{name} {version}" for name, version in versions),
     )
-
-
-def _subtitle(run: Measured) -> str:
-    evaluation, source = run.evaluation, run.config.get("data", {}).get("source")
-    name, split = local(evaluation["run"]), evaluation["split"]
-    text, trained = f"Run {name}, measured on the {split} split", stated(evaluation)
-    text += f", {trained}" if trained else ""
-    return text + (f". Corpus: {local(source)}." if source else ".")
-
-
-def _beside(run: Measured) -> str:
-    """Say what is published for the same corpus, size and number of topics."""
-    corpus = run.evaluation.get("corpus")
-    if not run.beside:
-        return f"Nothing is published for {corpus} at this size." if corpus else ""
-    differs = f" Not of the same data: {run.other_data}." if run.other_data else ""
-    return f"Published for {corpus} at this size: {'; '.join(run.beside)}.{differs}"
 
 
 def _settings(run: Measured) -> Iterator[tuple[str, str]]:

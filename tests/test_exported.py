@@ -93,11 +93,3 @@ def test_seeds_are_a_row_with_mean_deviation_and_ratio(tmp_path):
     assert "6.50 ± 0.71" in text
     assert "0.819 [0.819, 0.819]" in text
     assert "deviation" not in text
-
-
-@pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
-def test_the_same_figure_makes_the_same_file(ending, tmp_path):
-    paths = [tmp_path / f"{name}.{ending}" for name in ("a", "b")]
-    for path in paths:
-        exported.save(figure(), path)
-    assert paths[0].read_bytes() == paths[1].read_bytes()

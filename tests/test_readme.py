@@ -33,7 +33,6 @@ from tcnlm.runs.checkpoints import STATE
 from tcnlm.runs.new_run import TRAINED
 
 README = (toy.ROOT / "README.md").read_text()
-DEVIATIONS = toy.ROOT / "docs/deviations.md"
 DOCS = sorted((toy.ROOT / "docs").glob("*.md"))
 PAGES = [toy.ROOT / f"{folder}/README.md" for folder in (".", "results", "benchmarks")]
 PAGES += [*DOCS, toy.ROOT / "results/levels.md"]
@@ -112,11 +111,6 @@ def test_every_link_of_a_page_leads_somewhere(page):
         assert not anchor or anchor in anchors(target), link
 
 
-def test_the_site_has_a_place_for_every_page_of_the_docs():
-    nav = (toy.ROOT / "mkdocs.yml").read_text().split("nav:")[-1]
-    assert {f"docs/{page.name}" for page in DOCS} <= set(re.findall(r"\S+\.md", nav))
-
-
 def test_the_page_of_files_tells_of_all_that_data_and_runs_hold():
     told = set(inline_code(toy.ROOT / "docs/files.md"))
     data = {re.sub("^(train|valid|test)/", "SPLIT/", name) for name in CONTENTS}
@@ -160,20 +154,6 @@ def test_settings_and_options_in_the_text_of_a_page_exist(page):
     text = " ".join(inline_code(page))
     assert set(re.findall(r"(?<!\S)([a-z]\w*)=", text)) <= settings_known()
     assert set(re.findall(r"(?<!\S)--[\w-]+", text)) <= options
-
-
-def test_make_targets_of_the_readme_exist():
-    makefile = (toy.ROOT / "Makefile").read_text()
-    for target in re.findall(r"(?:`|^)make (\w+)", README, re.MULTILINE):
-        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
-
-
-def test_settings_in_the_table_of_deviations_exist():
-    lines = DEVIATIONS.read_text().split("## The other systems")[0].split("\n")
-    cells = [line.split("|")[-2] for line in lines if line.startswith("|")]
-    names = {n for cell in cells for n in re.findall(r"`(\w+)[=`]", cell)}
-    assert len(names) > 10
-    assert names <= settings_known()
 
 
 @pytest.mark.parametrize("program", PARSERS)

@@ -83,13 +83,6 @@ def test_pip_installs_the_requirements_of_its_pythons_stack(python, stack):
     assert here == wanted
 
 
-@pytest.mark.parametrize("stack", STACKS)
-def test_extras_name_the_versions_that_are_tried_here(stack):
-    project = (toy.ROOT / "pyproject.toml").read_text()
-    for line in required(f"requirements-optional{STACKS[stack]}.txt"):
-        assert f'"{line}' in project
-
-
 def test_it_says_what_to_install_where_there_is_no_python_that_fits(tmp_path):
     uv = tmp_path / "uv"  # which asks for what it is given, and fetches nothing
     uv.write_text('#!/bin/sh\necho "$@"\nexit 2\n')

@@ -3,8 +3,6 @@
 import pickle
 import random
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -101,16 +99,6 @@ def test_the_same_seed_gives_the_same_whatever_was_drawn_before(fitted, texts):
     assert folder.is_dir()
     del again
     assert not folder.exists()
-
-
-@pytest.mark.slow
-def test_a_saved_model_answers_the_same_in_another_process(fitted, texts, tmp_path):
-    (tmp_path / "text").write_text(texts[0])
-    program = "import sys, tcnlm; run, text = sys.argv[1:]; "
-    program += "print(tcnlm.load_run(run).proportions([open(text).read()])[0].tolist())"
-    command = [sys.executable, "-c", program, fitted.run_.path, tmp_path / "text"]
-    said = subprocess.run(command, capture_output=True, text=True, cwd=toy.ROOT)
-    assert said.stdout.strip() == str(fitted.transform(texts[:1])[0].tolist())
 
 
 @pytest.mark.slow

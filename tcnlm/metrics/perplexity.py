@@ -95,13 +95,14 @@ class Perplexity(Metric):
     def shown(self, evaluation: Evaluation, unsaved: Any) -> Shown:
         if evaluation["perplexity"] is None or evaluation.get("document_perplexity"):
             return None
-        how = f"{evaluation['targets']:,} targets, <eos> and <unk> counted, no KL"
+        how = f"{evaluation['targets']:,} words, <unk> and ends of sentences (<eos>) "
+        how += "included, without KL"
         if evaluation["samples"]:
             how += f"; likelihood averaged over {evaluation['samples']} draws of t"
         elif evaluation["topics"]:
-            how += "; topics at their posterior mean"
+            how += "; topics at their mean"
         if evaluation.get("context"):
-            how += f"; contexts by the rule {evaluation['context']}"
+            how += f"; rule of the contexts: {evaluation['context']}"
         return {"how": f"Perplexity over {how}.", "leak": evaluation.get("leak")}
 
 

@@ -104,14 +104,13 @@ class Topics(Metric):
 <div class="explored">
 {% if map %}{{ topic_map(map, split, prefix) }}{% endif %}
 <h2>Topics</h2>
-{{ note(counted) }}
 {% if warning %}{{ note(warning) }}{% endif %}
 {{ note(relevance) }}
 <label class="switch"><input type="checkbox"/> the most probable words instead</label>
 {{ topic_rows(rows, columns, prefix) }}
-{{ note(rows|length ~ " topics, the most used first. Documents: those of the " ~ split
-        ~ " split in which it is the largest topic; mean share: of all its documents.")
-}}
+{{ note(rows|length ~ " topics, the most used first. Documents: how many of the "
+        ~ split ~ " split have it as their largest topic. Share: its mean over all.") }}
+{{ note(counted) }}
 {% for text in named %}{{ note(text) }}{% endfor %}
 {% if map and map.documents %}{{ typical_documents(map, prefix) }}{% endif %}
 </div>"""

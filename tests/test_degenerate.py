@@ -94,11 +94,3 @@ def test_a_validation_split_that_judges_nothing_is_refused_before_training(
 
 
 ALONE = "the ship of the sea ."
-
-
-@pytest.mark.parametrize("name", ["train", "valid"])
-def test_contexts_without_a_word_teach_no_topics(name, make_data, tmp_path):
-    data = make_data(**{name: ALONE})
-    with pytest.raises(InputError, match=f"DATA/{name}: no context has a topic word"):
-        start(data, "--model", "neural_topics", "--set", "num_topics=2")
-    assert not (tmp_path / "RUN").exists()

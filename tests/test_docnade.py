@@ -13,11 +13,9 @@ from helpers import (
     randomise,
 )
 
-from tcnlm.common.errors import InputError
 from tcnlm.generation.saved_model import export
 from tcnlm.layers import softmax
 from tcnlm.layers.words import log_counts
-from tcnlm.metrics.units import nearest_words, unit_words
 from tcnlm.models.docnade import Config, DocNADE, DocumentNade
 from tcnlm.preprocessing.vocabulary import SPECIALS, Vocabulary
 
@@ -187,16 +185,6 @@ def test_the_cheaper_objectives_learn(rng, settings):
     for _ in range(60):
         model.train_step(batch)
     assert model.compute_loss(batch, training=False)["nll"] < 0.9 * before
-
-
-def test_a_unit_s_words_are_its_largest_weights_and_neighbours_the_nearest(rng):
-    model = make_model(rng)
-    W = np.array([[1, 0, 0], [2, 0.1, 0], [0, 3, 0], [0, 2, 1], [-5, 0, 4]], np.float32)
-    model.nade.W.assign(W)
-    assert unit_words(model, 2) == [["w1", "w0"], ["w2", "w3"], ["w4", "w3"]]
-    assert nearest_words(model, "w0", 2) == ["w1", "w2"]
-    with pytest.raises(InputError, match="'ship' is no word"):
-        nearest_words(model, "ship")
 
 
 def test_a_saved_model_gives_vectors_and_scores_documents(rng, tmp_path):

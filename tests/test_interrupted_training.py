@@ -98,19 +98,6 @@ def test_what_was_interrupted_goes_on_to_the_very_same_weights(
     assert_same_weights(run, whole_run_apart)
 
 
-def test_what_is_interrupted_before_its_first_checkpoint_says_that_it_begins_again(
-    toy_data, tmp_path
-):
-    run = tmp_path / "RUN"
-    command = toy.train_command(
-        toy_data, run, settings=["topic_pretrain_steps=1000000"]
-    )
-    line = interrupt(command, signal.SIGINT, run / "config.json")
-    assert line.startswith("interrupted before the first checkpoint: `")
-    assert line.endswith("` begins again")
-    assert not (run / "checkpoints").exists()
-
-
 def test_a_run_has_one_training_and_after_a_kill_any_other(toy_data, tmp_path):
     run = tmp_path / "RUN"
     command = toy.train_command(

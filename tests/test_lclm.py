@@ -175,18 +175,6 @@ def test_an_absent_sentence_is_not_attended_to(rng):
 # --- Through the programs -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["greedy", "sample"])
-def test_sentences_are_written_without_a_document(method):
-    model = tiny.make_model("lclm")
-    assert generation.requested_topics(model, [], None, 300) is None
-    options = Decoding(method=method, max_length=12, **tiny.AS_IT_IS)
-    [written] = generation.write_sentences(SentenceDecoder(model, options), None)
-    ids = [*map(tiny.WORDS.index, written[0].words), *[2] * written[0].ended]
-    empty = model.context({"preceding": padded([[]], model.batching.preceding)})
-    expected = tiny.log_prob(model, ids, empty)
-    assert written[0].log_probability == pytest.approx(expected, abs=1e-4)
-
-
 @pytest.mark.parametrize("text", ["A court. The trial of a judge!", "Sea. " * 6])
 def test_sentences_go_on_with_a_document(tmp_path, text):
     model, path = tiny.make_model("lclm"), tmp_path / "document.txt"

@@ -70,16 +70,6 @@ def test_it_starts_at_a_cells_product_if_asked(data, name):
     np.testing.assert_array_equal(bias, np.repeat([0.0, 1.0, 0.0, 0.0], 6))
 
 
-@STARTED
-def test_its_recurrent_weights_learn_at_their_share_of_the_rate(data, name):
-    model = make_model(data, name, recurrent_lr_multiplier=0.25)
-    (rest, rate), (layer, own) = model.param_groups()
-    assert own == 0.25 * rate == 0.25 * model.config.learning_rate
-    assert {id(w) for w in layer} == {id(w) for w in model.recurrent[0].weights}
-    assert len(rest) + len(layer) == len(model.trainable_variables)
-    assert len(make_model(data, name).param_groups()) == 1
-
-
 # --- The state carried through a document ---------------------------------------------
 
 

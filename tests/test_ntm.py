@@ -1,23 +1,18 @@
 """The neural topic model of Cao et al. 2015, pair by pair, and what was made of it."""
 
-from collections import Counter
 from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import oracle
-import pytest
 import tensorflow as tf
-import toy
-from helpers import eager_and_graph, randomise, read_history
+from helpers import eager_and_graph, randomise
 
-from tcnlm.data.dataset import Contexts, Dataset
+from tcnlm.data.dataset import Contexts
 from tcnlm.generation.saved_model import export
-from tcnlm.layers.optimization import Training
 from tcnlm.models.ntm import NTM, Config
 from tcnlm.models.topics import top_words
 from tcnlm.preprocessing.vocabulary import SPECIALS, Vocabulary
-from tcnlm.training.trainer import Trainer
 
 B, C, D, K, E = 4, 7, 9, 3, 5
 WORDS = [f"w{i}" for i in range(D + 2)]
@@ -139,27 +134,6 @@ def test_planted_clusters_are_a_topic_each(rng, tmp_path):
         assert sorted(map(len, themes)) == [1] * E
         assert len(set.union(*themes)) == E
         assert len(set(model.infer(batch["words"]).numpy().argmax(1))) == E
-
-
-@pytest.mark.slow
-def test_training_learns_the_themes_of_the_toy_corpus(toy_data, tmp_path):
-    dataset = Dataset(toy_data)
-    config = Config(num_topics=3, embedding_size=24, learning_rate=0.05)
-    model = NTM(config, dataset.vocabulary, seed=1)
-    model.build_weights()
-    run = tmp_path / "RUN"
-    run.mkdir()
-    loop = Training(batch_size=16, epochs=90, patience=90)
-    trainer = Trainer(model, dataset, run, loop, seed=1)
-    state = trainer.train()
-    history = read_history(run)
-    assert history.train_loss.iloc[-1] < 0.8 * history.train_loss[0]
-    assert history.valid_loss.min() < 0.8 * history.valid_loss[0]
-    assert state.best == pytest.approx(history.valid_loss.min())
-    theme = {word: i for i, words in enumerate(toy.THEMES) for word in words}
-    themes = [Counter(theme[word] for word in words) for words in top_words(model, 6)]
-    alike = sum(max(found.values()) for found in themes)
-    assert alike >= 13  # of 18: six seeds have 13 to 18, words at random some 10
 
 
 def test_a_saved_model_infers_topics_and_names_their_words(rng, tmp_path):

@@ -16,8 +16,6 @@ from trained import call
 
 import tcnlm
 from tcnlm.common.errors import InputError
-from tcnlm.data.dataset import Dataset
-from tcnlm.metrics.scores import sampled_score, score
 from tcnlm.preprocessing.vocabulary import EOS, GO, PAD
 from tcnlm.programs.train import chosen, options_of
 
@@ -141,22 +139,6 @@ def test_only_preceding_contexts_keep_a_sentence_from_knowing_itself(rule, known
     for value, words in zip(each, known):
         gradient = tf.convert_to_tensor(tape.gradient(value, model.encoder.W[0]))
         assert set(np.flatnonzero(gradient.numpy().any(axis=1))) == words
-
-
-@both
-def test_scores_of_any_batches_are_those_of_one(name, toy_data):
-    data = Dataset(toy_data, "preceding")
-    model, split = make_model(name, data.vocabulary), data.split("test")
-    rows = model.batching.rows(split)
-    one, small = score(model, rows, len(rows)), score(model, rows, 7)
-    assert one.targets == small.targets == split.num_targets
-    assert one.sequences == small.sequences == 60
-    assert one.terms.keys() == {"loss", "reconstruction", "kl", "kl_1", "kl_2"}
-    for key, value in one.terms.items():
-        assert small.terms[key] == pytest.approx(value, rel=1e-4)
-    sampled = sampled_score(model, rows, 2)
-    assert sampled.sequences == 60
-    assert sampled.nll == pytest.approx(one.nll, rel=0.1)
 
 
 @both

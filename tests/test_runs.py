@@ -193,32 +193,6 @@ def test_a_run_has_one_owner(tmp_path):
         pass
 
 
-@pytest.mark.parametrize(
-    ("was", "now", "said"),
-    [
-        (2, 1, "RUN: was trained with 2 threads, goes on with 1: "),
-        (2, 2, ""),
-        (None, 2, ""),
-    ],
-)
-def test_another_number_of_threads_is_said(
-    was, now, said, config, toy_data, tmp_path, capsys
-):
-    run, vocabulary = tmp_path / "RUN", Dataset(toy_data).vocabulary
-    old = {name: value for name, value in config.items() if name != "threads"}
-    if was:
-        old["threads"] = was
-    new_run.open_run(run, old, vocabulary)
-    (run / "checkpoints" / "00000000").mkdir(parents=True)
-    new_run.open_run(run, {**config, "threads": now}, vocabulary)
-    out = capsys.readouterr().out
-    assert out.startswith(f"{tmp_path}/{said}") if said else out == ""
-    kept = RunFolder(run).config
-    since = [each["threads"] for each in kept.pop("continued_with", [])]
-    assert since == ([now] if said else [])
-    assert kept == old
-
-
 HOLD = """
 import sys, time
 from pathlib import Path

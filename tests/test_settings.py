@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tcnlm.common.settings import SettingError, describe, from_json, override
+from tcnlm.common.settings import SettingError, from_json, override
 from tcnlm.layers.optimization import Training
 from tcnlm.models import MODELS, model_class
 from tcnlm.programs import train
@@ -65,18 +65,6 @@ def test_a_bad_value_is_refused_saying_what_would_do(assignment, wanted):
 def test_bounds_hold_for_python_and_config_json_too(values, complaint):
     with pytest.raises(SettingError, match=complaint):
         from_json(CONFIG, values)
-
-
-def test_every_setting_is_described_once_with_its_default():
-    kinds = {name: model_class(name).Config for name in MODELS}
-    text = describe(kinds, Training)
-    for kind in (*kinds.values(), Training):
-        for field in dataclasses.fields(kind):
-            assert f"  {field.name}=" in text
-    for field in dataclasses.fields(CONFIG):
-        assert field.metadata["text"] in text
-    units = "naive_moe: 100; topic_transformer_xl: 1024; transformer_xl: 1024"
-    assert text.count(f"  units=600; {units}\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,15 @@ import numpy as np
 import oracle
 import pytest
 import tensorflow as tf
-from helpers import assert_close, fix_draws, randomise
+from helpers import assert_close, fix_draws
 from loops import LENGTHS, B, K, V, array, arrays, lstm, vocabulary_of
 from splits import DOCUMENTS, VOCABULARY, make_split
 
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.neural_topics import bag_of_words
-from tcnlm.metrics.scores import score
 from tcnlm.models.lstm import CELLS
 from tcnlm.models.topic_rnn import Config, TopicRNN
-from tcnlm.preprocessing.vocabulary import EOS, GO
+from tcnlm.preprocessing.vocabulary import EOS
 
 TOPIC_IDS = (5, 6, 8, 11)  # word ids of the topic words
 D = len(TOPIC_IDS)
@@ -201,28 +200,6 @@ def test_a_theta_made_from_topics_has_them_as_its_proportions(rng):
     theta = model.context({"topics": tf.constant(topics)})
     assert_close(tf.nn.softmax(theta), topics)
     np.testing.assert_allclose(tf.reduce_mean(theta, axis=1), np.zeros(6), atol=1e-6)
-
-
-@pytest.mark.parametrize("cell", sorted(CELLS))
-def test_its_state_goes_through_windows_as_through_one_long_pass(few_data, rng, cell):
-    """With one theta throughout, log p of a document is that of all its windows."""
-    data = Dataset(few_data)
-    sizes = {"units": 5, "embedding_size": 4, "num_topics": 3, "encoder_units": (6,)}
-    config = Config(cell=cell, carry=True, window=4, dropout=0.0, **sizes)
-    model = TopicRNN(config, data.vocabulary)
-    model.build_weights()
-    randomise(model, rng, 0.5)
-    for part in (model.encoder.mean, model.encoder.log_variance):
-        part.kernel.assign(tf.zeros_like(part.kernel))  # theta is the bias, always
-    split, expected = data.split("test"), 0.0
-    for document in map(split.document, range(split.num_documents)):
-        inputs = [word for sentence in document for word in (GO, *sentence)]
-        targets = [word for sentence in document for word in (*sentence, EOS)]
-        context = model.context({"context": tf.constant([[0]])})
-        rows = {"inputs": tf.constant([inputs]), "targets": tf.constant([targets])}
-        expected -= float(tf.reduce_sum(model(rows, context=context)))
-    found = score(model, model.batching.rows(split), 3)
-    assert found.nll * split.num_targets == pytest.approx(expected, rel=1e-5)
 
 
 def test_the_theta_of_a_window_knows_only_what_was_read(toy_data, rng):

@@ -287,7 +287,6 @@ def _customers(tables: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def _apply(matrix: tf.Tensor, theta: tf.Tensor) -> tf.Tensor:
-    """Return matrix theta [..., D] of theta [..., K]."""
     return tf.einsum("dk,...k->...d", matrix, theta)
 
 

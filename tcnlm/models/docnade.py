@@ -230,7 +230,6 @@ class DocumentNade(tf.keras.layers.Layer):
         return self.activation(self.c + before)
 
     def _rows(self, words: tf.Tensor, weights: Any) -> tf.Tensor:
-        """Return W[x] times the weights, [B, N, H]; of padding zeros."""
         real = tf.cast(words != NO_WORD, self.W.dtype) * weights
         return tf.gather(self.W, tf.maximum(words, 0)) * real[:, :, None]
 
@@ -292,7 +291,6 @@ class DocumentNade(tf.keras.layers.Layer):
     def _predictions(
         self, words: tf.Tensor, weights: Any = 1.0
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return the states [M, H] and words [M] of all places but padding."""
         real, hidden = words != NO_WORD, self.hidden(words, weights)
         return tf.boolean_mask(hidden, real), tf.boolean_mask(words, real)
 

@@ -221,7 +221,6 @@ class MixtureSoftmax(AdaptiveSoftmax):
 
 
 def _rows(hidden: tf.Tensor) -> tf.Tensor:
-    """Return [N, K, H] as [N K, H]."""
     return tf.reshape(hidden, [-1, hidden.shape[-1]])
 
 

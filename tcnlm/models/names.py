@@ -195,7 +195,6 @@ def read_names(path: Path, automatic: Sequence[str]) -> Names:
 
 
 def _lines(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows below the titles with their lines; empty ones are passed over."""
     delimiter = ";" if ";" in text.partition("\n")[0] else ","  # by country
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
@@ -231,7 +230,6 @@ def _range(topics: int) -> str:
 
 
 def _checked(rows: Mapping[int, Row], automatic: Sequence[str], where: Where) -> Names:
-    """Return names of these rows; InputError where they do not fit together."""
     owners: dict[str, int] = {}
     for k, row in rows.items():
         if fault := _fault(k, row, rows):
@@ -283,7 +281,6 @@ def _mean(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _spelled(label: str) -> str:
-    """Return a label in small letters of one form, by which two are the same."""
     return normalized(label).casefold()
 
 

@@ -99,13 +99,11 @@ def start_topics(model: Any, dataset: Dataset, vectors: WordVectors) -> None:
 
 
 def _nmf(model: Any, dataset: Dataset) -> np.ndarray:
-    """Return NMF's topics [K, D] of the training documents, rows on the simplex."""
     counts = dataset.split("train").contexts.counts(len(model.vocabulary.topic_words))
     return nmf_topics(counts, model.config.num_topics, model.initial_seed)[0]
 
 
 def _lda(model: Any, dataset: Dataset) -> np.ndarray:
-    """Return LDA's by Gibbs sampling, with the settings that `lda` has by itself."""
     config = lda.Config(num_topics=model.config.num_topics)
     words, seed = model.vocabulary.topic_words, model.initial_seed
     weights = gibbs(dataset.split("train"), words, config, seed)

@@ -111,7 +111,6 @@ def _digest(state: Any) -> str:
 
 
 def _sound_state(folder: Path) -> State | None:
-    """Return a checkpoint's state, or None where anything in it is damaged."""
     try:
         with reading(folder / STATE):
             content = json.loads((folder / STATE).read_text(encoding="utf-8"))

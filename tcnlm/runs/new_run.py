@@ -103,7 +103,6 @@ def open_run(run: Path, config: dict[str, Any], vocabulary: Vocabulary) -> None:
 
 
 def _is_beginning(run: Path) -> bool:
-    """Whether a folder holds nothing but what comes before the first checkpoint."""
     if not run.is_dir() or saved(run / "checkpoints"):
         return False
     if (run / CONFIG).exists():
@@ -161,7 +160,6 @@ def _loop(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(settings: Settings) -> dict[str, Any]:
-    """Return a dataclass as JSON will give it back."""
     return json.loads(json.dumps(dataclasses.asdict(settings)))
 
 

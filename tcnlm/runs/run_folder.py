@@ -71,7 +71,6 @@ def memory() -> float:
 
 
 def _size(options: dict[str, Any]) -> float:
-    """Return the bytes of a variable that is about to be made."""
     shape = options.get("shape")
     if shape is None:
         value = options.get("initial_value")
@@ -95,7 +94,6 @@ DROPPED = {"evaluation_steps": 0, "attention_dropout": 0.0}  # and their default
 
 
 def _are(values: Any, kind: type) -> bool:
-    """Whether an entry that may be missing is a list of a kind."""
     return values is None or (
         isinstance(values, list) and all(isinstance(value, kind) for value in values)
     )
@@ -259,7 +257,6 @@ def _read_history(path: Path) -> dict[str, np.ndarray]:
 
 
 def _right(run: Path) -> str:
-    """Say what to give in place of a folder that is no RUN."""
     seeds = runs_of(run)
     if seeds == [run]:
         return "train one with train.py"

@@ -87,7 +87,6 @@ def recover_weights(run: Path, copy: Path) -> None:
 
 
 def _is_good(run: Path) -> bool:
-    """Whether the weights are there, with the hash that was written with them."""
     if not (run / WEIGHTS).is_file():
         return False
     with reading(run / WEIGHTS), (run / WEIGHTS).open("rb"):

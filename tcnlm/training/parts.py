@@ -116,7 +116,6 @@ def _times(tensor: Any, share: tf.Tensor) -> Any:
 
 
 def _sum(*each: Any) -> Any:
-    """Return the sum of tensors, or of slices as slices, some of one row."""
     if isinstance(each[0], tf.IndexedSlices):
         parts = [(slices.values, slices.indices) for slices in each]
         values, ids = (tf.concat(found, axis=0) for found in zip(*parts))

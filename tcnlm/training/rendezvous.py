@@ -141,7 +141,6 @@ class _Patience:
 
 
 def _gather(cluster: Cluster, server: socket.socket, patience: _Patience) -> None:
-    """Wait, as the chief, until all others have called; let them go at once."""
     others, here = range(1, len(cluster.addresses)), {}
     server.settimeout(PAUSE)
     with ExitStack() as connections:
@@ -164,7 +163,6 @@ def _gather(cluster: Cluster, server: socket.socket, patience: _Patience) -> Non
 
 
 def _report(cluster: Cluster, patience: _Patience) -> None:
-    """Call the chief until it answers that all are there."""
     reason: object = "it has not answered"
     while True:
         patience.wait(0, reason)

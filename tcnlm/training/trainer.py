@@ -118,7 +118,6 @@ class Trainer:
         return self.rows.num_batches(size, self.seed, epoch)
 
     def _all_steps(self) -> int:
-        """Return how many steps all epochs have; 0 where no rate goes by them."""
         if self.training.decay == "constant":
             return 0
         return sum(map(self._epoch_steps, range(self.training.epochs)))
@@ -129,7 +128,6 @@ class Trainer:
         return epochs * self._epoch_steps(self.state.epoch) - self.state.position
 
     def _take_epoch(self) -> None:
-        """Take the batches of this epoch that are left."""
         training, total = self.training, self._epoch_steps(self.state.epoch)
         label = f"epoch {self.state.epoch + 1}/{training.epochs}"
         self.clock = time.monotonic()
@@ -200,7 +198,6 @@ class Trainer:
         return data.prefetch(8).with_options(options)
 
     def _account(self, taken: pd.DataFrame, bar: tqdm) -> None:
-        """Add finished steps to the epoch's sums; stop if one is not finite."""
         check_steps(taken, int(self.model.steps) - len(taken) + 1)
         state, words = self.state, int(taken.targets.sum())
         state.position += len(taken)
@@ -228,7 +225,6 @@ class Trainer:
         self.log.scalars("train", values, int(self.model.steps))
 
     def _evaluate(self) -> None:
-        """Score the validation split, keep the best weights, and turn the epoch."""
         state, measure = self.state, self.validation.measure
         valid, before = self.validation.subject(), len(state.history)
         row = {

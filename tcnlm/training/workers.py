@@ -121,8 +121,6 @@ class SeveralWorkers(Workers):
         return model.apply_gradients(terms, gradients)
 
     def _sum(self, tensors: Sequence[Any]) -> list[Any]:
-        """Return the sums over all workers of tensors or slices."""
-
         def summed(each: Sequence[Any]) -> list[Any]:
             # Made here, since tensors from outside have no device.
             here = tf.nest.map_structure(tf.identity, each, expand_composites=True)
@@ -213,7 +211,6 @@ def _end_alone() -> None:
 
 @contextmanager
 def _together() -> Iterator[None]:
-    """Say in one line that another worker is gone."""
     try:
         yield
     except tf.errors.OpError as error:

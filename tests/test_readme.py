@@ -142,7 +142,7 @@ def test_the_readme_lists_systems_that_exist():
 
 
 def test_the_map_of_the_readme_has_every_room():
-    rooms = set(re.findall(r"^  (\w+)/ +\w", README.split("## The map")[1], re.M))
+    rooms = set(re.findall(r"^  (\w+)/ +\w", README.split("## Code layout")[1], re.M))
     files = (toy.ROOT / "tcnlm").glob("*/*")
     assert rooms == {p.parent.name for p in files if p.suffix in (".py", ".toml")}
 

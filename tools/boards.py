@@ -321,10 +321,16 @@ def glance_table() -> str:
     tuned = {figure for figure, *_ in levels()} - {*exact}
     judged += ["not judged (other settings)"] * len(tuned)
     counted = [count_verdict(*row[:3]).replace("*", "").split()[0] for row in counts()]
-    rows, hours = [], tables.RUNS.groupby("machine")["hours"].sum()
-    for board, verdicts in (("claims", said), ("levels", judged), ("counts", counted)):
+    boards = {
+        "claims: one model beats another": said,
+        "levels: single figures": judged,
+        "counts: sizes of corpora and models": counted,
+    }
+    rows = []
+    for board, verdicts in boards.items():
         tally = ", ".join(f"{n} {name}" for name, n in Counter(verdicts).most_common())
         rows.append([board, f"{len(verdicts)}", tally])
-    spent = ", ".join(f"{h:.0f} on {machine}" for machine, h in hours.items())
+    hours = tables.RUNS.groupby("machine")["hours"].sum()
+    spent = "; ".join(f"{h:.0f} on {machine}" for machine, h in hours.items())
     rows.append(["hours of training", f"{hours.sum():.0f}", spent])
-    return markdown("board | number | verdicts", rows)
+    return markdown("what was judged | number | verdicts", rows)

@@ -139,6 +139,16 @@ def test_the_places_of_a_queue_are_an_order():
         ("batch-size = 16", "record = 'x'", "evaluation: record is none of split"),
         ("[data]", "[data", "damaged"),
         ("[data]", "[[sizes]]\ntokens=9\n[data]", "sizes is .* rising number"),
+        (
+            "[data]",
+            "[[sizes]]\ntokens=9\nsettings={}\nmodels={lsmt={}}\n[data]",
+            "models: lsmt is none of",
+        ),
+        (
+            "[data]",
+            "[[sizes]]\ntokens=9\nsettings={}\nmodels=3\n[data]",
+            "sizes is .* rising number",
+        ),
         ("[data]", "[models.lda]\nunits=9\n[data]", "settings: units=9: .*belongs"),
     ],
 )
@@ -188,6 +198,8 @@ def test_a_size_holds_up_to_its_tokens_and_what_is_set_comes_after_it(capsys):
     train.chosen(options, 50_000)
     said = capsys.readouterr().out.split()
     assert [text for text in said if text.startswith("units=")] == ["units=7"]
+    given = read_recipe("auto").given("neural_topics", first["tokens"])
+    assert given.items() >= first["models"]["neural_topics"].items()
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,8 @@ class Recipe:
         from tcnlm.layers.optimization import Training
 
         fitting = (size for size in self.sizes if tokens <= size["tokens"])
-        found = {**self.settings, **next(fitting, {}).get("settings", {})}
+        size = next(fitting, {"settings": {}})
+        found = {**self.settings, **size["settings"]}
         if found.get("num_topics") == BY_DOCUMENTS:
             found["num_topics"] = topics_for(tokens, documents)
         if model == self.model:
@@ -104,7 +105,8 @@ class Recipe:
         configs = model_class(model).Config, Training
         had = {name for config in configs for name in names(config)}
         shared = {k: v for k, v in found.items() if k in had}
-        return {**shared, **self.models.get(model, {})}
+        own = size.get("models", {}).get(model, {})
+        return {**shared, **self.models.get(model, {}), **own}
 
 
 def topics_for(tokens: int, documents: int = 0) -> int:
@@ -168,7 +170,13 @@ def _are_seeds(value: Any) -> bool:
 
 def _are_sizes(value: Any) -> bool:
     keys = {"tokens", "settings"}
-    if not all(isinstance(size, dict) and set(size) == keys for size in value or ()):
+    if not all(
+        _is_table(size)
+        and {*size} - {"models"} == keys
+        and _is_table(size["settings"])
+        and _is_table(size.get("models"))
+        for size in value or ()
+    ):
         return False
     tokens = [size["tokens"] for size in value or ()]
     return all(type(n) is int for n in tokens) and tokens == sorted(set(tokens))
@@ -205,8 +213,10 @@ def _check(path: Path, content: dict[str, Any]) -> None:
         parser.error = partial(_refuse, place)
         parser.parse_args([*places, *words_of(options)])
     recipe = Recipe(str(path), **content)
-    _check_known(f"{path}: models", recipe.models, MODELS)
-    for model in (recipe.model, *recipe.models):
+    others = [recipe.models, *(size.get("models", {}) for size in recipe.sizes)]
+    known = dict.fromkeys(name for table in others for name in table)
+    _check_known(f"{path}: models", known, MODELS)
+    for model in (recipe.model, *known):
         for tokens in (LARGEST, *(size["tokens"] for size in recipe.sizes)):
             try:
                 recipe.chosen(model, [], tokens)

@@ -98,16 +98,19 @@ def check_folder(path: Path) -> None:
         tempfile.TemporaryFile(dir=above).close()
 
 
-def refuse_pattern(folder: Path) -> None:
-    """Raise InputError where TensorFlow takes a folder's name for a pattern of names.
+@contextmanager
+def plain_path(folder: Path) -> Iterator[Path]:
+    """Give a path to a folder that TensorFlow cannot take for a pattern of names.
 
-    `k[1]` is the folder k1 to it.
+    It reads by patterns: `k[1]` is the folder k1 to it.
     """
-    if set("*?[]{}\\") & set(str(folder.absolute())):
-        raise InputError(
-            f"{folder}: TensorFlow takes [, ], {{, }}, *, ? and \\ in a folder's name "
-            "for a pattern; call it otherwise"
-        )
+    if not set("*?[]{}\\") & set(str(folder.absolute())):
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix="tcnlm-") as place:
+        alias = Path(place, "folder")
+        alias.symlink_to(folder.absolute())
+        yield alias
 
 
 def write_file(path: Path, content: bytes | memoryview) -> None:
@@ -192,7 +195,6 @@ def _acquire(file: Path, path: Path, kind: int) -> TextIO:
 def owned(run: Path, written: tuple[str, ...]) -> Iterator[None]:
     """Hold RUN for one training or export, which writes these files of it."""
     place = Path(os.path.realpath(run))
-    refuse_pattern(run)
     with ExitStack() as stack:
         with writing(run):
             place.parent.mkdir(parents=True, exist_ok=True)

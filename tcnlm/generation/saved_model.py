@@ -19,7 +19,7 @@ import numpy as np
 import tensorflow as tf
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.files import check_folder, refuse_pattern, replacing, writing
+from tcnlm.common.files import check_folder, plain_path, replacing, writing
 from tcnlm.data.dataset import NO_WORD
 from tcnlm.generation import decoding
 from tcnlm.generation.decoding import beams, decode, repeated, sampled
@@ -73,7 +73,8 @@ def export(
     with writing(folder, tf.errors.OpError), replacing(folder) as aside:
         signatures = program.signatures()
         aside.mkdir(parents=True)
-        tf.saved_model.save(module, str(aside), signatures)
+        with plain_path(aside) as plain:
+            tf.saved_model.save(module, str(plain), signatures)
         if warm_up:
             _write_requests(aside / WARM_UP, signatures)
         (aside / SOURCE).write_text(f"{source}\n", encoding="utf-8")
@@ -81,7 +82,6 @@ def export(
 
 def check_free(folder: Path) -> None:
     """Raise InputError where a SavedModel cannot be written."""
-    refuse_pattern(folder)
     if folder.exists() and not (folder / "saved_model.pb").exists():
         parts = {p.name for p in folder.iterdir()} if folder.is_dir() else {"a file"}
         if not parts <= PARTS:

@@ -20,6 +20,7 @@ import tensorflow as tf
 from tcnlm.common.errors import InputError, UnreadableError, reading
 from tcnlm.common.files import (
     digest_of,
+    plain_path,
     remove_leftovers,
     replacing,
     writing,
@@ -60,7 +61,8 @@ class Checkpoints:
         with writing(folder, tf.errors.OpError), replacing(folder) as aside:
             remove_leftovers(self.folder)
             aside.mkdir(parents=True)
-            self.checkpoint.write(str(aside / "weights"))
+            with plain_path(aside) as plain:
+                self.checkpoint.write(str(plain / "weights"))
             if self.best.exists():
                 shutil.copyfile(self.best, aside / WEIGHTS)
             names = sorted(path.name for path in aside.iterdir())
@@ -92,8 +94,9 @@ class Checkpoints:
 
     def _read(self, folder: Path) -> None:
         try:
-            status = self.checkpoint.read(str(folder / "weights"))
-            status.assert_existing_objects_matched()
+            with plain_path(folder) as plain:
+                status = self.checkpoint.read(str(plain / "weights"))
+                status.assert_existing_objects_matched()
         except (AssertionError, ValueError, tf.errors.OpError):
             raise InputError(
                 f"{folder}: the checkpoint of another model, or of another version"

@@ -20,7 +20,7 @@ from google.protobuf.message import DecodeError
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.files import refuse_pattern
+from tcnlm.common.files import plain_path
 from tcnlm.models.names import FILE, WORDS, read_names
 from tcnlm.preprocessing.text import tokenize_beginning
 
@@ -65,9 +65,9 @@ class Served:
         self.name = whole.parent.name if inside else whole.name
         self.version = str(int(whole.name)) if numbered else "1"
         self.topics: list[dict[str, Any]] = []  # as topics.csv has them, if it is there
-        refuse_pattern(folder)
         try:
-            self.loaded = tf.saved_model.load(str(folder))
+            with plain_path(folder) as plain:
+                self.loaded = tf.saved_model.load(str(plain))
             saved = SavedModel.FromString((folder / PROGRAM).read_bytes())
         except (tf.errors.OpError, DecodeError, OSError, ValueError) as error:
             reason = str(error).partition("\n")[0]

@@ -291,9 +291,10 @@ PRINTED = {
     "pairs": ["[('ship', 0.3), ('sea', 0.1)]", "[('oven', 0.2), ('bread', 0.1)]"],
     "BERTopic's names": ["0_ship_sea", "-1_oven_bread"],
     "commas": ["ship, sea", "oven,bread,"],
-    "semicolons": ["ship;sea", "oven ; bread"],
+    "semicolons": ["ship;sea", "'oven' ; 'bread'"],
     "bars": ["ship|sea", "oven | bread"],
     "tabs": ["ship\tsea", "oven\tbread"],
+    "quotes": ['"ship" "sea"', "\u201coven\u201d, `bread`"],
     "unquoted lists": ["[ship, sea]", "(oven, bread)"],
     "JSON": ['{"topics": [["ship", "sea"],', '["oven", "bread"]], "other": 1}'],
     "one list of lists": ['[["ship", "sea"], ["oven", "bread"]]'],
@@ -308,10 +309,11 @@ def test_topics_are_read_as_other_programs_print_them(kind, tmp_path):
     assert read_topics(path).topics == [["ship", "sea"], ["oven", "bread"]]
 
 
-NUMBERS = "txt: .* a number.*cut -f2- or cut -f3-"
+NUMBERS = "txt: every line begins with .*cut -f2- or cut -f3-"
 NOT_ONE_WORD = {
     "0\tship sea\n1\toven bread\n": NUMBERS,
-    "Topic 0: ship sea\nTopic 1: oven bread\n": "txt:1: '0:' is not one word",
+    "Topic 0: ship sea\nTopic 1: oven bread\n": NUMBERS,
+    "0_new york_sea": "txt:1: 'new york' is not one word",
     "1. ship sea\n2. oven bread\n": NUMBERS,
     "0.25 ship sea\n1.5E-4 oven bread\n": NUMBERS,
     "0\t0.5\tship sea \n1\t0,07\toven bread \n": NUMBERS,  # MALLET's keys

@@ -11,12 +11,15 @@ from tcnlm.common.errors import InputError
 from tcnlm.preprocessing.files import read_lines
 from tcnlm.preprocessing.text import plain, tokenize
 
-_NUMBER = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?(e[-+]?[0-9]+)?[.:)]?", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"topic|[-+]?[0-9]+([.,][0-9]+)?(e[-+]?[0-9]+)?[.:)]?", re.IGNORECASE
+)
 _WEIGHTED = re.compile(r'[0-9.]+\*"([^"]+)"')  # 0.010*"ship" + ...
 _QUOTED = re.compile(r"'([^']+)'|\"([^\"]+)\"")
 _SEVERAL = re.compile(r"\]\)?\s*,\s*[\[(]|['\"]\)\s*,\s*\([0-9]")
-_NAMED = re.compile(r"-?[0-9]+((?:_[^\s_]+){2,})")  # 0_ship_sea, as BERTopic has it
+_NAMED = re.compile(r"-?[0-9]+((?:_[^_]+){2,})")  # 0_ship_sea, as BERTopic has it
 _SEPARATOR = re.compile(r"[;|]|,(?![0-9])|(?<![0-9]),")  # but 1,000
+_ENDS = re.compile(r"\A(['\"`])(.+)\1\Z")
 _SIGN = re.compile(r"[,;|:=*\"()\[\]{}]")
 _LIKE = '{"topics": [["ship", "sea"], ["judge", "court"]]}'
 
@@ -49,8 +52,8 @@ def read_topics(path: Path) -> TopicList:
     firsts = [words[0] for words in topics.values() if words]
     if len(topics) > 1 and all(map(_NUMBER.fullmatch, firsts)):
         raise InputError(
-            f"{path}: every line begins with a number, which is no word of a topic; "
-            "leave numbers and weights out with cut -f2- or cut -f3-"
+            f"{path}: every line begins with {firsts[0]!r} or the like, no word of a "
+            "topic; leave numbers and weights out with cut -f2- or cut -f3-"
         )
     for where, words in topics.items():
         _check(where, words)
@@ -87,7 +90,7 @@ def _words(line: str, where: str) -> list[str]:
     if found or named:
         return found or named[1].split("_")[1:]
     items = _SEPARATOR.split(line) if _SEPARATOR.search(line) else line.split()
-    return [item.strip() for item in items if item.strip()]
+    return [_ENDS.sub(r"\2", item.strip()) for item in items if item.strip()]
 
 
 def _check(where: str, words: list[str]) -> None:

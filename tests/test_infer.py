@@ -232,6 +232,16 @@ def test_texts_that_are_empty_are_left_out_if_asked_and_counted(
     assert "left out by --skip-empty, without a text: 2" in capsys.readouterr().out
 
 
+def test_shared_ids_and_labels_that_say_none_are_told_of(topics, tmp_path, capsys):
+    texts, out = tmp_path / "texts.csv", tmp_path / "theta.csv"
+    texts.write_text("id,kind,text\n1,NA,The sea.\n1,a,A judge.\n")
+    call(topics, "--input", texts, "--id=id", "--label=kind", "--out", out)
+    told = capsys.readouterr().err
+    assert "warning: 2 documents share their ids with others, 2 of them '1': no" in told
+    assert "texts.csv:2: the label 'NA' is taken for none\n" in told
+    assert [row["label"] for row in read_csv(out)] == ["", "a"]
+
+
 def test_docnade_has_units_and_a_perplexity(corpus, tmp_path):
     model, out = tiny.make_run(tmp_path / "RUN", "docnade"), tmp_path / "units.csv"
     call(tmp_path / "RUN", "--input", corpus, "--out", out)

@@ -1,5 +1,7 @@
 """Small or unfit corpora: counts chosen for them, and what their user is told."""
 
+import re
+
 import numpy as np
 import pytest
 import toy
@@ -108,6 +110,55 @@ def test_by_itself_it_takes_counts_that_fit_and_meta_has_them(capsys, tmp_path):
     settings = read_meta(tmp_path / "DATA")["settings"]
     assert 2 <= settings["min_count"] <= 11
     assert settings["min_count"] <= settings["topic_min_count"] <= 100
+
+
+def table(row):
+    """CSV of 40 documents of 20 words, with an id and a label by their number."""
+    words = (" ".join(f"w{i + j}w" for j in range(20)) for i in range(40))
+    return "\n".join(["id,label,text", *(f"{row(i)},{w}" for i, w in enumerate(words))])
+
+
+ODD = {  # an id and a label by a document's number; what is told
+    "nothing": (lambda i: f"{i},{'ab'[i % 2]}", None),
+    "as many labels as few documents": (lambda i: f"{i},{i // 2}", None),
+    "white space at a label": (lambda i: f"{i},a{' ' * i}", None),
+    "one id for all": (
+        lambda i: "7,a",
+        "40 documents share their ids .* 40 of them '7'",
+    ),
+    "two of an id": (
+        lambda i: f"{i or 1},a",
+        "2 documents share their ids .* of them '1'",
+    ),
+    "each document a class": (
+        lambda i: f"{i},k{i}",
+        "40 .* 40 labels, .* hardly classes",
+    ),
+    "no label": (
+        lambda i: f"{i},{'NA' * (i < 3)}",
+        ":2: .*'NA' is taken .* 2 times mo",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_what_is_odd_in_labels_and_ids_is_told_in_a_line(kind, capsys, tmp_path):
+    row, wanted = ODD[kind]
+    marks = "--label label --id id".split()
+    found = told(capsys, tmp_path, table(row), *marks, form="table")
+    found = [line for line in found if "label" in line or " ids" in line]
+    assert len(found) == (wanted is not None)
+    assert not wanted or re.search(wanted, found[0])
+
+
+def test_fillers_are_told_of_by_how_many_texts_they_are(capsys, tmp_path):
+    """320 of 520 answers are six texts; "rare" is one of no hundred documents."""
+    fillers = ["n/a", "No comment.", "nothing", "-", "no", "..."]
+    answers = [filler for filler in fillers for _ in range(53)] + ["-", "-"]
+    answers += [f"The ship number {i} sails by." for i in range(195)] + ["Rare"] * 5
+    found = told(capsys, tmp_path, "\n".join(answers))
+    said = "320 of 520 documents are only 6 different texts, such as '-': leave out"
+    assert sum(said in line for line in found) == 1
 
 
 def test_long_documents_that_training_has_too_are_counted():

@@ -133,7 +133,10 @@ def test_a_label_is_what_joins_letters_a_whole_number_or_none(tmp_path, value):
     (document,) = read("jsonl", path, "text", "a")
     assert document.label == LABELS[value]
     if LABELS[value] is None:
-        assert read("jsonl", path, "text", "a", "a", date="a") == [Document("x")]
+        assert read("jsonl", path, "text", "a", "a", date="a")[0][:4] == (
+            "x",
+            *[None] * 3,
+        )
 
 
 def test_a_table_is_no_text_but_tokens_and_their_tabs_may_be_in_a_file_named_so(
@@ -292,6 +295,7 @@ BAD_TABLES = {
     b'answer,group\n"a" b,1\n': "a.csv:2: .* expected.*unless --quoting none says",
     b"\x1b[31m,b\n": r"\(its columns: \\x1b\[31m, b\); name one",
     b"," * 40 + b"\n": r"a.csv: no column 'answer' .*\.\.\.\)",
+    b"1,%s,%d\n" % (b"a ship " * 99, 3): r"\(its columns: 1, .{40}\.\.\., 3\).* header",
     b"answer,group\n,1\n": "a.csv:2: field 'answer' is missing, .* by --skip-empty",
     b"answer,group\nN/A,1\n": "a.csv:2: field 'answer' is missing",
     b"answer,group\nb\xff,1\n": "a.csv:2: not valid UTF-8",
@@ -304,6 +308,66 @@ def test_a_bad_table_is_refused_with_its_columns_or_line(content, tmp_path):
     for reader in (FORMATS["table"].read, read_any):
         with pytest.raises(InputError, match=BAD_TABLES[content]):
             list(reader(path, Fields("answer", "group")))
+
+
+STRAY = {  # a header and a row: its number, quotes before and after, an id
+    "the text last": ("id,text", "{0},{1}the road number {0}{2}"),
+    "the text first": ("text,id", "{1}the road number {0}{2},{0}"),
+    "ids of both kinds": ("id,text", "{3},{1}the road number {0}{2}"),
+    "one column": ("text", "{1}the road number {0}{2}"),
+}
+
+
+@pytest.mark.parametrize("kind", STRAY)
+def test_a_cell_that_swallowed_rows_is_doubted_with_its_first_and_last_line(
+    kind, tmp_path
+):
+    header, row = STRAY[kind]
+    rows = [
+        row.format(i, '"' * (i in (2, 50)), '"' * (i in (3, 90)), f"{'a' * (i % 2)}{i}")
+        for i in range(120)
+    ]
+    found = read("table", write(tmp_path / "a.csv", "\n".join([header, *rows])))
+    doubts = [document.doubt[0] for document in found if document.doubt]
+    few = ["a.csv:4 to line 5"] if kind.startswith("the") else []
+    assert len(found) == 79
+    assert [d.rpartition("/")[2] for d in doubts] == [*few, "a.csv:52 to line 92"]
+
+
+LINES_IN_CELLS = {
+    "addresses": ("id,text", '1,"5 Main St, Apt 4\nSpringfield, IL\nUSA"'),
+    "two lines": ("id,text", '1,"5 Main St\nSpringfield,IL"'),
+    "paragraphs": ("text", '"the ship' + "\n\nthe sea" * 20 + '"'),
+    "verses": ("text", '"the ship' + "\nsails,\non" * 20 + '"'),
+    "a line end last, then a cell": ("text,id", '"the ship\n",1'),
+    "a few lines": ("text", '"the ship\nsails\non"'),
+}
+
+
+@pytest.mark.parametrize("kind", LINES_IN_CELLS)
+def test_cells_of_several_lines_are_not_doubted(kind, tmp_path):
+    header, row = LINES_IN_CELLS[kind]
+    (document,) = read("table", write(tmp_path / "a.csv", f"{header}\n{row}\n"))
+    assert document.doubt is None
+    assert document.text.count("\n") == row.count("\n")
+
+
+@pytest.mark.parametrize(("first", "delimiter"), [("sep=;", ";"), ('"sep=|"', "|")])
+def test_excels_line_above_the_header_names_the_delimiter(first, delimiter, tmp_path):
+    rows = [first, f"te,xt{delimiter}id", f"a, b{delimiter}7", f"c{delimiter}8"]
+    path = write(tmp_path / "a.csv", ("\ufeff" + "\r\n".join(rows)).encode())
+    found = list(read_any(path, Fields("te,xt", id="id")))
+    assert found == [Document("a, b", id="7"), Document("c", id="8")]
+
+
+def test_bytes_of_a_parquet_table_are_to_be_cast_to_text(tmp_path):
+    pytest.importorskip("pyarrow", reason="reads parquet, and is an option")
+    path = tmp_path / "a.parquet"
+    pd.DataFrame({"text": [b"the sea"]}).to_parquet(path)
+    with pytest.raises(
+        InputError, match="row 1: .*'text' is bytes, .* cast it to text"
+    ):
+        read("table", path)
 
 
 def test_quotes_are_text_where_none_stand_around_cells(tmp_path):

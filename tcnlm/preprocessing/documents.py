@@ -49,12 +49,16 @@ def called(char: str) -> str:
 
 
 class Document(NamedTuple):
-    """A raw document, with its class, name and date (ISO 8601) where it has them."""
+    """A raw document, with its class, name and date (ISO 8601) where it has them.
+
+    doubt: where its reader doubts to have read rightly, and what.
+    """
 
     text: str
     label: str | None = None
     id: str | None = None
     date: str | None = None
+    doubt: tuple[str, str] | None = None
 
 
 class Fields(NamedTuple):

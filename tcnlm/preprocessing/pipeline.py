@@ -46,7 +46,9 @@ from tcnlm.preprocessing.vocabulary import (
     is_content,
 )
 from tcnlm.preprocessing.warnings import (
+    few_texts,
     in_training_too,
+    odd_marks,
     refuse_no_topics,
     refuse_without_spaces,
     warn,
@@ -97,7 +99,7 @@ def preprocess(
             train = select(arrays, rows["train"])
         vocabulary, preprocessing = _vocabulary(corpus, types, train, preprocessing)
         vocabulary.phrases = phrases
-        warn(in_training_too(arrays, rows))
+        warn([*few_texts(types, arrays), *in_training_too(arrays, rows)])
         vocabulary.save(folder)
         ids, counts = np.array(vocabulary.ids(types), dtype=np.int32), {}
         for name, numbers in rows.items():
@@ -126,19 +128,19 @@ def _of_bags(preprocessing: Preprocessing, arrays: Arrays) -> Preprocessing:
 
 def _survey(corpus: Corpus) -> tuple[dict[str, int], Marks, int]:
     """Read the corpus once: parts' sizes, documents' marks, how many are left out."""
-    sizes, marks, left_out = {}, Marks([], [], []), 0
+    sizes, kept, left_out = {}, [], 0
     for name, read in corpus.parts.items():
-        before = len(marks.ids)
+        before = len(kept)
         for document in progress_bar(read(), f"reading {name}", unit=UNIT):
-            if not corpus.has(document):
+            if corpus.has(document):
+                kept.append(document._replace(text=""))
+            else:
                 left_out += 1
-                continue
-            marks.labels.append(document.label)
-            marks.ids.append(document.id)
-            marks.dates.append(document.date)
-        sizes[name] = len(marks.ids) - before
-    refuse_none_left(len(marks.ids), left_out)
-    return sizes, marks, left_out
+        sizes[name] = len(kept) - before
+    refuse_none_left(len(kept), left_out)
+    warn(odd_marks(kept))
+    marks = ([getattr(d, name) for d in kept] for name in ("label", "id", "date"))
+    return sizes, Marks(*marks), left_out
 
 
 def _tokenize(

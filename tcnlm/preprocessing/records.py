@@ -24,7 +24,13 @@ from tcnlm.preprocessing.files import PARQUET, plain_suffix
 _DELIMITERS = ",;\t"
 _QUOTED = re.compile('"[^"]*"?')
 _LONGEST_CELL = 2**30
+_SEPARATOR = re.compile(r'"?sep=([^\w"]?)"?')  # Excel's line above a header
+_MANY_LINES = 10  # of a cell
 _LINES = re.compile(r"[\t\r\n]+")
+_SWALLOWED = (
+    "one row, whose lines look like rows: take out double quotes that are stray, or "
+    "give --quoting none"
+)
 _SKIPPED = ", or leave such documents out by --skip-empty"
 
 
@@ -56,41 +62,80 @@ def json_documents(
 def table_documents(
     path: Path, first: str, lines: Iterator[tuple[int, str]], fields: Fields
 ) -> Iterator[Document]:
-    """The rows of CSV, whose header is the first line; blank lines do not count."""
+    """The rows of CSV, whose header is the first line; blank lines do not count.
+
+    Above it Excel's line "sep=;" may name the delimiter.
+    """
     # What stands most often in a header outside quotes; a comma where none does.
     delimiter = max(_DELIMITERS, key=_QUOTED.sub("", first).count)
     if plain_suffix(path) == ".tsv":
         delimiter = "\t"
+    separator = _SEPARATOR.fullmatch(first)
+    if separator:
+        delimiter = separator[1] or "\t"
     rows = _rows(path, lines, delimiter, fields.quoted)
-    _, columns = next(rows, (1, []))
+    if separator:
+        next(rows)
+    _, columns, _ = next(rows, (1, [], []))
     _check_columns(path, columns, fields)
-    for number, row in rows:
+    for number, row, written in rows:
         if len(row) != len(columns):
             raise InputError(
                 f"{path}:{number}: a row of {len(row)} cells under a header of "
                 f"{len(columns)}; a cell with {delimiter!r} or a line end in it needs "
                 "double quotes around it"
             )
-        cells = (None if is_missing(cell) else cell for cell in row)
+        cells = (cell if cell.strip() else None for cell in row)
         record = dict(zip(columns, cells))
         for name in {fields.label, fields.id} - {fields.text, None}:
             record[name] = WHOLE.sub(r"\1", record[name] or "")
-        yield _document(record, fields, f"{path}:{number}")
+        document = _document(record, fields, f"{path}:{number}")
+        if _are_rows(written, delimiter, len(row)):
+            where = f"{path}:{number} to line {number + len(written) - 1}"
+            document = document._replace(doubt=(where, _SWALLOWED))
+        yield document
+
+
+def _are_rows(lines: list[str], delimiter: str, cells: int) -> bool:
+    """Whether the lines of one row look like as many, between quotes that are stray.
+
+    All have a row's number of cells, none of which begins with a space as after a comma
+    of prose. Of few lines a column is of numbers or of none; of one column every line
+    is a row, so that there must be many, and no paragraphs.
+    """
+    if len(lines) < 2:
+        return False
+    rows = [x.replace('"', "").split(delimiter) for x in lines if x or cells == 1]
+    beginnings = [cell[:1] for row in rows for cell in row]
+    if any(len(row) != cells for row in rows) or any(map(str.isspace, beginnings)):
+        return False
+    many = len(rows) >= _MANY_LINES
+    if cells == 1:
+        return many and all(beginnings)
+    columns = ({cell.isdecimal() for cell in each if cell} for each in zip(*rows))
+    return many or all(len(kinds) < 2 for kinds in columns)
 
 
 def _rows(
     path: Path, lines: Iterator[tuple[int, str]], delimiter: str, quoted: bool
-) -> Iterator[tuple[int, list[str]]]:
-    """The rows of CSV that have a cell, each with its first line's number."""
+) -> Iterator[tuple[int, list[str], list[str]]]:
+    """The rows of CSV that have a cell, each with its first line's number and lines."""
     csv.field_size_limit(_LONGEST_CELL)  # Python's own is 131,072
-    ended = (f"{line}\n" for _, line in lines)
+    written: list[str] = []
+
+    def ended() -> Iterator[str]:
+        for _, line in lines:
+            written.append(line)
+            yield f"{line}\n"
+
     quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-    reader = csv.reader(ended, delimiter=delimiter, strict=True, quoting=quoting)
+    reader = csv.reader(ended(), delimiter=delimiter, strict=True, quoting=quoting)
     number = 1
     try:
         for row in reader:
             if row:
-                yield number, row
+                yield number, row, written
+            written.clear()
             number = reader.line_num + 1
     except csv.Error as error:
         raise InputError(
@@ -140,14 +185,14 @@ def _check_columns(path: Path, columns: list[str], fields: Fields) -> list[str]:
             found = "two columns" if name in columns else "no column"
             raise InputError(
                 f"{path}: {found} {name!r} (its columns: {_listed(columns)}); name one "
-                f"with --{option}"
+                f"with --{option}; the first line must be the header"
             )
     return list(dict.fromkeys(wanted.values()))
 
 
 def _listed(names: list[str]) -> str:
-    shown = ", ".join(repr(name)[1:-1] for name in names[:20])
-    return f"{shown[:300]}..." if len(shown) > 300 or len(names) > 20 else shown
+    cut = (f"{name[:40]}..." if len(name) > 40 else name for name in names[:20])
+    return ", ".join(repr(name)[1:-1] for name in cut) + ", ..." * (len(names) > 20)
 
 
 def _document(record: object, fields: Fields, where: str) -> Document:
@@ -156,18 +201,29 @@ def _document(record: object, fields: Fields, where: str) -> Document:
     if fields.skip_empty and is_missing(record.get(fields.text)):
         return Document("")
     text = _value(record, "field", fields.text, where)
+    if _says_none(text):
+        text = None
     if fields.tokenized:
         text = _joined(text, fields.text, where)
     date = None
     if fields.date is not None:
         date = _value(record, "date", fields.date, where)
         date = iso_date(date, f"{where}: field {fields.date!r}")
+    label, doubt = record.get(fields.label), None
+    if _says_none(label):
+        doubt = where, f"the label {label!r} is taken for none"
     return Document(
         _checked_text(text, fields.text, where),
         _name(record, "label", fields.label, where),
         _name(record, "id", fields.id, where),
         date,
+        doubt,
     )
+
+
+def _says_none(value: object) -> bool:
+    """Whether a text is no blank one, but NA or the like."""
+    return isinstance(value, str) and bool(value.strip()) and is_missing(value)
 
 
 def _joined(value: object, field: str, where: str) -> object:
@@ -219,6 +275,7 @@ def _checked_text(value: object, field: str, where: str, option: str = "field") 
     if not isinstance(value, str):
         missing = is_missing(value)
         found = "missing" if missing else type(value).__name__
+        option += "; or cast it to text" * isinstance(value, bytes)
         raise InputError(
             f"{where}: field {field!r} is {found}, not a text; name another --{option}"
             f"{_SKIPPED if missing else ''}"

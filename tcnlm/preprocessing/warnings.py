@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from tcnlm.common.errors import InputError
 from tcnlm.preprocessing.collect import Arrays
 from tcnlm.preprocessing.corpora import SEGMENT
+from tcnlm.preprocessing.documents import Document
 from tcnlm.preprocessing.languages import ENGLISH, WITHOUT_SPACES, guessed, languages
 from tcnlm.preprocessing.vocabulary import MOST_UNKNOWN, UNK, Rules, Vocabulary
 
@@ -18,6 +20,8 @@ FEW_TOPIC_WORDS = 200
 MANY_STOP_WORDS = 20  # of the topic words
 SHOWN = 5  # words of a list
 LONG = 20  # words: so many are no chance where they come again
+MANY_REPEATED = 0.1  # of the documents
+MANY_LABELS = 20  # so few may be as many as there are documents
 MOST_UNSPACED = 0.3  # of the characters
 # Thai, Lao, Burmese, Khmer, Japanese and Chinese, which have no spaces between words.
 _UNSPACED = re.compile(
@@ -72,6 +76,50 @@ def warnings(
             f"the training documents: {', '.join(never[:SHOWN])} ..."
         )
     yield from _stop_words(types, counts, vocabulary, rules, language)
+
+
+def odd_marks(documents: Sequence[Document]) -> Iterator[str]:
+    """Yield what is odd in the ids and labels of documents, and what readers doubt."""
+    ids = Counter(each.id for each in documents if each.id is not None)
+    shared = Counter({name: times for name, times in ids.items() if times > 1})
+    for name, times in shared.most_common(1):
+        yield (
+            f"{sum(shared.values()):,} documents share their ids with others, "
+            f"{times:,} of them {name!r:.40}: no table can be joined by these"
+        )
+    labels = [each.label for each in documents if each.label is not None]
+    if len(set(labels)) > max(MANY_LABELS, len(labels) / 2):
+        yield (
+            f"{len(labels):,} documents have {len(set(labels)):,} labels, which are "
+            "hardly classes: name another --label"
+        )
+    doubts: dict[str, list[str]] = {}
+    for where, what in filter(None, (each.doubt for each in documents)):
+        doubts.setdefault(what, []).append(where)
+    for what, places in doubts.items():
+        more = f" (and {len(places) - 1:,} times more)" if places[1:] else ""
+        yield f"{places[0]}: {what}{more}"
+
+
+def few_texts(types: list[str], arrays: Arrays) -> Iterator[str]:
+    """Yield a line if few short texts are many documents, as fillers of a survey.
+
+    A text counts that is one document in a hundred, and three at least.
+    """
+    bounds = arrays.sentences[arrays.documents]
+    short = ((a, b) for a, b in zip(bounds, bounds[1:]) if a < b < a + LONG)
+    counts = Counter(arrays.tokens[a:b].tobytes() for a, b in short)
+    number = len(bounds) - 1
+    often = {t: n for t, n in counts.items() if n >= max(3, number / 100)}
+    documents = sum(often.values())
+    if often and documents >= MANY_REPEATED * number:
+        common = np.frombuffer(max(often, key=often.get), arrays.tokens.dtype)
+        shown = " ".join(types[i] for i in common)
+        yield (
+            f"{documents:,} of {number:,} documents are only {len(often):,} different "
+            f"texts, such as {shown!r:.40}: leave out fillers, which flatter the "
+            "figures of held-out documents"
+        )
 
 
 def in_training_too(arrays: Arrays, rows: dict[str, np.ndarray]) -> list[str]:

@@ -49,7 +49,7 @@ from tcnlm.preprocessing.documents import (
     is_missing,
 )
 from tcnlm.preprocessing.sources import FORMATS, WITH_FIELDS, chosen_format
-from tcnlm.preprocessing.warnings import warn
+from tcnlm.preprocessing.warnings import odd_marks, warn
 
 if TYPE_CHECKING:
     from tcnlm.metrics.scores import Reading
@@ -74,23 +74,25 @@ def main(options: argparse.Namespace) -> None:
     run = Run(options.run)
     _check_fit(options, run)
     marks = [name for name in MARKS if has_mark(options, name)]
-    labels, dates, kept = [], [], []
+    told, kept = [], []
     with row_writer(options.out, options.quote) as write:
         for documents, reading in readings(options, run):
-            for row in document_rows(run, marks, len(labels), documents, reading):
+            for row in document_rows(run, marks, len(told), documents, reading):
                 write(row)
-            labels += [document.label for document in documents]
-            dates += [document.date for document in documents]
+            told += documents
             grouped = options.by_label or options.over_time
             kept.append(reading if grouped else reading._replace(vectors=None))
-        if not labels:
+        if not told:
             raise InputError(f"{options.input[0]}: no document in it")
+    warn(odd_marks(told))
     whole = joined(kept)
     _summarise(run, whole)
     print(f"written to {options.out}")
     if options.by_label:
+        labels = [document.label for document in told]
         _write(label_rows(run, labels, whole), options.by_label, options.quote)
     if options.over_time:
+        dates = [document.date for document in told]
         found = by_period(dates, whole.vectors, options.every)
         rows = group_rows("period", found, shown_words(run.model, run.names, WORDS))
         _write(rows, options.over_time, options.quote)

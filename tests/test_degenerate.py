@@ -94,3 +94,12 @@ def test_a_validation_split_that_judges_nothing_is_refused_before_training(
 
 
 ALONE = "the ship of the sea ."
+
+
+def test_lda_on_documents_of_one_sentence_has_no_loss_and_says_why(make_data, tmp_path):
+    data = make_data(ALONE, ALONE, train=ALONE)
+    start(data, "--model", "lda", "--set", "num_topics=2", "passes=1")
+    printed = summary(evaluate_run(RunFolder(tmp_path / "RUN")).evaluation)
+    assert figures(tmp_path / "RUN")["loss"] is None
+    for text in (printed, (tmp_path / "RUN" / "report.html").read_text()):
+        assert "no context has a topic word" in text

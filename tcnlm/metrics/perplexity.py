@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from tcnlm.data.batching import Rows
 
+NO_WORDS = "no context has a topic word: no loss and no bound"
 BATCH = 256  # sequences at most, of which one lends another its topics
 SEED = 1  # of the batches
 
@@ -123,6 +124,18 @@ class Loss(Metric):
     key = "loss"
     applies = _trained_by("loss")
     figures = _per_word("loss", "loss per content word")
+    entries = ("content_words",)
+    template = "{{ note(missing) }}"
+
+    def measure(self, subject: EvaluationContext) -> dict[str, Any]:
+        return {"content_words": subject.mean_score.targets}
+
+    def lines(self, evaluation: Evaluation) -> Iterable[str]:
+        return [f"  {NO_WORDS}"] if evaluation.get("content_words") == 0 else []
+
+    def shown(self, evaluation: Evaluation, unsaved: Any) -> Shown:
+        missing = evaluation.get("content_words") == 0
+        return {"missing": f"Not measured: {NO_WORDS}."} if missing else None
 
 
 class Bound(Metric):
@@ -131,6 +144,7 @@ class Bound(Metric):
     key = "bound"
     applies = _trained_by("bound")
     figures = _per_word("bound", "minus the bound, nats per content word")
+    measure = Loss.measure  # of which Loss tells
 
 
 class Elbo(Metric):

@@ -25,6 +25,7 @@ from tcnlm.common.rows import row_writer
 from tcnlm.common.settings import is_whole
 from tcnlm.models.seeds import seeds_of
 from tcnlm.models.topics import best_words, top_words
+from tcnlm.preprocessing.documents import called
 from tcnlm.preprocessing.markup import normalized
 
 FILE = "topics.csv"
@@ -253,10 +254,13 @@ def _fault(number: int, row: Row, rows: Mapping[int, Row]) -> str:
     """Say what is wrong with a row; generate.py's --topic takes labels, and tables."""
     label, into = row.label, row.merged_into
     text = isinstance(label, str) and bool(label.strip())
-    if not text or label.isdecimal() or _unfit(label):
+    found = _unfit(label) if text else ""
+    if not text or found or label.isdecimal():
+        has = f" has {found}" if found else ""
         return (
-            f"label {label!r:.40}: must be one line of at most {LONGEST} characters "
-            "that can be seen, no number, without a colon and no =, +, -, @ or ' first"
+            f"label {label!r:.40}{has}: must be one line of at most {LONGEST} "
+            "characters that can be seen, no number, without a colon and no =, +, -, @ "
+            "or ' first"
         )
     if into is None:
         return ""
@@ -269,10 +273,13 @@ def _fault(number: int, row: Row, rows: Mapping[int, Row]) -> str:
     return ""
 
 
-def _unfit(text: str, longest: int = LONGEST) -> bool:
-    """Whether text is what no label may have in it."""
-    seen = len(text) <= longest and text.isprintable()
-    return not seen or ":" in text or text[:1] in tuple("=+-@'")
+def _unfit(text: str, longest: int = LONGEST) -> str:
+    """Say what text has that no label may have; nothing where it has none."""
+    if len(text) > longest:
+        return f"{len(text):,} characters"
+    wrong = [char for char in text if not char.isprintable() or char == ":"]
+    wrong += [char for char in text[:1] if char in "=+-@'"]
+    return called(wrong[0]) if wrong else ""
 
 
 def _mean(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:

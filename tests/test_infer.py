@@ -238,7 +238,7 @@ def test_shared_ids_and_labels_that_say_none_are_told_of(topics, tmp_path, capsy
     call(topics, "--input", texts, "--id=id", "--label=kind", "--out", out)
     told = capsys.readouterr().err
     assert "warning: 2 documents share their ids with others, 2 of them '1': no" in told
-    assert "texts.csv:2: the label 'NA' is taken for none\n" in told
+    assert "texts.csv:2: field 'kind' is 'NA', taken for none\n" in told
     assert [row["label"] for row in read_csv(out)] == ["", "a"]
 
 

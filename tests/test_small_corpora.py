@@ -136,7 +136,7 @@ ODD = {  # an id and a label by a document's number; what is told
     ),
     "no label": (
         lambda i: f"{i},{'NA' * (i < 3)}",
-        ":2: .*'NA' is taken .* 2 times mo",
+        ":2: .*'label' is 'NA', taken .* 2 times mo",
     ),
 }
 

@@ -201,7 +201,7 @@ def _document(record: object, fields: Fields, where: str) -> Document:
     if fields.skip_empty and is_missing(record.get(fields.text)):
         return Document("")
     text = _value(record, "field", fields.text, where)
-    if _says_none(text):
+    if isinstance(text, str) and text.strip() and is_missing(text):
         text = None
     if fields.tokenized:
         text = _joined(text, fields.text, where)
@@ -209,21 +209,21 @@ def _document(record: object, fields: Fields, where: str) -> Document:
     if fields.date is not None:
         date = _value(record, "date", fields.date, where)
         date = iso_date(date, f"{where}: field {fields.date!r}")
-    label, doubt = record.get(fields.label), None
-    if _says_none(label):
-        doubt = where, f"the label {label!r} is taken for none"
     return Document(
         _checked_text(text, fields.text, where),
         _name(record, "label", fields.label, where),
         _name(record, "id", fields.id, where),
         date,
-        doubt,
+        _doubt(record, fields, where),
     )
 
 
-def _says_none(value: object) -> bool:
-    """Whether a text is no blank one, but NA or the like."""
-    return isinstance(value, str) and bool(value.strip()) and is_missing(value)
+def _doubt(record: dict, fields: Fields, where: str) -> tuple[str, str] | None:
+    for name in (fields.label, fields.id):
+        value = record.get(name)
+        if value and isinstance(value, str) and is_missing(value):
+            return where, f"field {name!r} is {value!r}, taken for none"
+    return None
 
 
 def _joined(value: object, field: str, where: str) -> object:

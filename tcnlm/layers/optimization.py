@@ -160,46 +160,46 @@ class Training(Settings):
 
     batch_size: int = setting(64, "sequences; Lau et al. 2017", least=1)
     accumulate: int = setting(
-        1, "batches a step, one after the other: as one so many times larger", least=1
+        1, "batches a step, added up: as one so many times larger", least=1
     )
     epochs: int = setting(20, "at most; TCNLM's are not stated", least=1)
     judge: str = setting(
-        "", "measure by which weights are kept and it ends; empty: the model's own"
+        "", "measure that chooses the weights to keep; empty: the model's own"
     )
     patience: int = setting(
-        2, "evaluations without a better figure before the end", least=1
+        2, "evaluations without improvement before training ends", least=1
     )
     context: str = setting(
         "data",
-        'rule of the contexts; "data" is the one DATA was made with; "read" leaves all '
+        'context rule; "data" is the one DATA was made with; "read" is all '
         "words before the row's own; of rgbn_rnn the default is preceding",
         choices=("data", *RULES),
     )
     clip_norm: float = setting(
         5.0,
-        "of each group's gradient; Lau et al. 2017",
+        "largest gradient norm of a group; Lau et al. 2017",
         above=0,
         size=LARGEST_FLOAT,  # for none
     )
     decay: str = setting(
         "constant",
-        "of the rates; or 'linear', 'cosine' to 0 at `epochs`' end",
+        "schedule of the rates; 'linear', 'cosine': to 0 at `epochs`' end",
         choices=DECAYS,
     )
     lazy_adam: bool = setting(
-        False, "leave embeddings that a batch does not touch as they are"
+        False, "do not update embeddings that a batch does not use"
     )
     deterministic: bool = setting(
-        True, "kernels that give the same every time; on a GPU others are faster"
+        True, "deterministic kernels; on a GPU others are faster"
     )
     precision: str = setting(
         "float32",
-        "of the matrix products of training alone; docs/installing.md",
+        "precision of matrix products in training; docs/installing.md",
         choices=PRECISIONS,
     )
     checkpoint_minutes: float = setting(
         10.0,
-        "between checkpoints; one after every epoch too",
+        "minutes between checkpoints; one after every epoch too",
         least=0,
         size=LARGEST_FLOAT,  # for never
     )

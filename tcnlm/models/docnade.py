@@ -25,14 +25,14 @@ EVALUATION_ORDER = (0, 0)  # the seed of the orders by which an epoch is judged
 class Config(Settings):
     """Settings of DocNADE."""
 
-    units: int = setting(50, "numbers of h; Larochelle and Lauly 2012", least=1)
+    units: int = setting(50, "hidden units; Larochelle and Lauly 2012", least=1)
     activation: str = setting(
         "sigmoid",
-        'of h, theirs; "tanh" is what AYLIEN\'s code takes',
+        'hidden activation, theirs; "tanh" is AYLIEN\'s',
         choices=("sigmoid", "tanh"),
     )
     log_counts: bool = setting(
-        True, "read a word that is there n times round(ln(1 + n)) times; theirs"
+        True, "read a word of count n round(ln(1 + n)) times; theirs"
     )
     sampled: int = setting(
         0, "words that the softmax's sum is estimated from; 0: all", least=0
@@ -44,14 +44,14 @@ class Config(Settings):
     )
     output_start: str = setting(
         "normal",
-        "of V: N(0, 2/H), AYLIEN's, or \"uniform\", U[0, 1/DH), the authors'",
+        "initial V: N(0, 2/H), AYLIEN's, or \"uniform\", U[0, 1/DH), the authors'",
         choices=("uniform", "normal"),
     )
     word_dropout: float = setting(
-        0.0, "share of the words before a word that h leaves out", least=0, below=1
+        0.0, "share of the preceding words that h leaves out", least=0, below=1
     )
     learning_rate: float = setting(
-        1e-2, "of Adam; the authors' .001 is SGD's, AYLIEN's 4e-4 Adam's", above=0
+        1e-2, "Adam's; the authors' .001 is SGD's, AYLIEN's 4e-4 Adam's", above=0
     )
 
 

@@ -53,23 +53,23 @@ class Config(SoftmaxSettings, EmbeddingSettings):
         least=1,
     )
     flipped: bool = setting(
-        False, "couple the lowest LSTM with the highest topics and so on; a variant"
+        False, "couple the lowest LSTM with the highest topics, and so on; a variant"
     )
     theta_scale: str = setting(
         "none",
-        "what divides theta for the LSTM: nothing, or its largest, as released code",
+        "divisor of theta for the LSTM: none, or its largest, as released code",
         choices=("none", "max"),
     )
     topic_weight: float = setting(
-        1.0, "of the topic model's loss; released code: .001", least=0
+        1.0, "weight of the topic model's loss; released code: .001", least=0
     )
     kl_weights: tuple[float, ...] = setting(
         (1.0,),
-        "of each layer's KL, or one for all; released: .1,.01,.001",
+        "weight of each layer's KL, or one for all; released: .1,.01,.001",
         least=0,
     )
     kl_warmup_steps: int = setting(
-        0, "steps in which the KL's weight rises to its own; paper: none", least=0
+        0, "steps in which the KL's weight rises to that; paper: none", least=0
     )
     chain_step: float = setting(
         1.0,
@@ -275,7 +275,7 @@ class RecurrentConfig(Config):
     """Settings of rGBN-RNN; units=600 num_topics=100 is its smallest, of one layer."""
 
     sentences: int = setting(
-        8, "of a document in a row of a batch, theta starting anew; released code",
+        8, "sentences of a document in a row, theta starting anew; released code",
         least=2,
     )  # fmt: skip
 

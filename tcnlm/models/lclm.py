@@ -37,7 +37,7 @@ class Config(SoftmaxSettings, WordSettings):
     """Settings of LCLM; "small" is units=600 layers=1, "large" units=900 layers=2."""
 
     context_sentences: int = setting(
-        4, "sentences before that it reads; Lau et al. 2017, from memory", least=1
+        4, "preceding sentences that it reads; Lau et al. 2017, from memory", least=1
     )
     context_units: int = setting(
         300, "units of each direction, and of the attention; not stated", least=1

@@ -33,18 +33,22 @@ class Config(Settings):
 
     num_topics: int = setting(100, "paper, Table 4: 50, 100 and 150 topics", least=1)
     alpha: float = setting(
-        0.1, "of the prior on t; said to be Lau et al. 2017's, not verified", above=0
+        0.1, "prior on t; said to be Lau et al. 2017's, not verified", above=0
     )
-    eta: float = setting(0.01, "of the prior on a topic; likewise", above=0)
+    eta: float = setting(0.01, "prior on a topic; likewise", above=0)
     fit: str = setting(
         "variational",
         "variational (gensim's) or gibbs (tomotopy's; that of the published figures)",
         choices=tuple(FITS),
     )
-    passes: int = setting(10, "of the variational fit over the documents", least=1)
-    chunk_size: int = setting(256, "documents in an update of that fit", least=1)
-    sweeps: int = setting(1000, "of Gibbs sampling over all words", least=1)
-    iterations: int = setting(50, "of the E-step; gensim's default", least=1)
+    passes: int = setting(
+        10, "passes of the variational fit over the documents", least=1
+    )
+    chunk_size: int = setting(
+        256, "documents in an update of the variational fit", least=1
+    )
+    sweeps: int = setting(1000, "sweeps of Gibbs sampling over all words", least=1)
+    iterations: int = setting(50, "iterations of the E-step; gensim's default", least=1)
 
 
 class LDA(Model):

@@ -49,7 +49,7 @@ class WindowSettings(Settings):
     )
     reset: str = setting(
         "document",
-        "with carry: where the state begins anew",
+        "with carry: when the state is reset",
         choices=("document", "never"),
     )
 
@@ -59,7 +59,7 @@ class CellSettings(WindowSettings):
     """The same of recurrent layers."""
 
     cell: str = setting(
-        "lstm", "of the recurrent layers", choices=("lstm", "gru", "rnn")
+        "lstm", "type of the recurrent layers", choices=("lstm", "gru", "rnn")
     )
 
 
@@ -68,11 +68,11 @@ class StartSettings(Settings):
     """Settings of how an LSTM's own weights start and learn."""
 
     recurrent_lr_multiplier: float = setting(
-        1.0, "share of learning_rate of the LSTM's own weights", above=0
+        1.0, "factor on learning_rate for the LSTM's own weights", above=0
     )
     recurrent_start: str = setting(
         "keras",
-        "of those weights; product: TCNLM's factors multiplied out",
+        "initial ones; product: TCNLM's factors multiplied out",
         choices=("keras", "product"),
     )
 
@@ -153,7 +153,7 @@ class BagConfig(StartSettings, SoftmaxSettings, WordSettings):
         (256, 256), "ReLU units of the encoder's layers; TCNLM's", least=1
     )
     context_units: int = setting(
-        30, "numbers of q; as many as TCNLM's topics in Table 6", least=1
+        30, "size of q; as many as TCNLM's topics in Table 6", least=1
     )
 
 

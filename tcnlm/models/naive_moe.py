@@ -36,7 +36,7 @@ class Config(JointSettings):
     units: int = setting(
         100, "hidden units of each expert; paper, section 5.4", least=1
     )
-    num_topics: int = setting(30, "and experts; paper, section 5.4", least=1)
+    num_topics: int = setting(30, "topics and experts; paper, section 5.4", least=1)
 
 
 class NaiveMoE(Model):

@@ -21,16 +21,16 @@ from tcnlm.preprocessing.vocabulary import Vocabulary
 class Config(TopicSettings):
     """Settings of the neural topic model trained alone."""
 
-    learning_rate: float = setting(2e-3, "Adam of the encoder and W", above=0)
-    beta_rate: float = setting(1e-2, "Adam of beta", above=0)
+    learning_rate: float = setting(2e-3, "Adam's of the encoder and W", above=0)
+    beta_rate: float = setting(1e-2, "Adam's of beta", above=0)
     kl_warmup_steps: int = setting(
         1000, "steps in which the KL's weight rises to 1", least=0
     )
     embedding_size: int = setting(
-        100, "numbers of a word's vector, of topic_start=vectors", least=1
+        100, "size of word vectors, for topic_start=vectors", least=1
     )
     embeddings: str = setting(
-        "train", 'these vectors: "train" (word2vec) or a word2vec file'
+        "train", 'the word vectors: "train" (word2vec) or a word2vec file'
     )
 
 

@@ -31,8 +31,8 @@ FIT_ITERATIONS = 1000  # at most; scikit-learn stops at a change of 1e-4
 class Config(Settings):
     """Settings of NMF."""
 
-    num_topics: int = setting(100, "as LDA's", least=1)
-    sweeps: int = setting(20, "of coordinate descent, to infer proportions", least=1)
+    num_topics: int = setting(100, "number of topics, as LDA's", least=1)
+    sweeps: int = setting(20, "of coordinate descent to infer proportions", least=1)
 
 
 class NMF(Model):

@@ -27,14 +27,14 @@ class Config(Settings):
     num_topics: int = setting(
         100, "Wang et al. 2018, Table 4: 50, 100 and 150 topics", least=1
     )
-    embedding_size: int = setting(300, "numbers of a word's vector", least=1)
+    embedding_size: int = setting(300, "size of word vectors", least=1)
     embeddings: str = setting(
         "train", 'the words\' vectors: "train" (word2vec) or a word2vec file'
     )
     margin: float = setting(
-        0.5, "of the hinge; said to be Cao et al.'s, not verified", above=0
+        0.5, "margin of the hinge loss; said to be Cao et al.'s, not verified", above=0
     )
-    learning_rate: float = setting(1e-3, "of Adam", above=0)
+    learning_rate: float = setting(1e-3, "Adam's", above=0)
 
 
 class NTM(Model):

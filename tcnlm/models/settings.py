@@ -15,14 +15,14 @@ class EmbeddingSettings(Settings):
     """Section 3.2, of every model that reads words."""
 
     embedding_size: int = setting(
-        300, "numbers of a word's vector; Lau et al. 2017, TCNLM's not stated", least=1)
+        300, "size of word embeddings; Lau et al. 2017, TCNLM's not stated", least=1)
     embedding_scale: float = setting(
         1.0, "embeddings start in U(-scale, scale); docs/deviations.md", above=0)
     embeddings: str = setting(
-        "random", 'where they start: "random", "train" (word2vec) or a word2vec file')
+        "random", 'initial ones: "random", "train" (word2vec) or a word2vec file')
     dropout: float = setting(
-        0.4, "share dropped of embeddings and layers' outputs; paper", least=0, below=1)
-    learning_rate: float = setting(1e-3, "of Adam; Lau et al. 2017", above=0)
+        0.4, "dropout rate of embeddings and layers' outputs; paper", least=0, below=1)
+    learning_rate: float = setting(1e-3, "Adam's; Lau et al. 2017", above=0)
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class SoftmaxSettings(Settings):
         (2000, 10000), "ranks where the softmax's tails begin; Grave et al. 2016",
         least=1, rising=True)
     div_value: float = setting(
-        4.0, "each tail has this many times fewer dimensions; the same", least=1)
+        4.0, "factor by which each tail has fewer dimensions; the same", least=1)
 
 
 @dataclass(frozen=True)
@@ -48,31 +48,31 @@ class WordSettings(EmbeddingSettings):
 class TopicSettings(Settings):
     """Section 3.1: the neural topic model."""
 
-    num_topics: int = setting(100, "paper, Tables 2 to 4: 50, 100, 150", least=1)
+    num_topics: int = setting(100, "K; paper, Tables 2 to 4: 50, 100, 150", least=1)
     latent_size: int = setting(
         0, "dimensions of theta, not stated; 0: as many as topics", least=0)
     encoder_units: tuple[int, ...] = setting(
         (256, 256), "ReLU units of the encoder's layers; paper, section 5", least=1)
     encoder_input: str = setting(
-        "log", "what the encoder sees of a count; paper: counts",
+        "log", "the encoder's input of a count; paper: counts",
         choices=("counts", "log", "frequencies"))
     encoder_dropout: float = setting(
         0.5, "share of words hidden from the encoder in training", least=0, below=1)
-    log_variance: float = setting(0.0, "start of the encoder's log sigma^2; not stated")
+    log_variance: float = setting(0.0, "initial log sigma^2 of the encoder; not stated")
     mu_batchnorm_std: float = setting(
-        0.0, "standard deviation of mu, held over a batch; 0: as it comes", least=0)
+        0.0, "standard deviation of mu by batch normalisation; 0: none", least=0)
     prior_variance: float = setting(1.0, "sigma_0^2 of eq. 4, not stated", above=0)
     diversity_weight: float = setting(0.1, "lambda, eq. 18; paper, section 5", least=0)
     topic_rows: str = setting(
-        "sentence", "whose bag p(d | t) of eq. 16 and 17, beside one sequence y, is: "
-        "with weight 1 every sentence's, or each document's once",
+        "sentence", "bags that p(d | t) of eq. 16 and 17 rebuilds: with weight 1 "
+        "every sentence's, or each document's once",
         choices=("sentence", "document"))
     topic_start: str = setting(
-        "frequencies", "where beta starts: at the words' frequencies, alone or with, a "
+        "frequencies", "initial beta: the words' frequencies, alone or with, a "
         "topic each, clusters of word vectors or the topics of NMF or Gibbs' LDA",
         choices=("frequencies", "vectors", "nmf", "lda", "random"))
     seed_words: str = setting(
-        "", "words that the first topics start at and keep, see --seed-words")
+        "", "words that the first topics start from, see --seed-words")
 
 
 @dataclass(frozen=True)
@@ -80,18 +80,18 @@ class JointSettings(TopicSettings, SoftmaxSettings, WordSettings):
     """Section 3.3: both models learned together."""
 
     topic_weight: float = setting(
-        1.0, "of the topic model's loss; 1 in the paper, eq. 17", least=0)
+        1.0, "weight of the topic model's loss; paper, eq. 17: 1", least=0)
     language_topics: str = setting(
-        "drawn", "t of the sentence in training: the document's draw (paper), or g(mu)",
+        "drawn", "the sentence's t in training: the document's draw (paper), or g(mu)",
         choices=("drawn", "mean"))
     topic_learning_rate: float = setting(
-        1e-3, "Adam of encoder, W, beta, jointly; 0: they stay as pretrained", least=0)
+        1e-3, "Adam's of encoder, W, beta, jointly; 0: they stay fixed", least=0)
     topic_pretrain_steps: int = setting(
         1500, "steps of the topic model alone before the joint ones", least=0)
     topic_pretrain_rates: tuple[float, ...] = setting(
-        (2e-3, 1e-2), "Adam in these: of encoder and W, of beta", least=0, length=2)
+        (2e-3, 1e-2), "Adam's in these: of encoder and W, of beta", least=0, length=2)
     topic_pretrain_decay: str = setting(
-        "constant", "of these rates; or to 0 at the last of the steps", choices=DECAYS)
+        "constant", "schedule of these rates; others fall to 0", choices=DECAYS)
 
 
 # fmt: on

@@ -48,9 +48,9 @@ class Config(JointSettings):
     candidate_activation: str = setting(
         "tanh", 'eq. 13 prints "sigmoid"; docs/deviations.md',
         choices=("tanh", "sigmoid"))
-    use_bias: bool = setting(True, 'of the gates; "omitted for simplicity", 3.2')
+    use_bias: bool = setting(True, 'biases of the gates; "omitted for simplicity", 3.2')
     factor_lr_multiplier: float = setting(
-        0.5, "share of learning_rate of the factors; docs/deviations.md", above=0)
+        0.5, "factor on learning_rate for the factors; docs/deviations.md", above=0)
 
 
 # fmt: on

@@ -39,19 +39,21 @@ class Config(SoftmaxSettings, WordSettings):
         100, "k; Lau et al. 2017: 50, 100 and 150 topics", least=1
     )
     topic_size: int = setting(
-        50, "b, numbers of a topic's vector; Lau et al. 2017", least=1
+        50, "b, size of a topic's vector; Lau et al. 2017", least=1
     )
-    filters: int = setting(20, "a, of the convolution; released code", least=1)
-    filter_width: int = setting(2, "h, words of a filter; released code", least=1)
+    filters: int = setting(20, "a, filters of the convolution; released code", least=1)
+    filter_width: int = setting(
+        2, "h, words that a filter spans; released code", least=1
+    )
     topic_batches: str = setting(
         "published",
-        "of the topic model: three words of a whole document each, mixed with those of "
+        "the topic model's: three words of a whole document each, mixed with those of "
         "sentences; or the sentences' own",
         choices=("published", "sentences"),
     )
     center_documents: bool = setting(
         False,
-        "take the running mean off documents' vectors: topics part; published: no",
+        "subtract the running mean from documents' vectors; published: no",
     )
     topic_dropout: float = setting(
         0.6,

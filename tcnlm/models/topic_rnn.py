@@ -38,17 +38,17 @@ class Config(lstm.CellSettings, WordSettings):
     )
     encoder_input: str = setting(
         "log",
-        "what the encoder sees of a count; the poster: counts",
+        "the encoder's input of a count; the poster: counts",
         choices=("counts", "log", "frequencies"),
     )
     document_sequences: float = setting(
         0.0,
-        "rows of batches that share a document's KL; 0: as many as it has, sequences "
+        "rows that share a document's KL; 0: as many as it has, sequences "
         "or, with carry, windows",
         least=0,
     )
     kl_warmup_steps: int = setting(
-        0, "steps in which the KL's weight rises to its own; poster: none", least=0
+        0, "steps in which the KL's weight rises to 1; poster: none", least=0
     )
 
 

@@ -35,16 +35,16 @@ class Config(WindowSettings, SoftmaxSettings, WordSettings):
     embedding_scale: float = setting(
         0.035, "embeddings start in U(-scale, scale); released: N(0, .02^2)", above=0
     )
-    units: int = setting(1024, "of W1; paper: 2,100, base", least=1)
-    layers: int = setting(4, "paper: 16, base", least=1, most=100)
+    units: int = setting(1024, "units of W1; paper: 2,100, base", least=1)
+    layers: int = setting(4, "layers; paper: 16, base", least=1, most=100)
     dropout: float = setting(
-        0.1, "share dropped in and before all layers; paper", least=0, below=1
+        0.1, "dropout rate in and before all layers; paper", least=0, below=1
     )
-    learning_rate: float = setting(2.5e-4, "of Adam; paper", above=0)
+    learning_rate: float = setting(2.5e-4, "Adam's; paper", above=0)
     window: int = setting(60, "with carry: targets of a window", least=1)
     heads: int = setting(4, "attention heads; paper: 10, base", least=1)
     memory: int = setting(
-        60, "words before it that a word attends to; paper: 150, base", least=1
+        60, "preceding words that a word attends to; paper: 150, base", least=1
     )
 
 

@@ -28,6 +28,8 @@ OF_RUN = {  # name: width, height, and what stands at the top
     "report-phone": (390, 718, "document.body"),
 }
 OF_DATES = {"report-time": (1000, 870, TIME)}
+FIRST = """for (let e = {}; e !== document.body; e = e.parentNode)
+  while (e.previousElementSibling) e.previousElementSibling.remove();"""
 FRAME = '<body style="margin: 0"><iframe src="{}" width={} height={} frameborder=0>'
 CLICKS = """<script>(async () => {
   const all = (query) => [...document.querySelectorAll(query)];
@@ -62,8 +64,10 @@ def report(run: Path, pictures: dict[str, tuple[int, int, str]]) -> None:
     page = (run / "report.html").read_text()
     for name, (width, height, top) in pictures.items():
         with tempfile.NamedTemporaryFile("w", suffix=".html") as copy:
-            scroll = f"<script>{top}.scrollIntoView()</script></body>"
-            print(page.replace("</body>", scroll), file=copy, flush=True)
+            first = page.replace(
+                "</body>", f"<script>{FIRST.format(top)}</script></body>"
+            )
+            print(first, file=copy, flush=True)
             take(name, copy.name, width, height)
 
 

@@ -31,7 +31,7 @@ COLUMNS = (
     ("NPMI", "number"),
     ("{split} documents", "number"),
     ("mean {split} share", "number"),
-    ("a sentence written from it", "sentence"),
+    ("generated sentence", "sentence"),
 )
 ORDERS = Markup('<span class="relevant">{}</span><span class="probable">{}</span>')
 SEED = Markup('<b title="a seed word">{}</b>')
@@ -242,8 +242,8 @@ def _counted(coherence: Mapping[str, Any]) -> str:
 
 def _of_words(evaluation: Evaluation) -> Iterator[str]:
     yield (
-        "Words stand by relevance: those that are frequent in a topic, and more so "
-        f"than elsewhere (Sievert and Shirley 2014, λ = {RELEVANCE})."
+        "Words are ranked by relevance: frequent in the topic, and more so than "
+        f"elsewhere (Sievert and Shirley 2014, λ = {RELEVANCE})."
     )
     figures = {f.key: f.text(evaluation) for f in Topics.figures}
     npmi, diversity = figures["npmi_relevant"], figures["diversity_relevant"]

@@ -87,3 +87,12 @@ def test_a_terminal_gets_a_bar_at_once(monkeypatch):
     assert list(progress_bar(range(3), "scoring", leave=False)) == [0, 1, 2]
     assert sys.stderr.getvalue().startswith("\rscoring:   0%|")
     assert "\n" not in sys.stderr.getvalue()
+
+
+def test_cores_are_no_more_than_a_containers_quota(monkeypatch):
+    from joblib.externals.loky.backend import context
+
+    quota = {"/sys/fs/cgroup/cpu.max": "50000 100000"}
+    monkeypatch.setattr(context.os.path, "exists", quota.__contains__)
+    monkeypatch.setattr(context, "open", lambda p: io.StringIO(quota[p]), raising=False)
+    assert process.cores() == 1

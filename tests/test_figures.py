@@ -51,5 +51,5 @@ def test_every_plot_of_topics_is_a_panel_that_a_telephone_shows_whole():
     history |= {"topics_in_use": np.ones(2), "valid_kl": np.ones(2)}
     found = {**dict(drawn), **dict(learning_curves(history))}
     found["document"] = topic_bars(np.array([0.7, 0.3]), ["0 sea", "1 hill"])
-    assert len(found) == 8
+    assert len(found) == 4
     assert {figure.get_size_inches()[0] for figure in found.values()} == {PANEL[0]}

@@ -92,6 +92,7 @@ def test_every_file_of_models_is_registered():
         "lda_fits",
         "names",
         "seeds",
+        "settings",
         "starts",
         "topic_quality",
         "topics",

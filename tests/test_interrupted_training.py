@@ -29,6 +29,7 @@ STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 KILLED = """
 import os, signal, sys
+from types import SimpleNamespace
 from tcnlm.common import files
 from tcnlm.programs.train import run
 from tcnlm.training.validation import Validation
@@ -41,7 +42,7 @@ def kill_at(name, work):
     return killed
 
 name = sys.argv.pop(1)
-files._put = kill_at(name, files._put)
+files.os = SimpleNamespace(**{**vars(os), "replace": kill_at(name, os.replace)})
 if name == "validation":
     Validation.scores = kill_at(name, Validation.scores)
 run()

@@ -189,6 +189,10 @@ def test_without_a_recipe_settings_go_by_the_size_and_are_said(model, capsys):
             assert f"{name}=" in said
 
 
+def test_to_resume_a_run_is_one_training():
+    assert train.commands(train.options_of(["--resume", "RUN"])) == []
+
+
 def test_a_size_holds_up_to_its_tokens_and_what_is_set_comes_after_it(capsys):
     first, second = read_recipe("auto").sizes[:2]
     for size, more in ((first, 0), (second, 1)):

@@ -490,7 +490,7 @@ def test_a_browser_mixes_topics_writes_sentences_and_reads_a_text(run, program):
     assert said["wrong"] == ["Give a text."]
     assert said["alone"] == [["100 %"], 0]  # a topic alone has no slider
     assert "Pick more topics in the list to mix them." in said["help"]
-    assert "Perplexity: among how many words" in said["all"]
+    assert "Perplexity: how many equally likely words" in said["all"]
     assert "nats" not in said["all"]
 
 

@@ -295,7 +295,9 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
 
 def commands(options: argparse.Namespace) -> list[list[str]]:
     """Return the arguments of every training where the options ask for several."""
-    several, found = options.try_topics or options.seeds, []
+    found: list[list[str]] = []
+    if not (options.try_topics or options.seeds):
+        return found
     for number in options.try_topics or [None]:
         for seed in options.seeds or [options.seed]:
             given = {name: getattr(options, name) for name in PASSED_ON}
@@ -309,7 +311,7 @@ def commands(options: argparse.Namespace) -> list[list[str]]:
                 k: v for k, v in given.items() if v not in (None, []) and v is not False
             }
             found.append([options.data, *words_of(told)])
-    return found if several else []
+    return found
 
 
 def run() -> None:

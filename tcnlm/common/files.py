@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -155,9 +156,10 @@ def is_as_sealed(file: Path, beside: Path) -> bool:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write JSON aside, then rename."""
+    """Write JSON aside, then rename; NumPy's numbers as Python's."""
+    text = json.dumps(content, indent=1, default=methodcaller("item"))
     with replacing(path) as aside:
-        aside.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        aside.write_text(text + "\n", encoding="utf-8")
 
 
 @contextmanager

@@ -122,7 +122,7 @@ def _weighted(
     model: Any, called: str, topic: Any, weight: Any, names: Names
 ) -> list[Weighted]:
     """Return a topic, or the members of a label, with their weights."""
-    if not is_real(weight) or not 0 < weight <= LARGEST_WEIGHT:
+    if not is_real(weight) or not 0 < float(weight) <= LARGEST_WEIGHT:
         raise InputError(f"{called}: {FORM}")
     if isinstance(topic, str):
         members = names.labelled(topic)

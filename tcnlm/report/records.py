@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import partial
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +96,8 @@ def read_records(file: Path) -> list[Record]:
 
 def write_records(records: Iterable[Record], file: Path) -> None:
     """Write lines, a run each, whole or not at all."""
-    lines = (f"{json.dumps(each, ensure_ascii=False)}\n" for each in records)
+    plain = partial(json.dumps, ensure_ascii=False, default=methodcaller("item"))
+    lines = (f"{plain(each)}\n" for each in records)
     write_file(file, "".join(lines).encode())
 
 

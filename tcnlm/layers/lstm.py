@@ -8,7 +8,7 @@ order i, f, o, c: input, forget, output and candidate.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -72,14 +72,13 @@ GATES = 4
 ACTIVATIONS = {"tanh": tf.tanh, "sigmoid": tf.sigmoid}
 
 
-def activate(gates: Any, candidate: str = "tanh") -> list[tf.Tensor]:
-    """Return i, f, o and the candidate of what goes into each, four alike in shape.
+def slope(activation: str, y: tf.Tensor) -> tf.Tensor:
+    """Return the slope of an activation, from what it returned."""
+    return 1.0 - y * y if activation == "tanh" else y * (1.0 - y)
 
-    gates: these four, or [4, B, H], or [B, 4H].
-    """
-    if tf.is_tensor(gates):
-        apart = gates.shape.rank == 3
-        gates = tf.unstack(gates, GATES) if apart else tf.split(gates, GATES, axis=-1)
+
+def activate(gates: Sequence[tf.Tensor], candidate: str = "tanh") -> list[tf.Tensor]:
+    """Return i, f, o and the candidate of what goes into each, four alike in shape."""
     return [*map(tf.sigmoid, gates[:3]), ACTIVATIONS[candidate](gates[3])]
 
 
@@ -103,85 +102,122 @@ def composed(x: tf.Tensor, c: tf.Tensor, b: tf.Tensor, a: tf.Tensor) -> tf.Tenso
 
     x [B, E], or [T, B, E]; c [E, 4F]; b [B, 4F], which is b t already; a [4, F, H].
     """
-    reduced = tensordot(x, c)
-    weighted = reduced * tf.cast(b, reduced.dtype)  # eq. 14, 15
-    rows = tf.reshape(weighted, [-1, GATES, a.shape[1]])
-    gates = matmul(tf.transpose(rows, [1, 0, 2]), a)
+    weighted = tensordot(x, c) * b  # eq. 14, 15
+    gates = matmul(_by_gate(weighted), a)
     if x.shape.rank == 2:
         return gates
     by_step = tf.reshape(gates, [GATES, -1, tf.shape(x)[1], a.shape[2]])
     return tf.transpose(by_step, [1, 0, 2, 3])
 
 
+def _by_gate(weighted: tf.Tensor) -> tf.Tensor:
+    """Return [..., 4F] as [4, N, F]."""
+    split = tf.reshape(weighted, [-1, GATES, weighted.shape[-1] // GATES])
+    return tf.transpose(split, [1, 0, 2])
+
+
 def recurrence(
     gates: tf.Tensor,
     state: Sequence[tf.Tensor],
-    side: Callable[..., tf.Tensor],
-    weights: Sequence[Any],
+    U: tf.Tensor,
+    factors: Sequence[tf.Tensor] = (),
     candidate: str = "tanh",
 ) -> tuple[tf.Tensor, list[tf.Tensor]]:
     """Return all outputs [B, T, H] and the state [h, c] after the last step.
 
-    gates: the input side with the bias, [T, B, 4H] or [T, 4, B, H]; state (h, c): the
-    start, [B, H] each; side(h, *weights): the recurrent side, of the same form, of one
-    step's h [B, H] or of all, [T, B, H].
+    gates: the input side with the bias; state (h, c): the start, [B, H] each.
+
+    A plain LSTM has no factors: U [H, 4H] and gates [T, B, 4H], both in Keras's order.
+    Else they are Ub t [B, 4F] and Ua [4, F, H], U is the Uc [H, 4F] of eq. 12, and
+    gates are [T, 4, B, H].
     """
 
     @tf.custom_gradient
-    def run(gates, h, c, *weights):
-        weights = [*map(operand, weights)]
-        trace = _forward(gates, h, c, weights, side, candidate)
+    def run(gates, h, c, U, *factors):
+        U, factors = operand(U), [*factors[:1], *map(operand, factors[1:])]
+        trace = _forward(gates, h, c, U, factors, candidate)
 
-        def gradient(d_outputs, d_c):
-            ends = d_outputs, d_c
-            return _backward(trace, ends, h, c, weights, side, candidate)
+        def gradient(*ends):
+            return _backward(trace, ends, h, c, U, factors, candidate)
 
         return (trace[0], trace[1][-1]), gradient
 
-    outputs, c = run(gates, *state, *map(tf.convert_to_tensor, weights))
+    weights = [tf.convert_to_tensor(weight) for weight in (U, *factors)]
+    outputs, c = run(gates, *state, *weights)
     return tf.transpose(outputs, [1, 0, 2]), [outputs[-1], c]
 
 
 @compilable
-def _forward(gates, h, c, weights, side, candidate) -> list[tf.Tensor]:
-    """Return h, c and what went into the gates of every step."""
+def _forward(gates, h, c, U, factors, candidate) -> list[tf.Tensor]:
+    """Return h, c and activations of every step and, with factors, h Uc [T, B, 4F]."""
 
     def body(m, h, c):
-        into = gates[m] + side(h, *weights)
-        h, (_, c) = update(activate(into, candidate), c)
-        return (h, c), (h, c, into)
+        into = reduced = matmul(h, U)
+        if factors:
+            into = matmul(_by_gate(reduced * factors[0]), factors[1])
+        activated = activate(_apart(gates[m] + into, factors), candidate)
+        h, (_, c) = update(activated, c)
+        trace = h, c, _together(activated, factors), reduced
+        return (h, c), trace if factors else trace[:3]
 
-    return _loop(tf.shape(gates)[0], body, (h, c), 3)[1]
+    return _loop(tf.shape(gates)[0], body, (h, c), 4 if factors else 3)[1]
 
 
 @compilable
-def _backward(trace, ends, h, c, weights, side, candidate) -> list[tf.Tensor]:
-    """Return the gradients of gates, h, c and the weights."""
-    (outputs, memories, into), (d_outputs, d_c) = trace, ends
+def _backward(trace, ends, h, c, U, factors, candidate) -> list[tf.Tensor]:
+    """Return the gradients of gates, h, c, U and the factors.
+
+    By hand: a tape would do products over that `_forward` has done.
+    """
+    (outputs, memories, activations, *reduced), (d_outputs, d_c) = trace, ends
     before_h = tf.concat([h[None], outputs[:-1]], axis=0)
     before_c = tf.concat([c[None], memories[:-1]], axis=0)
 
-    def step(into, c):
-        return update(activate(into, candidate), c)[1]
-
     def body(m, d_h, d_c):
-        ends = [d_outputs[m] + d_h, d_c]
-        d_gates, d_c = _gradients(step, [into[m], before_c[m]], ends)
-        [d_h] = _gradients(lambda h: side(h, *weights), [before_h[m]], d_gates)
-        return (d_h, d_c), [d_gates]
+        i, f, o, new = _apart(activations[m], factors)
+        squashed, d_h = tf.tanh(memories[m]), d_outputs[m] + d_h
+        d_c += d_h * o * slope("tanh", squashed)
+        d_into = [
+            d_c * new * slope("sigmoid", i),
+            d_c * before_c[m] * slope("sigmoid", f),
+            d_h * squashed * slope("sigmoid", o),
+            d_c * i * slope(candidate, new),
+        ]
+        kept = [_together(d_into, factors)]
+        if factors:
+            by_gate = matmul(kept[0], factors[1], transpose_b=True)
+            kept.append(tf.reshape(tf.transpose(by_gate, [1, 0, 2]), [-1, U.shape[1]]))
+        d_reduced = kept[1] * factors[0] if factors else kept[0]
+        return (matmul(d_reduced, U, transpose_b=True), d_c * f), kept
 
-    start = tf.zeros_like(h), d_c
-    states, [d_gates] = _loop(tf.shape(outputs)[0], body, start, 1, backward=True)
-    found = _gradients(lambda *w: side(before_h, *w), weights, d_gates)
-    return [d_gates, *states, *(tf.cast(each, h.dtype) for each in found)]
+    start, steps = (tf.zeros_like(h), d_c), tf.shape(outputs)[0]
+    states, kept = _loop(steps, body, start, 2 if factors else 1, backward=True)
+    d_gates, *d_weighted = kept
+    if not factors:
+        return [d_gates, *states, _over_rows(before_h, d_gates)]
+    (reduced,), (d_weighted,) = reduced, d_weighted
+    d_U = _over_rows(before_h, d_weighted * factors[0])
+    d_b = tf.reduce_sum(d_weighted * reduced, axis=0)
+    first = tf.transpose(d_gates, [1, 0, 2, 3])
+    first = tf.reshape(first, [GATES, -1, first.shape[-1]])
+    d_a = matmul(_by_gate(reduced * factors[0]), first, transpose_a=True)
+    return [d_gates, *states, d_U, d_b, d_a]
 
 
-def _gradients(function, inputs, ends):
-    """Return the gradients of a function's inputs by those of its outputs."""
-    with tf.GradientTape() as tape:
-        tape.watch(inputs)
-        outputs = function(*inputs)
-    return tape.gradient(outputs, inputs, output_gradients=ends)
+def _over_rows(x: tf.Tensor, d: tf.Tensor) -> tf.Tensor:
+    """Return a weight's gradient from what it was multiplied with and the product's."""
+    rows = (tf.reshape(each, [-1, each.shape[-1]]) for each in (x, d))
+    return matmul(*rows, transpose_a=True)
+
+
+def _apart(gates: tf.Tensor, factors: Any) -> Sequence[tf.Tensor]:
+    """Return a step's gates in the paper's order; see `recurrence`."""
+    return tf.unstack(gates) if factors else keras_order(tf.split(gates, GATES, 1))
+
+
+def _together(parts: Sequence[tf.Tensor], factors: Any) -> tf.Tensor:
+    """Undo `_apart`."""
+    return tf.stack(parts) if factors else tf.concat(keras_order(parts), axis=1)
 
 
 def _loop(steps, body, start, number, backward=False):
@@ -202,10 +238,10 @@ def _loop(steps, body, start, number, backward=False):
     return states, [array.stack() for array in arrays]
 
 
-def keras_order(weights: Any) -> tf.Tensor:
-    """Return [..., 4H], gates i, f, o, c, as Keras has them, i, f, c, o, or back."""
-    i, f, third, fourth = tf.split(weights, GATES, axis=-1)
-    return tf.concat([i, f, fourth, third], axis=-1)
+def keras_order(gates: Sequence[Any]) -> list[Any]:
+    """Return the gates i, f, o, c as Keras has them, i, f, c, o, or the other way."""
+    i, f, third, fourth = gates
+    return [i, f, fourth, third]
 
 
 class ZeroState:
@@ -290,10 +326,9 @@ class FastLSTM(tf.keras.layers.LSTM):
         if mask is not None:
             return super().call(inputs, mask, training, initial_state)
         cell, steps = self.cell, tf.transpose(inputs, [1, 0, 2])
-        W, U, bias = map(keras_order, (cell.kernel, cell.recurrent_kernel, cell.bias))
         state = initial_state or self.get_initial_state(inputs)
-        gates = tensordot(steps, W) + bias
-        outputs, state = recurrence(gates, state, tensordot, [U])
+        gates = tensordot(steps, cell.kernel) + cell.bias
+        outputs, state = recurrence(gates, state, cell.recurrent_kernel)
         return (outputs, *state) if self.return_state else outputs
 
 

@@ -136,14 +136,14 @@ class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
         (of_inputs, of_h), (h, c) = topic_factors, states
         gates = self.input_gates(inputs, of_inputs)
         gates += composed(h, self.Uc, of_h, self.Ua)
-        return update(activate(gates, self.candidate_activation), c)
+        return update(activate(tf.unstack(gates), self.candidate_activation), c)
 
     def sequence(self, inputs: tf.Tensor, state: Any, topics: tf.Tensor) -> tuple:
         """Make all steps of inputs [B, T, E]: outputs [B, T, H] and the last state."""
         of_inputs, of_h = self.topic_factors(topics)
         gates = self.input_gates(tf.transpose(inputs, [1, 0, 2]), of_inputs)
-        weights = self.Uc, of_h, self.Ua
-        return recurrence(gates, state, composed, weights, self.candidate_activation)
+        factors, candidate = (of_h, self.Ua), self.candidate_activation
+        return recurrence(gates, state, self.Uc, factors, candidate)
 
     def effective_kernels(self, topics: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Return W(t) [B, 4, E, H] and U(t) [B, 4, H, H] of eq. 12.

@@ -16,7 +16,7 @@ from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.windows import Windows
 from tcnlm.layers import lstm
-from tcnlm.layers.lstm import CarriedState, keras_order
+from tcnlm.layers.lstm import GATES, CarriedState, keras_order
 from tcnlm.layers.mixed_precision import MixedDense
 from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.layers.noise import Noise
@@ -329,7 +329,8 @@ def start_layers(model: Model) -> None:
 def multiply_out(cell: TopicCompositionalLSTMCell, layer: Any) -> None:
     """Give a Keras LSTM the W, U (eq. 12) and bias of a cell with one topic."""
     W, U = (tf.concat(tf.unstack(k[0]), -1) for k in cell.effective_kernels([[1.0]]))
-    layer.set_weights([keras_order(weight) for weight in (W, U, cell.bias)])
+    gates = [tf.split(weight, GATES, axis=-1) for weight in (W, U, cell.bias)]
+    layer.set_weights([tf.concat(keras_order(four), axis=-1) for four in gates])
 
 
 def lstm_param_groups(model: Model, group: Group) -> list[Group]:

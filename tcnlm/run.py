@@ -29,13 +29,7 @@ from tcnlm.common.settings import is_whole
 from tcnlm.generation import requests
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.generation.saved_model import Program
-from tcnlm.metrics.over_time import (
-    PERIODS,
-    WORDS,
-    by_period,
-    group_rows,
-    left_out,
-)
+from tcnlm.metrics.over_time import PERIODS, WORDS, by_period, group_rows, left_out
 from tcnlm.metrics.scores import Reader, Reading
 from tcnlm.models.names import FILE, automatic_labels, shown_words
 from tcnlm.preprocessing.dates import iso_date

@@ -10,12 +10,7 @@ from tcnlm.preprocessing.vocabulary import Vocabulary
 WORDS = ["<pad>", "<go>", "<eos>", "<unk>", "a", "b", "c", "the", "of"]
 TOPIC_WORDS = ["a", "b", "c"]
 VOCABULARY = Vocabulary(WORDS, [0, 0, 1, 1, 9, 8, 7, 6, 5], TOPIC_WORDS)
-DOCUMENTS = [
-    [[4, 7, 5], [6, 8], [4, 4]],
-    [],
-    [[7, 8]],
-    [[4, 5, 6, 4, 5, 6, 4], [6]],
-]
+DOCUMENTS = [[[4, 7, 5], [6, 8], [4, 4]], [], [[7, 8]], [[4, 5, 6, 4, 5, 6, 4], [6]]]
 
 
 def make_split(documents, length=3, context="others", words=300):

@@ -4,12 +4,7 @@ import numpy as np
 import oracle
 import pytest
 import tensorflow as tf
-from helpers import (
-    assert_close,
-    every_way,
-    jacobian,
-    randomise,
-)
+from helpers import assert_close, every_way, jacobian, randomise
 
 from tcnlm.layers.topic_compositional_lstm import (
     TopicCompositionalLSTM,

@@ -11,13 +11,7 @@ from scipy.special import log_softmax
 from scipy.stats import chisquare
 from second_order import SIZE, WORDS, SecondOrderModel
 
-from tcnlm.generation.decoding import (
-    Decoding,
-    SentenceDecoder,
-    decode,
-    draw,
-    sampled,
-)
+from tcnlm.generation.decoding import Decoding, SentenceDecoder, decode, draw, sampled
 from tcnlm.preprocessing.vocabulary import EOS, GO, PAD, UNK
 
 

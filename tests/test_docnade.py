@@ -6,12 +6,7 @@ import numpy as np
 import oracle
 import pytest
 import tensorflow as tf
-from helpers import (
-    assert_close,
-    assert_weight_gradients,
-    eager_and_graph,
-    randomise,
-)
+from helpers import assert_close, assert_weight_gradients, eager_and_graph, randomise
 
 from tcnlm.generation.saved_model import export
 from tcnlm.layers import softmax

@@ -5,11 +5,7 @@ import pytest
 import tensorflow as tf
 from helpers import assert_close, eager_and_graph
 
-from tcnlm.layers.gamma_belief import (
-    GammaBeliefNetwork,
-    GammaEncoder,
-    augment,
-)
+from tcnlm.layers.gamma_belief import GammaBeliefNetwork, GammaEncoder, augment
 
 SEED = tf.constant([11, 12])
 V, SIZES = 5, (3, 2)

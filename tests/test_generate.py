@@ -92,11 +92,7 @@ def layers():
         (LAYERED, ["3:1:3", "1:0"], {8: 0.75, 0: 0.25}),
         *(  # in Python
             (LAYERED, {topic: 3, (3, 0): np.float32(1)}, {place: 0.75, 7: 0.25})
-            for topic, place in [
-                ((2, np.int64(1)), 4),
-                ("2:1", 4),
-                (2, 2),
-            ]
+            for topic, place in [((2, np.int64(1)), 4), ("2:1", 4), (2, 2)]
         ),
     ],
 )

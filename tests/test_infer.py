@@ -150,11 +150,7 @@ def test_text_of_mostly_unknown_words_is_warned_of(topics, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("labels", "column"),
-    [
-        (["x", "x_low"], "topic_x_low"),
-        (["words"], "topic_words"),
-    ],
+    ("labels", "column"), [(["x", "x_low"], "topic_x_low"), (["words"], "topic_words")]
 )
 def test_topics_that_make_equal_columns_are_refused(
     labels, column, topics, corpus, tmp_path

@@ -237,8 +237,7 @@ def test_given_topics_drive_the_words(name):
         pytest.skip("writes no words")
     first, second = (
         model.step(
-            tf.constant([1]),
-            *model.initial_state(model.context({"topics": topics}), 1),
+            tf.constant([1]), *model.initial_state(model.context({"topics": topics}), 1)
         )[0].log_probs()
         for topics in (tf.constant([[1.0, 0.0, 0.0]]), tf.constant([[0.0, 0.0, 1.0]]))
     )

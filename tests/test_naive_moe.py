@@ -22,11 +22,7 @@ from loops import (
 )
 
 from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTMCell
-from tcnlm.models.naive_moe import (
-    ExpertLSTM,
-    ExpertLSTMCell,
-    NaiveMoE,
-)
+from tcnlm.models.naive_moe import ExpertLSTM, ExpertLSTMCell, NaiveMoE
 
 H, E = SIZES["units"], SIZES["embedding_size"]
 

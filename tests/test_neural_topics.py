@@ -4,12 +4,7 @@ import numpy as np
 import oracle
 import pytest
 import tensorflow as tf
-from helpers import (
-    assert_close,
-    eager_and_graph,
-    every_way,
-    randomise,
-)
+from helpers import assert_close, eager_and_graph, every_way, randomise
 
 from tcnlm.layers.distributions import gaussian_kl
 from tcnlm.layers.neural_topics import (

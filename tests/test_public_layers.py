@@ -16,11 +16,7 @@ CASES = {  # arguments, inputs that are made of random numbers or ids, and how t
     "AdaptiveSoftmax": ((V, (5, 8), 2.0), [(B, H)], "softmax"),
     "CoupledLSTM": ((H,), [(B, T, E), (B, K)], "pair"),
     "TopicCompositionalLSTM": ((H, K, 5), [(B, T, E), (B, K)], "plain"),
-    "TopicCompositionalLSTMCell": (
-        (H, K, 5),
-        [(B, E), (B, K), (B, H), (B, H)],
-        "cell",
-    ),
+    "TopicCompositionalLSTMCell": ((H, K, 5), [(B, E), (B, K), (B, H), (B, H)], "cell"),
     "TopicDecoder": ((K, D), [(B, K)], "plain"),
     "TopicEncoder": ((K, (5, 7), "log", -1.0), [(B, D)], "plain"),
     "TopicProportions": ((K,), [(B, K)], "plain"),

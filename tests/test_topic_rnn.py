@@ -107,11 +107,7 @@ def oracle_terms(model, batch, epsilon):
             content, stop = joint(model, h, theta)
             bounds[-1] += np.log(content[y] if y in TOPIC_IDS else stop[y])
             log_p_words.append(np.log(content[y] + stop[y]))
-    return {
-        "loss": -np.mean(bounds),
-        "kl": np.mean(kls),
-        "nll": -np.mean(log_p_words),
-    }
+    return {"loss": -np.mean(bounds), "kl": np.mean(kls), "nll": -np.mean(log_p_words)}
 
 
 @pytest.mark.parametrize("training", [True, False])

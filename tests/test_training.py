@@ -7,12 +7,7 @@ import pandas as pd
 import pytest
 import tensorflow as tf
 import tiny
-from trained import (
-    assert_same_weights,
-    last_checkpoint,
-    make_trainer,
-    train_toy,
-)
+from trained import assert_same_weights, last_checkpoint, make_trainer, train_toy
 
 from tcnlm.common.errors import NotFiniteError
 from tcnlm.data.dataset import Dataset

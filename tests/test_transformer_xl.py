@@ -19,10 +19,7 @@ from loops import (
 )
 
 from tcnlm.layers.noise import Noise
-from tcnlm.layers.relative_attention import (
-    TransformerXLLayer,
-    sinusoids,
-)
+from tcnlm.layers.relative_attention import TransformerXLLayer, sinusoids
 from tcnlm.models import transformer_xl
 from tcnlm.models.transformer_xl import TopicTransformerXL, TransformerXL
 

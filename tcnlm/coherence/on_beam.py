@@ -9,12 +9,7 @@ from dataclasses import replace
 
 import apache_beam as beam
 
-from tcnlm.coherence.windows import (
-    WindowCounts,
-    as_arrays,
-    count_windows,
-    from_arrays,
-)
+from tcnlm.coherence.windows import WindowCounts, as_arrays, count_windows, from_arrays
 from tcnlm.common.beam import Arrays, Beam, Item
 from tcnlm.common.process import chunks
 from tcnlm.preprocessing.sources import tokens_of

@@ -147,9 +147,7 @@ def names(config: Settings | type[Settings]) -> list[str]:
 
 
 def _unknown(
-    name: str,
-    configs: Sequence[Settings],
-    others: Mapping[str, type[Settings]] | None,
+    name: str, configs: Sequence[Settings], others: Mapping[str, type[Settings]] | None
 ) -> str:
     known = sorted({name for config in configs for name in names(config)})
     owners = [model for model, kind in (others or {}).items() if name in names(kind)]

@@ -7,15 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tcnlm.data.batching import (
-    CONTEXT,
-    WORDS,
-    Array,
-    Batch,
-    Batching,
-    Rows,
-    TargetRows,
-)
+from tcnlm.data.batching import CONTEXT, WORDS, Array, Batch, Batching, Rows, TargetRows
 from tcnlm.data.dataset import NO_WORD, Split, pad
 
 

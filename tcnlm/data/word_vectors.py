@@ -79,10 +79,7 @@ class Sentences:
     """
 
     def __init__(
-        self,
-        split: Split,
-        orders: np.random.Generator | None,
-        read: Callable[[], Any],
+        self, split: Split, orders: np.random.Generator | None, read: Callable[[], Any]
     ):
         self.split, self.orders, self.read = split, orders, read
 

@@ -16,13 +16,7 @@ import tensorflow as tf
 
 from tcnlm.common.errors import InputError
 from tcnlm.generation.decoding import Sentence, SentenceDecoder
-from tcnlm.generation.requests import (
-    Document,
-    Topic,
-    as_text,
-    beginning_ids,
-    layers_of,
-)
+from tcnlm.generation.requests import Document, Topic, as_text, beginning_ids, layers_of
 from tcnlm.models.base import Model
 from tcnlm.models.gbn_rnn import as_seen, theta_of_sentences, usual_theta
 

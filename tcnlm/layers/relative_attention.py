@@ -84,12 +84,7 @@ class TransformerXLLayer(tf.keras.layers.Layer):
     """
 
     def __init__(
-        self,
-        heads: int,
-        units: int,
-        reach: int,
-        dropout: float = 0.0,
-        **kwargs: Any,
+        self, heads: int, units: int, reach: int, dropout: float = 0.0, **kwargs: Any
     ):
         super().__init__(**kwargs)
         self.heads, self.units, self.reach = heads, units, reach

@@ -64,11 +64,7 @@ def score(model: Model, rows: Rows, batch_size: int = 64) -> Score:
 
 
 def sampled_score(
-    model: Model,
-    rows: Rows,
-    samples: int,
-    batch_size: int = 64,
-    seed: int = 0,
+    model: Model, rows: Rows, samples: int, batch_size: int = 64, seed: int = 0
 ) -> Score:
     """Score rows with each sequence's likelihood averaged over draws of t ~ q(t|d).
 
@@ -110,8 +106,7 @@ def summed(
     """
 
     @partial(
-        graph,
-        input_signature=[model.batching.signature(), tf.TensorSpec([], tf.int32)],
+        graph, input_signature=[model.batching.signature(), tf.TensorSpec([], tf.int32)]
     )
     def score(batch, number):
         return tf.reduce_sum(tf.cast(log_probs(batch, number), tf.float64))

@@ -48,9 +48,7 @@ class WindowSettings(Settings):
         30, "with carry: targets of a window, through which gradients flow", least=1
     )
     reset: str = setting(
-        "document",
-        "with carry: when the state is reset",
-        choices=("document", "never"),
+        "document", "with carry: when the state is reset", choices=("document", "never")
     )
 
 

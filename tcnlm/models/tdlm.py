@@ -52,8 +52,7 @@ class Config(SoftmaxSettings, WordSettings):
         choices=("published", "sentences"),
     )
     center_documents: bool = setting(
-        False,
-        "subtract the running mean from documents' vectors; published: no",
+        False, "subtract the running mean from documents' vectors; published: no"
     )
     topic_dropout: float = setting(
         0.6,

@@ -26,10 +26,7 @@ def top_words(
 
 
 def best_words(
-    topics: np.ndarray,
-    vocabulary: Vocabulary,
-    count: int,
-    weight: float = RELEVANCE,
+    topics: np.ndarray, vocabulary: Vocabulary, count: int, weight: float = RELEVANCE
 ) -> list[list[str]]:
     """Return the most relevant words of distributions [K, D], best first, K x count."""
     found = relevance(topics, word_shares(vocabulary), weight)

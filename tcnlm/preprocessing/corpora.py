@@ -13,12 +13,7 @@ from tcnlm.common.errors import InputError
 from tcnlm.preprocessing import text
 from tcnlm.preprocessing.documents import Document, Fields, Format, is_missing
 from tcnlm.preprocessing.languages import ENGLISH, WITHOUT_SPACES, languages
-from tcnlm.preprocessing.sources import (
-    FORMATS,
-    WITH_FIELDS,
-    chosen_format,
-    read_plain,
-)
+from tcnlm.preprocessing.sources import FORMATS, WITH_FIELDS, chosen_format, read_plain
 from tcnlm.preprocessing.vocabulary import read_ids
 
 NAMES = ("lee", *FORMATS)

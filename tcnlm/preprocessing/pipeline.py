@@ -30,12 +30,7 @@ from tcnlm.preprocessing.data_folder import (
 )
 from tcnlm.preprocessing.documents import Document
 from tcnlm.preprocessing.languages import ENGLISH
-from tcnlm.preprocessing.phrases import (
-    ENGLISH_CONNECTORS,
-    Phrases,
-    Sentences,
-    learn,
-)
+from tcnlm.preprocessing.phrases import ENGLISH_CONNECTORS, Phrases, Sentences, learn
 from tcnlm.preprocessing.splits import DEFAULT_FRACTIONS, assign
 from tcnlm.preprocessing.text import makes_words
 from tcnlm.preprocessing.vocabulary import (

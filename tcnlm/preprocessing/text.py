@@ -109,17 +109,11 @@ _BEFORE = [
     ("`", "'"),
     (r"\. \. \.(?: \.)*", "... "),
 ]
-_CONTRACTIONS = [
-    (r"n't\b", " n't "),
-    (r"'(s|re|ve|ll|d|m)\b", r" '\1 "),
-]
+_CONTRACTIONS = [(r"n't\b", " n't "), (r"'(s|re|ve|ll|d|m)\b", r" '\1 ")]
 # The last full stop stands apart, even from an abbreviation: "u.s. ."; the first two
 # rules below the tokens take back what this does to "end." and "plan b."
 _LAST_STOP = (r"\.( *[\"')\]]*) *$", r". .\1")
-_AFTER = [
-    (r" \.\.+ ", " ... "),
-    (" --+ ", " -- "),
-]
+_AFTER = [(r" \.\.+ ", " ... "), (" --+ ", " -- ")]
 _CONTRACTED = [
     (" cannot ", " can  not "),
     (" (gon|wan)na ", r" \1  na "),

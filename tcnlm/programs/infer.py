@@ -41,13 +41,7 @@ from tcnlm.preprocessing.corpora import (
     refuse_fields,
     refuse_none_left,
 )
-from tcnlm.preprocessing.documents import (
-    QUOTING,
-    Document,
-    Fields,
-    Format,
-    is_missing,
-)
+from tcnlm.preprocessing.documents import QUOTING, Document, Fields, Format, is_missing
 from tcnlm.preprocessing.sources import FORMATS, WITH_FIELDS, chosen_format
 from tcnlm.preprocessing.warnings import odd_marks, warn
 

@@ -214,8 +214,7 @@ class Trainer:
         per_word = self.state.nll / max(self.state.targets, 1)
         so_far = f"{self.validation.measure} {self.validation.measured(per_word):.2f}"
         bar.set_postfix_str(
-            f"loss {values['loss']:.1f}, {so_far}, {rate:.0f} tokens/s",
-            refresh=False,
+            f"loss {values['loss']:.1f}, {so_far}, {rate:.0f} tokens/s", refresh=False
         )
         bar.update(steps)
         said = self.forecast.after(steps)

@@ -237,11 +237,10 @@ def checked(texts: Iterable[str]) -> Iterator[str]:
     alone = isinstance(texts, (str, bytes, Mapping, Set))
     if alone or not isinstance(texts, Iterable):
         raise InputError(
-            "several texts are wanted; give a list, of one text [text], not "
-            f"{texts!r:.40}"
+            f"give a list of texts, [text] for a single one, not {texts!r:.40}"
         )
     if getattr(texts, "ndim", 1) != 1:
-        raise InputError("texts are wanted, one after another; of a table one column")
+        raise InputError("give a list of texts, or one column of a table")
     for number, each in enumerate(texts):
         _check_text(f"text {number}", each)
         yield each

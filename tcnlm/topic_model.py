@@ -98,7 +98,9 @@ class TopicModel(BaseEstimator, TransformerMixin):
         kinds = [Training, *map(model_class, MODELS)]
         known = {n for kind in kinds for n in names(getattr(kind, "Config", kind))}
         for name in sorted(settings.keys() - known):
-            raise InputError(f"{name}: is no argument, and no setting of any model")
+            raise InputError(
+                f"{name}: is neither an argument nor a setting of any model"
+            )
         super().set_params(**{k: v for k, v in params.items() if k in own})
         self.settings = {**self.settings, **settings}
         return self
@@ -182,7 +184,7 @@ class TopicModel(BaseEstimator, TransformerMixin):
     def __getstate__(self) -> dict[str, Any]:
         if hasattr(self, "run_"):
             raise InputError(
-                "a fitted TopicModel is saved as its RUN, no pickle: give run=FOLDER, "
+                "a fitted TopicModel is saved as its RUN, not pickled: set run=FOLDER, "
                 "then tcnlm.load_run(FOLDER) opens it"
             )
         return super().__getstate__()
@@ -223,7 +225,7 @@ class TopicModel(BaseEstimator, TransformerMixin):
                 k.replace("_", "-"): v for k, v in (self.preprocessing or {}).items()
             }
             for name in sorted(given.keys() & more.keys()):
-                raise InputError(f"preprocessing: {name} is given by fit already")
+                raise InputError(f"preprocessing: {name} is set by fit itself")
             self._start("preprocessing", PREPROCESS, words_of({**given, **more}))
             if not data.exists():
                 data.parent.mkdir(parents=True, exist_ok=True)
@@ -231,7 +233,7 @@ class TopicModel(BaseEstimator, TransformerMixin):
                     shutil.move(made, aside)
             elif read_meta(data)["fingerprint"] != read_meta(made)["fingerprint"]:
                 raise InputError(
-                    f"{data}: was made of other texts, or in another way; give another "
+                    f"{data}: was made from other texts or settings; give another "
                     "run, or remove both folders"
                 )
         return data

@@ -60,7 +60,7 @@ FILES = {
 NO_FILE = {
     "none/out.csv": "there is no folder none",
     "file/out.csv": "there is no folder file",
-    "folder.csv": "is no file",
+    "folder.csv": "is not a file",
     "a" * 300 + ".csv": "cannot be written: File name too long",
 }
 FOLDERS = ["evaluate RUN --report", "evaluate RUN --export", "export RUN --out"]
@@ -144,12 +144,12 @@ def test_no_output_is_an_input_by_any_name(line, run, place):
     (place / "soft.jsonl").symlink_to(place / "text.jsonl")
     line = line.replace("text.txt", "text.jsonl")
     for name in ("text.jsonl", "hard.jsonl", "soft.jsonl", "../place/text.jsonl"):
-        with pytest.raises(InputError, match="is read, and would be replaced"):
+        with pytest.raises(InputError, match="is an input and would be overwritten"):
             start(f"{line} {name}", run)
 
 
 def test_no_two_outputs_are_one(run, place):
-    with pytest.raises(InputError, match="is to be written twice"):
+    with pytest.raises(InputError, match="is named for two outputs"):
         start("evaluate RUN --record a.json --report ./a.json", run)
 
 

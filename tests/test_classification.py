@@ -54,7 +54,7 @@ def test_the_strength_is_the_best_on_a_fifth_of_the_training_documents(rng):
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        ([0] * 6, "two labels, 5 of one; there are 1 labels, the most frequent with 6"),
+        ([0] * 6, "5 with one of them; there are 1 labels, the most frequent with 6"),
         ([-1] * 6, "none of the 6 training documents has a label"),
     ],
 )

@@ -208,7 +208,7 @@ def write_counts(**changes):
         ("topics.txt --counts newer.npz", "newer.npz: format version 2"),
         ("new.txt --counts counts.npz", "counts.npz: not counted for 1 .*'novel'"),
         ("topics.txt --counts counts.npz --window 0", "counts.npz: .*--window 20"),
-        ("topics.txt --counts counts.npz --also c_v", "need the text"),
+        ("topics.txt --counts counts.npz --also c_v", "need a text"),
         ("topics.txt --reference reference.txt --vocabulary D", "--save-counts too"),
         ("topics.txt --reference reference.txt --save-counts a/b", "no folder a"),
         ("topics.txt --reference empty.txt", "empty.txt: in its 0 tokens is no word"),

@@ -153,11 +153,11 @@ def test_labels_and_ids_cut_short_in_data_without_sums_are_refused(data, file):
 
 
 LINES = {  # a line of a vocabulary in place of another, and what is said of it
-    "a\t1": "txt:1: begins not with",
+    "a\t1": "txt:1: does not begin with",
     "word": "txt:1: not of the form",
     "\t1": "txt:1: not of the form",
     "a\t" + "9" * 9999: "txt:1: not of the form",
-    "<go>\t0": "txt:2: '<go>' is there already",
+    "<go>\t0": "txt:2: '<go>' occurs twice",
 }
 
 

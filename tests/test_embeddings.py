@@ -61,7 +61,7 @@ def test_a_file_that_is_no_word2vec_is_refused_by_name(tmp_path, content):
 
 BAD = {  # lines of a file of vectors of size 3, and what is said of it
     "no numbers": ("2 3", "ship 1 2 3", "sea nan 2 3", "the vector of 'sea'"),
-    "zeros": ("2 3", "ship 0 0 0", "sea 0 0 0", "all entries .* are the same number"),
+    "zeros": ("2 3", "ship 0 0 0", "sea 0 0 0", "all entries .* are equal"),
     "a huge header": ("1000000000 3", "ship 1 2 3", "sea 1 2 3", "not a word2vec file"),
     "another size": ("2 2", "ship 1 2", "sea 1 2", "--set embedding_size=2"),
     "no header": ("ship 1 2 3", "sea 1 2 3", "", "not a word2vec file"),

@@ -140,8 +140,8 @@ def test_contexts_that_leak_are_told_of_and_documents_nats_are_kept(run, tmp_pat
     [
         ("--retrieval", "this DATA has no labels"),
         ("--data nowhere", "nowhere: "),
-        ("--record x.json", "--record takes one RUN, a file each"),
-        ("--features x.npz", "--features takes one RUN, a file each"),
+        ("--record x.json", "--record takes one RUN"),
+        ("--features x.npz", "--features takes one RUN"),
         ("--baseline nowhere", "--baseline nowhere: is none of the RUNs"),
     ],
 )

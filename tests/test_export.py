@@ -350,7 +350,7 @@ def test_a_saved_model_is_replaced_whole_and_knows_what_it_was_made_of(tmp_path)
 
 def test_a_folder_with_other_contents_is_not_overwritten(model, tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
-    with pytest.raises(InputError, match="exists and is no SavedModel"):
+    with pytest.raises(InputError, match="exists and is not a SavedModel"):
         export(model, tmp_path)
     assert (tmp_path / "thesis.tex").exists()
 

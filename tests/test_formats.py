@@ -58,12 +58,14 @@ def test_ids_count_the_lines_of_the_list_from_either_end(tmp_path, first):
     path = write(tmp_path / "words", "ship\nsea\n")
     assert read_ids(path, first) == {first: "ship", first + 1: "sea"}
     write(path, "ship\n\nsea\n")
-    with pytest.raises(InputError, match="words: ids are lines, and one is empty"):
+    with pytest.raises(
+        InputError, match="words: ids are line numbers, but one line is empty"
+    ):
         read_ids(path, first)
 
 
 BAD_BAGS = {
-    "x 0:1 sea": "'sea' is not like .*: counts are whole",
+    "x 0:1 sea": "'sea' is not like .*; counts are whole",
     "x 0:1.5": "'0:1.5' is not like",
     "x :3": "':3' is not like",
     "x 3:1": "'3' is no id from 0 to 2, the lines of --vocabulary",
@@ -186,11 +188,11 @@ def test_a_folder_has_all_texts_below_it_by_name(tmp_path):
 
 
 BAD_XML = {
-    BNC.replace("</mw>", ""): "A00.xml:5: no XML: mismatched tag",
-    BNC.replace("&amp;", "&"): "A00.xml:6: no XML: not well-formed",
-    "": "A00.xml:1: no XML: no element found",
+    BNC.replace("</mw>", ""): "A00.xml:5: not XML: mismatched tag",
+    BNC.replace("&amp;", "&"): "A00.xml:6: not XML: not well-formed",
+    "": "A00.xml:1: not XML: no element found",
     "<html>\n</html>": "A00.xml:1: <html>, but a text of the BNC",
-    "plain text": "A00.xml:1: no XML",
+    "plain text": "A00.xml:1: not XML",
 }
 
 

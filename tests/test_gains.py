@@ -106,7 +106,7 @@ def test_runs_that_cannot_be_compared_are_refused(toy_data, tmp_path, monkeypatc
         str(tiny.make_run_on(toy_data, tmp_path / name, "lstm"))
         for name in ("lstm", "other")
     ]
-    with pytest.raises(InputError, match="is the baseline too; give two runs"):
+    with pytest.raises(InputError, match="is also the baseline; give two runs"):
         command.main(command.parser().parse_args([runs[0], f"{runs[0]}/../lstm"]))
     options = command.parser().parse_args(runs)
     silent = tiny.untrained("lda")

@@ -139,7 +139,7 @@ def test_ids_and_labels_are_kept_and_labels_averaged(run, corpus, tmp_path, caps
     printed = capsys.readouterr().out
     assert printed.startswith("5 documents, 34 words, perplexity ")
     assert "; 8.8% of the words are unknown" in printed
-    assert "2 without a topic word: no topics" in printed
+    assert "2 without a topic word, so without topics" in printed
 
 
 def test_text_of_mostly_unknown_words_is_warned_of(topics, tmp_path, capsys):
@@ -203,7 +203,7 @@ def test_the_command_reads_standard_input_and_refuses_a_bad_line_in_one(
         ("--out theta.csv --format text --label kind", "--label, --id, --date, "),
         ("--out theta.csv --by-label l.csv", "name the field of the labels"),
         ("--out theta.csv --over-time t.csv", "name the field of the dates with --da"),
-        ("--out theta.csv --every month", "--every is of --over-time"),
+        ("--out theta.csv --every month", "--every is for --over-time"),
     ],
 )
 def test_what_cannot_be_is_refused(
@@ -225,7 +225,10 @@ def test_texts_that_are_empty_are_left_out_if_asked_and_counted(
         call(topics, *options)
     call(topics, *options, "--skip-empty")
     assert [row["id"] for row in read_csv(out)] == ["1", "4"]
-    assert "left out by --skip-empty, without a text: 2" in capsys.readouterr().out
+    assert (
+        "left out by --skip-empty because they have no text: 2"
+        in capsys.readouterr().out
+    )
 
 
 def test_shared_ids_and_labels_that_say_none_are_told_of(topics, tmp_path, capsys):
@@ -369,7 +372,7 @@ WRONG = {  # what is asked of a RUN in Python, and what is said
     "a word": (lambda run: run.generate("x"), "no topic is called 'x'; labels"),
     "a seed": (lambda run: run.generate(0, seed=2**70), "seed must be a whole number"),
     "a misprint": (lambda run: run.generate(0, temprature=1), "those of decoding are "),
-    "no run": (lambda _: tcnlm.load_run(None), "named by a text or Path, not None"),
+    "no run": (lambda _: tcnlm.load_run(None), "given as a str or Path, not None"),
 }
 
 

@@ -91,11 +91,11 @@ def test_what_was_interrupted_goes_on_to_the_very_same_weights(
     line = interrupt(command, number, run / "checkpoints" / "00000003")
     step = int(last_checkpoint(run).name)
     assert line.startswith("interrupted: `")
-    assert line.endswith(f"` goes on from step {step}")
+    assert line.endswith(f"` continues from step {step}")
     again = subprocess.run(
         command_in(line), capture_output=True, text=True, env=ENVIRONMENT
     )
-    assert f"going on from step {step}" in again.stdout
+    assert f"continuing from step {step}" in again.stdout
     assert_same_weights(run, whole_run_apart)
 
 

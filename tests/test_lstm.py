@@ -181,5 +181,5 @@ def test_a_run_that_carries_is_loaded_exported_and_written_from(
 
 
 def test_a_product_to_start_from_is_of_an_lstm(data):
-    with pytest.raises(InputError, match="goes with cell=lstm alone"):
+    with pytest.raises(InputError, match="is for cell=lstm only"):
         make_model(data, recurrent_start="product", cell="gru")

@@ -144,7 +144,7 @@ def test_what_is_no_date_is_refused_with_file_line_and_advice(written, tmp_path)
     path = tmp_path / "a.jsonl"
     lines = [{"text": "a", "when": "2020"}, {"text": "b", "when": written}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    said = "a.jsonl:2: field 'when': .* is no date.*; write it like 2020-12-24"
+    said = "a.jsonl:2: field 'when': .* is not a date.*; write it like 2020-12-24"
     with pytest.raises(InputError, match=said):
         list(FORMATS["jsonl"].read(path, Fields(date="when")))
 

@@ -87,7 +87,7 @@ def test_what_spreadsheets_write_is_read_and_rows_may_be_missing(
         (["4,oil,,"], "2: number '4': the model has topics 0 to 3"),
         (["x,oil,,"], "2: number 'x': the model has"),
         (["1,oil,9,"], "2: merged_into '9': the model has"),
-        (["1,oil,,", "1,sea,,"], "3: topic 1 has a row already"),
+        (["1,oil,,", "1,sea,,"], "3: topic 1 already has a row"),
         (["1,oil,,", "2,OIL,,"], "3: topic 1 has the label 'OIL' too"),
         (["1,7,,"], "2: label '7': must be"),
         (["1,oil: gas,,"], "2: label 'oil: gas' has U+003A, COLON: must be"),
@@ -104,7 +104,7 @@ def test_what_spreadsheets_write_is_read_and_rows_may_be_missing(
         (["1,oil,2,yes"], "2: topic 1 is merged into 2: "),
         (["1,oil,,perhaps"], "2: hidden must be yes or empty, not 'perhaps'"),
         (["1,oil"], "2: 2 cells for 4 columns"),
-        (['1,"oil'], "2: no CSV: unexpected end of data"),
+        (['1,"oil'], "2: not CSV: unexpected end of data"),
         ([f"{k},t{k},,yes" for k in range(4)], "2: all topics are hidden; show one"),
     ],
 )

@@ -22,7 +22,7 @@ def test_every_program_takes_folders_named_like_patterns(
     shutil.copytree(whole_run, tmp_path / "k1/RUN")
     assert train_toy(data, run, settings=["epochs=1"]).returncode == 0
     again = call("train", "--resume", run, "--set", "epochs=2")
-    assert "going on from step 12" in again.stdout, again.stderr
+    assert "continuing from step 12" in again.stdout, again.stderr
     history, whole = (RunFolder(each).history() for each in (run, whole_run))
     assert history["valid_nll"].tolist() == whole["valid_nll"].tolist()
     assert call("evaluate", run).returncode == 0

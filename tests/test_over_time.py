@@ -130,7 +130,7 @@ def test_a_date_too_inexact_for_the_period_is_left_out_and_counted():
     assert every(dates, "decade")["names"] == ["2020s"]
     far = ["1020-01-01", "2020-01-01"]
     for given, said in (
-        (dates, "no date tells its day; take a longer"),
+        (dates, "no date is exact enough for a day; take a longer"),
         ([None], "no document has a date"),
         (far, "365,244 days from 1020-01-01 to 2020-01-01"),
     ):
@@ -222,7 +222,7 @@ def test_from_python_it_is_the_commands_table(run, corpus, tables):
     pd.testing.assert_frame_equal(pd.DataFrame(found), tables[1], rtol=1e-3)
     for given, said in (
         ((dates[1:],), "240 texts, but 239 dates"),
-        ((["2020", "soon"],), "date 1: 'soon' is no date"),
+        ((["2020", "soon"],), "date 1: 'soon' is not a date"),
         ((dates, "week"), "one of day, month, year, decade, not 'week'"),
     ):
         with pytest.raises(InputError, match=said):
@@ -283,7 +283,7 @@ def test_a_bad_date_and_a_model_without_topics_stop_the_command(
     line += ["--over-time", tmp_path / "t.csv"]
     done = call("infer", run, *line)
     assert done.returncode == 2
-    assert "a.jsonl:2: field 'date': 'soon' is no date" in done.stderr
+    assert "a.jsonl:2: field 'date': 'soon' is not a date" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
     done = call("infer", tiny.make_run_on(toy_data, tmp_path / "RUN", "lstm"), *line)
     assert "--over-time: a lstm has no topics" in done.stderr

@@ -114,7 +114,7 @@ def test_documents_without_a_text_are_left_out_if_asked_and_counted(
     left_out = {"jsonl": 4, "table": 3}[name]
     meta = read_meta(tmp_path / "DATA")
     assert meta["left_out"] == left_out
-    line = f"left out by --skip-empty, without a text: {left_out}\n"
+    line = f"left out by --skip-empty because they have no text: {left_out}\n"
     assert line in capsys.readouterr().out
     for split in ("train", "valid", "test"):
         ids = (tmp_path / "DATA" / split / "ids.txt").read_text().split()
@@ -130,7 +130,7 @@ def test_where_all_are_left_out_the_field_is_in_question(capsys, stories, tmp_pa
     given.write_text('{"body": "x"}\n' * 20)
     options = ["--format", "jsonl", "--input", given, "--skip-empty"]
     error = refused(capsys, tmp_path, *options, "--out", tmp_path / "DATA")
-    assert "all documents, 20, are without a text; name its field with" in error
+    assert "all 20 documents have no text; name its field with" in error
 
 
 def test_lee_needs_no_file(tmp_path):

@@ -96,3 +96,9 @@ def test_cores_are_no_more_than_a_containers_quota(monkeypatch):
     monkeypatch.setattr(context.os.path, "exists", quota.__contains__)
     monkeypatch.setattr(context, "open", lambda p: io.StringIO(quota[p]), raising=False)
     assert process.cores() == 1
+
+
+def test_a_run_after_another_is_called_as_the_program_was(monkeypatch, capfd):
+    monkeypatch.setattr(sys, "argv", ["tcnlm-train"])
+    assert process.one_by_one([["--help"], ["--help"]]) == 0
+    assert capfd.readouterr().out.count("usage: tcnlm-train") == 2

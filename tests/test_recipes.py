@@ -161,7 +161,7 @@ def test_a_wrong_recipe_is_refused_with_file_and_key(old, new, said, tiny_recipe
 
 def test_a_recipe_that_is_not_there_is_refused():
     for name in ("table6-tcnlm-literl", "no/such.toml"):
-        with pytest.raises(InputError, match=f"{name}: there is no such recipe"):
+        with pytest.raises(InputError, match=f"{name}: no such recipe"):
             read_recipe(name)
 
 
@@ -261,7 +261,7 @@ def test_a_run_of_other_settings_is_refused(way, tiny_recipe):
     tiny_recipe.write_text(TINY.replace("units = 4", "units = 5"))
     done = way("--seed", "1")
     assert done.returncode == 2
-    assert "seed-1: is not of these settings" in done.stderr
+    assert "seed-1: has other settings" in done.stderr
 
 
 def arguments(recipe, *words):

@@ -326,5 +326,5 @@ def test_a_record_takes_the_place_of_that_of_its_recipe_and_seed(run, tmp_path):
         write_record(run, measured(run, perplexity), file)
     assert read_records(file) == [*others, record(run, measured(run))]
     file.write_text('{"perplexity": 1}\n')
-    with pytest.raises(InputError, match="other lines than records"):
+    with pytest.raises(InputError, match="lines that are not records"):
         write_record(run, measured(run), file)

@@ -29,7 +29,7 @@ def test_two_epochs_and_two_more_end_with_the_weights_of_four(toy_data, tmp_path
     assert train_toy(toy_data, at_once, settings=["epochs=4"]).returncode == 0
     result = call("train", "--resume", run, "--set", "epochs=4")
     assert result.returncode == 0, result.stderr
-    assert "going on from step 24" in result.stdout
+    assert "continuing from step 24" in result.stdout
     assert_same_weights(run, at_once)
     config = RunFolder(run).config
     assert config["training"]["epochs"] == 4

@@ -160,7 +160,7 @@ def test_a_step_moves_phi_and_keeps_its_columns_on_the_simplex(name, rng):
     ("settings", "message"),
     [
         ({"units": (6, 5), "num_topics": (3,)}, "num_topics=3: must have a number for"),
-        ({"units": ()}, "units=: needs a number for every layer"),
+        ({"units": ()}, "units=: give one number per layer"),
         ({"kl_weights": (1.0, 0.1, 0.1)}, "kl_weights=1.0,0.1,0.1: must have a number"),
         ({"kl_weights": ()}, "kl_weights=: must have a number for"),
     ],

@@ -188,7 +188,7 @@ def test_it_is_known_of_every_model_whether_it_takes_parts():
         with pytest.raises(InputError, match="accumulate=2: not with this model: "):
             check_accumulation(models[name], 2)
     with pytest.raises(
-        InputError, match="accumulate=2: .* goes on from batch to batch"
+        InputError, match="accumulate=2: .* continues from batch to batch"
     ):
         check_accumulation(tiny.untrained("lstm", carry=True), 2)
 
@@ -357,7 +357,7 @@ def stop_all_when_at(step, run, asked, other):
     assert last >= step
     for process, line in zip((asked, other), lines):
         assert process.returncode == 143
-        assert line.endswith(f"goes on from step {last}\n"), line
+        assert line.endswith(f"continues from step {last}\n"), line
 
 
 def step_losses(run):
@@ -392,7 +392,7 @@ def test_two_workers_take_the_steps_of_one_though_killed_and_stopped(
     chief, other = start_two(command)
     output, error = chief.communicate(timeout=200)
     assert (chief.returncode, other.wait()) == (0, 0), error
-    assert f"going on from step {step}" in output
+    assert f"continuing from step {step}" in output
     assert other.communicate()[0] == ""
     assert apart.wait() == 0
     expected, losses = dict(step_losses(alone)), step_losses(run)

@@ -151,7 +151,7 @@ def test_arguments_and_settings_are_parameters():
     assert copied.settings == {"num_topics": 30, "passes": 3, "alpha": 0.1}
     assert copied.seed == 7
     assert "num_topics=30" in repr(copied)
-    with pytest.raises(InputError, match="num_topicz: is no argument"):
+    with pytest.raises(InputError, match="num_topicz: is neither an argument"):
         model.set_params(num_topicz=3)
 
 
@@ -165,7 +165,7 @@ def test_settings_of_models_are_told_from_its_own_arguments():
 @pytest.mark.parametrize(
     ("texts", "said"),
     [
-        ("A text.", "several texts are wanted"),
+        ("A text.", "give a list of texts"),
         ([1, 2], "text 0 must be a text, not 1"),
         (["A text.", float("nan")], "text 1 must be a text, not nan"),
         (pd.DataFrame({"text": ["A text."]}), "of a table one column"),
@@ -187,7 +187,7 @@ def test_what_is_no_texts_is_refused(texts, said):
         ({"recipe": None}, "recipe=None: must be a name"),
         ({"held_out": 1}, "held_out=1: must be a share"),
         ({"run": 3}, "run=3: must be a folder's path"),
-        ({"preprocessing": {"split": 3}}, "split is given by fit already"),
+        ({"preprocessing": {"split": 3}}, "split is set by fit itself"),
         ({"preprocessing": {"min_count": 0}}, "--min-count: must be a whole number"),
         ({"seed": -1}, "--seed: must be a whole number"),
     ],

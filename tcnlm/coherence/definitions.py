@@ -35,7 +35,7 @@ def pairwise_npmi(
     """
     missing = [word for word in words if word not in counts.index]
     if missing:
-        raise InputError(f"words that were not counted: {missing[:5]}")
+        raise InputError(f"words without counts: {missing[:5]}")
     rows = [counts.index[word] for word in words]
     joint = counts.pairs[rows][:, rows].toarray() / max(counts.windows, 1)
     single = counts.single[rows] / max(counts.windows, 1)

@@ -52,7 +52,7 @@ def measure(
     if len(absent) == len(words):
         raise InputError(
             f"{counts.reference}: in its {counts.tokens:,} tokens is no word of the "
-            f"topics ({', '.join(words[:3])}, ...); give text of the same language"
+            f"topics ({', '.join(words[:3])}, ...); give a text in the same language"
         )
     scores = []
     for topic in listed.topics:

@@ -48,7 +48,9 @@ def read_topics(path: Path) -> TopicList:
         if line.strip()
     }
     if not topics:
-        raise InputError(f"{path}: no topics in it; write one topic's words a line")
+        raise InputError(
+            f"{path}: no topics in it; write the words of one topic per line"
+        )
     firsts = [words[0] for words in topics.values() if words]
     if len(topics) > 1 and all(map(_NUMBER.fullmatch, firsts)):
         raise InputError(
@@ -81,7 +83,7 @@ def _are(values: object, kind: type) -> bool:
 
 def _words(line: str, where: str) -> list[str]:
     if _SEVERAL.search(line):
-        raise InputError(f"{where}: several topics in a line; write one a line")
+        raise InputError(f"{where}: several topics in one line; write one per line")
     found = _WEIGHTED.findall(line)
     if not found and line[0] in "[(" and line[-1] in "])":
         found = [a or b for a, b in _QUOTED.findall(line)]
@@ -100,7 +102,7 @@ def _check(where: str, words: list[str]) -> None:
         if word.split() != [word] or not is_token:
             raise InputError(
                 f"{where}: {word!r:.40} is not one word of a text; write a topic's "
-                "words a line, apart by spaces, or all by commas"
+                "words a line, separated by spaces or by commas"
             )
     if len(set(words)) < 2:
         raise InputError(

@@ -83,7 +83,7 @@ def _checked(arguments: list[str]) -> PipelineOptions:
     unknown = set(options.get_all_options(retain_unknown_options=True)) - set(known)
     if unknown:
         raise InputError(
-            f"--{min(unknown)}: no option of Beam; those of this program go before "
+            f"--{min(unknown)}: not an option of Beam; this program's own go before "
             "--runner"
         )
     if arguments[0] != HERE and known["temp_location"] is None:

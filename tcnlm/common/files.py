@@ -86,7 +86,7 @@ def check_writable(path: Path, parents: bool = False) -> None:
         if not parents and not path.parent.is_dir():
             raise InputError(f"{path}: there is no folder {path.parent}")
         if path.exists() and not path.is_file():
-            raise InputError(f"{path}: is no file; give the name of one")
+            raise InputError(f"{path}: is not a file; give a file's name")
     check_folder(path.parent)
 
 

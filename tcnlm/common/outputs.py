@@ -34,11 +34,13 @@ def check_outputs(options: argparse.Namespace, *names: str) -> None:
     rest = {name: v for name, v in vars(options).items() if name not in names}
     for output in outputs:
         if any(_same(output, path) for path in _paths(rest)):
-            raise InputError(f"{output}: is read, and would be replaced; give another")
+            raise InputError(
+                f"{output}: is an input and would be overwritten; give another"
+            )
         _check_free(output)
     for one, other in combinations(outputs, 2):
         if _same(one, other):
-            raise InputError(f"{other}: is to be written twice; give another")
+            raise InputError(f"{other}: is named for two outputs; give another")
 
 
 def _paths(options: dict[str, Any]) -> Iterator[Path]:
@@ -59,7 +61,7 @@ def _same(one: Path, other: Path) -> bool:
 
 def _check_free(path: Path) -> None:
     if "\0" in str(path):
-        raise InputError(f"{str(path)!r}: no file can be called so; give another")
+        raise InputError(f"{str(path)!r}: not a possible file name; give another")
     for place in dict.fromkeys([path.absolute(), path.resolve()]):
         for folder in [place, *place.parents]:
             inside = place.relative_to(folder).parts

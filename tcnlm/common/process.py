@@ -148,13 +148,15 @@ def _depend_on_parent() -> None:
     threading.Thread(target=end, daemon=True).start()
 
 
-def one_by_one(commands: Iterable[Sequence[str]], *program: str) -> int:
+def one_by_one(commands: Iterable[Sequence[str]]) -> int:
     """Run this program with each list of arguments; stop at the first that fails.
 
-    program: how Python starts it, by default as a script. Return its exit status. A
-    signal goes to the run that is on, in a session of its own lest Ctrl-C reach it
-    twice; no other follows.
+    Return its exit status. A signal goes to the run that is on, in a session of its own
+    lest Ctrl-C reach it twice; no other follows.
     """
+    program = [sys.argv[0]]
+    if not Path(program[0]).exists():  # `tcnlm train` is called tcnlm-train
+        program = ["-m", *program[0].split("-", 1)]
     asked: list[int] = []
     on: list[subprocess.Popen] = []
 
@@ -166,7 +168,7 @@ def one_by_one(commands: Iterable[Sequence[str]], *program: str) -> int:
     before = {number: signal.signal(number, pass_on) for number in NUMBERS}
     try:
         for arguments in commands:
-            command = [sys.executable, *(program or (sys.argv[0],)), *arguments]
+            command = [sys.executable, *program, *arguments]
             process = subprocess.Popen(command, start_new_session=True)
             early = tuple(asked)  # while it was being started, when `on` was empty
             on[:] = [process]

@@ -43,8 +43,8 @@ class Dataset:
         self.meta, self.vocabulary = open_data(self.path)
         if not self.word_order and context not in ("data", "all"):
             raise InputError(
-                f"{path}: holds bags of words, one a document, and context={context} "
-                "is of sentences; leave it out"
+                f"{path}: holds bags of words, one per document, and context={context} "
+                "is about sentences; leave it out"
             )
 
     @property

@@ -115,9 +115,9 @@ def read_vectors(path: Path, size: int) -> KeyedVectors:
     finite = np.isfinite(vectors.vectors).all(axis=1)
     if not finite.all():
         word = vectors.index_to_key[int(np.argmin(finite))]
-        raise InputError(f"{said}: the vector of {word!r} is not of finite numbers")
+        raise InputError(f"{said}: the vector of {word!r} is not finite")
     if not np.ptp(vectors.vectors):
-        raise InputError(f"{said}: all entries of all vectors are the same number")
+        raise InputError(f"{said}: all entries of all vectors are equal")
     return vectors
 
 

@@ -86,7 +86,7 @@ def check_free(folder: Path) -> None:
         parts = {p.name for p in folder.iterdir()} if folder.is_dir() else {"a file"}
         if not parts <= PARTS:
             raise InputError(
-                f"{folder}: exists and is no SavedModel; give another --out"
+                f"{folder}: exists and is not a SavedModel; give another --out"
             )
     check_folder(folder.parent)
 
@@ -104,7 +104,7 @@ def check_warm_up() -> None:
         import tensorflow_serving.apis  # noqa: F401
     except ImportError:
         package = "pip install '/path/to/tcnlm[serving]'"
-        raise InputError(f"--warm-up: needs a package more: {package}") from None
+        raise InputError(f"--warm-up: needs one more package: {package}") from None
 
 
 def _write_requests(path: Path, signatures: Mapping[str, Any]) -> None:

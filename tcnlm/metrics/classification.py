@@ -85,8 +85,8 @@ def held_out(labels: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
     if len(kinds) < 2 or max(map(len, kinds)) < HELD_OUT:
         sizes = f"{len(kinds)} labels, the most frequent with {max(map(len, kinds))}"
         raise InputError(
-            f"a classifier needs training documents of two labels, {HELD_OUT} of one; "
-            f"there are {sizes}"
+            "a classifier needs training documents with two labels, "
+            f"{HELD_OUT} with one of them; there are {sizes}"
         )
     held = [rng.permutation(kind)[: len(kind) // HELD_OUT] for kind in kinds]
     held = np.concatenate(held)

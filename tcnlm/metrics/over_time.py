@@ -118,7 +118,7 @@ def by_period(
     every = every or next(short, "decade")
     told = letters >= PERIODS[every]
     if not told.any():
-        raise InputError(f"no date tells its {every}; take a longer period")
+        raise InputError(f"no date is exact enough for a {every}; take a longer period")
     periods = _span(days[told], every)
     if len(periods) > MOST:
         raise InputError(

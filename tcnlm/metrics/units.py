@@ -20,7 +20,7 @@ def nearest_words(model: Any, word: str, count: int = 10) -> list[str]:
     """Return the words whose rows of W have the largest cosine with a word's."""
     words = model.vocabulary.topic_words
     if word not in words:
-        raise InputError(f"{word!r} is no word of the topic vocabulary")
+        raise InputError(f"{word!r} is not a topic word of this model")
     rows = model.word_vectors()
     rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-30)
     own = words.index(word)

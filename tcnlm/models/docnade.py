@@ -81,7 +81,7 @@ class DocNADE(Model):
         super().__init__(config, vocabulary, seed)
         if config.sampled and config.objective != "full":
             raise InputError(
-                f"sampled={config.sampled}: goes with objective=full alone; make it 0"
+                f"sampled={config.sampled}: is for objective=full only; set it to 0"
             )
         counts = np.maximum(np.asarray(vocabulary.topic_counts, np.float32), 1)
         frequencies = counts / counts.sum()

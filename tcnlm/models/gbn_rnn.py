@@ -128,7 +128,7 @@ class GBNRNN(Model):
         c, words, over = config, len(vocabulary.topic_words), self.recurrent_topics
         layers = len(c.units)
         if not layers:
-            raise InputError("units=: needs a number for every layer")
+            raise InputError("units=: give one number per layer")
         for name, lengths in (("num_topics", {layers}), ("kl_weights", {1, layers})):
             if len(getattr(c, name)) not in lengths:
                 raise InputError(

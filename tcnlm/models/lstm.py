@@ -260,7 +260,7 @@ def recurrent_layers(config: Any) -> list[tf.keras.layers.Layer]:
     kind = getattr(config, "cell", "lstm")
     if getattr(config, "recurrent_start", "") == "product" and kind != "lstm":
         raise InputError(
-            f"recurrent_start=product: goes with cell=lstm alone, not with cell={kind}"
+            f"recurrent_start=product: is for cell=lstm only, not for cell={kind}"
         )
     options = {"return_sequences": True, "return_state": True}
     return [

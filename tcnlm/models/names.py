@@ -189,7 +189,7 @@ def read_names(path: Path, automatic: Sequence[str]) -> Names:
     for line, cells in _lines(path, text):
         number, row = _row(f"{path}:{line}", cells, len(automatic))
         if number in rows:
-            raise InputError(f"{path}:{line}: topic {number} has a row already")
+            raise InputError(f"{path}:{line}: topic {number} already has a row")
         named = row._replace(label=row.label or automatic[number])
         rows[number], lines[number] = named, line
     return _checked(rows, automatic, lambda k: f"{path}:{lines[k]}")
@@ -206,7 +206,7 @@ def _lines(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
             if any(map(str.strip, cells)):
                 yield rows.line_num, [cell.strip() for cell in cells]
     except csv.Error as error:
-        raise InputError(f"{path}:{rows.line_num}: no CSV: {error}") from None
+        raise InputError(f"{path}:{rows.line_num}: not CSV: {error}") from None
 
 
 def _row(where: str, cells: Sequence[str], topics: int) -> tuple[int, Row]:
@@ -259,7 +259,7 @@ def _fault(number: int, row: Row, rows: Mapping[int, Row]) -> str:
         has = f" has {found}" if found else ""
         return (
             f"label {label!r:.40}{has}: must be one line of at most {LONGEST} "
-            "characters that can be seen, no number, without a colon and no =, +, -, @ "
+            "visible characters, not a number, without a colon and no =, +, -, @ "
             "or ' first"
         )
     if into is None:

@@ -114,7 +114,7 @@ def ids_of(
     if first is None:
         return None
     if name != "counts" or vocabulary is None:
-        raise InputError("--ids-from is of --format counts with a --vocabulary")
+        raise InputError("--ids-from is for --format counts with a --vocabulary")
     return read_ids(vocabulary, first)
 
 
@@ -134,6 +134,5 @@ def refuse_none_left(kept: int, left_out: int) -> None:
     """InputError where documents were left out as empty, and none is left."""
     if left_out and not kept:
         raise InputError(
-            f"all documents, {left_out:,}, are without a text; name its field with "
-            "--field"
+            f"all {left_out:,} documents have no text; name its field with --field"
         )

@@ -50,7 +50,7 @@ def iso_date(value: object, where: str) -> str | None:
     except (ValueError, OverflowError) as error:
         reason = f" ({error})" if isinstance(error, _AmbiguousError) else ""
         raise InputError(
-            f"{where}: {value!r:.40} is no date{reason}; {_LIKE}"
+            f"{where}: {value!r:.40} is not a date{reason}; {_LIKE}"
         ) from None
 
 

@@ -38,7 +38,7 @@ def checked_name(name: str, where: str) -> str:
         found = f"{len(name):,} characters" if not unseen else called(unseen[0])
         raise InputError(
             f"{where} has {found}; a label or id is one line of at most "
-            f"{LONGEST_NAME:,} characters that can be seen"
+            f"{LONGEST_NAME:,} visible characters"
         )
     return name
 

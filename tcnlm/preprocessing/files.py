@@ -81,5 +81,7 @@ def _decoded(line: bytes, where: str) -> str:
             f"{error.start}); give text in UTF-8, or CSV, JSON lines, parquet"
         ) from None
     if "\0" in text:
-        raise InputError(f"{where}: a zero byte, as no UTF-8 text has; convert it")
+        raise InputError(
+            f"{where}: a zero byte, which UTF-8 text never has; convert it"
+        )
     return text.rstrip("\r\n") if text.endswith("\n") else text

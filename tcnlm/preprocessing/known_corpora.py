@@ -69,8 +69,8 @@ def fetched(remote: Remote) -> Path:
     except (requests.RequestException, OSError, ValueError) as error:
         raise InputError(
             f"{url}: cannot be fetched ({' '.join(str(error).split())}). "
-            f"{MIRROR}=ADDRESS names a folder that has {name}; fetched by other means "
-            f"it belongs into {folder}"
+            f"{MIRROR}=ADDRESS names a folder that has {name}; or put the file "
+            f"into {folder}"
         ) from None
 
 

@@ -284,6 +284,6 @@ def _checked_text(value: object, field: str, where: str, option: str = "field") 
         value.encode()
     except UnicodeEncodeError:
         raise InputError(
-            f"{where}: field {field!r} has half a surrogate pair, which is no text"
+            f"{where}: field {field!r} has half a surrogate pair, which is not text"
         ) from None
     return value

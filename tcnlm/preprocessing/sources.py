@@ -45,7 +45,7 @@ def read_plain(path: Path, fields: Fields) -> Iterator[Document]:
     first, lines = ahead(path)
     if is_json(first):
         raise InputError(
-            f"{path}: its lines are JSON, no plain text; give --format jsonl, and "
+            f"{path}: its lines are JSON, not plain text; give --format jsonl, and "
             "--field NAME for the field with the text"
         )
     for _, line in lines:
@@ -76,7 +76,7 @@ def read_any(path: Path, fields: Fields, name: str | None = None) -> Iterator[Do
         return table_documents(path, first, lines, fields)
     if fields != Fields(fields.text):
         raise InputError(
-            f"{path}: is neither JSON nor a table, and has no fields for --label, "
+            f"{path}: is neither JSON nor a table, so it has no fields for --label, "
             "--id, --date, --quoting, --tokenized and --skip-empty"
         )
     return (Document(line) for _, line in lines)
@@ -113,7 +113,7 @@ def _bag(entries: list[str], ids: Mapping[int, str] | None, where: str) -> Docum
         word, _, count = entry.rpartition(":")
         if not word or not _COUNT.fullmatch(count):
             raise InputError(
-                f"{where}: {entry[:40]!r} is not like word:2: counts are whole"
+                f"{where}: {entry[:40]!r} is not like word:2; counts are whole numbers"
             )
         if ids is not None:
             number = int(word) if word.isdecimal() and len(word) < 10 else -1
@@ -187,7 +187,7 @@ def _elements(path: Path) -> Iterator[tuple[Element, str]]:
         parser.close()
     except ParseError as error:
         reason, _, _ = str(error).partition(":")
-        raise InputError(f"{path}:{max(number, 1)}: no XML: {reason}") from None
+        raise InputError(f"{path}:{max(number, 1)}: not XML: {reason}") from None
 
 
 def split_tdlm(document: str) -> list[list[str]]:

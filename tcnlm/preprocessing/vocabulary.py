@@ -142,14 +142,14 @@ class Vocabulary:
         file, topic_file = (Path(folder) / name for name in FILES)
         words, topic_words = _read_counted(file), _read_counted(topic_file)
         if tuple(words)[: len(SPECIALS)] != SPECIALS:
-            raise InputError(f"{file}:1: begins not with {' '.join(SPECIALS)}")
+            raise InputError(f"{file}:1: does not begin with {' '.join(SPECIALS)}")
         phrases = Phrases.load(Path(folder))
         vocabulary = cls([*words], [*words.values()], [*topic_words], language, phrases)
         if list(topic_words.items()) != [
             p for p in words.items() if p[0] in topic_words
         ]:
             raise InputError(
-                f"{topic_file}: not some of the lines of {file.name}, in its order"
+                f"{topic_file}: not a part of {file.name} in the same order"
             )
         return vocabulary
 
@@ -235,7 +235,7 @@ def read_topic_words(path: Path) -> tuple[str, ...]:
             )
         places.update((word, number) for word in words)
     if not places:
-        raise InputError(f"{path}: no word in it; give a word a line")
+        raise InputError(f"{path}: no word in it; write one word per line")
     return tuple(places)
 
 
@@ -243,7 +243,9 @@ def read_ids(path: Path, first: int) -> dict[int, str]:
     """The words of a list such as `read_topic_words` reads, by their lines."""
     words = read_topic_words(path)
     if len(words) < len(read_list(path, "words")):
-        raise InputError(f"{path}: ids are lines, and one is empty; take it out")
+        raise InputError(
+            f"{path}: ids are line numbers, but one line is empty; remove it"
+        )
     return dict(enumerate(words, first))
 
 
@@ -261,7 +263,7 @@ def _read_counted(path: Path) -> dict[str, int]:
         if not pair:
             raise InputError(f"{path}:{number}: not of the form word<TAB>count")
         if pair[1] in counts:
-            raise InputError(f"{path}:{number}: {pair[1]!r} is there already")
+            raise InputError(f"{path}:{number}: {pair[1]!r} occurs twice")
         counts[pair[1]] = int(pair[2])
     return counts
 

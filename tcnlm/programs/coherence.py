@@ -64,7 +64,7 @@ def _topics(path: Path, number: int) -> TopicList:
     run = RunFolder(path)
     model = run.load()
     if not model.offers("topics"):
-        raise InputError(f"{path}: a {run.model_name} has no topics")
+        raise InputError(f"{path}: {run.model_name} has no topics")
     topics = top_words(model, max(number, DIVERSITY_WORDS), weight=PROBABILITY)
     try:
         split = run.data().split("test")
@@ -110,11 +110,13 @@ def parser() -> argparse.ArgumentParser:
 
 def _check_together(options: argparse.Namespace) -> None:
     if options.counts and (options.also or options.save_counts):
-        raise InputError("--also and --save-counts need the text: give --reference")
+        raise InputError("--also and --save-counts need a text: give --reference")
     if options.runner is not None and (options.counts or options.also):
-        raise InputError("--runner counts --reference, and not for --also")
+        raise InputError("--runner counts the --reference, but not for --also")
     if options.vocabulary and not options.save_counts:
-        raise InputError("--vocabulary says what to keep: give --save-counts too")
+        raise InputError(
+            "--vocabulary says which counts to save: give --save-counts too"
+        )
     for path in filter(None, (options.save_counts, options.json)):
         check_writable(path)
     check_outputs(options, "save_counts", "json")

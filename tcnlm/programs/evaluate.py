@@ -39,7 +39,7 @@ def main(options: argparse.Namespace, command: str) -> None:
     options.run = [run for path in options.run for run in runs_of(path)]
     for name in ("record", "features"):
         if getattr(options, name) and len(options.run) > 1:
-            raise InputError(f"--{name} takes one RUN, a file each")
+            raise InputError(f"--{name} takes one RUN")
     if options.baseline:
         first = runs_of(options.baseline)
         if not set(first) <= set(options.run):

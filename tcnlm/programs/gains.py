@@ -44,7 +44,7 @@ def main(options: argparse.Namespace) -> None:
         check_writable(options.out)
         check_outputs(options, "out")
     if options.baseline.resolve() == options.run.resolve():
-        raise InputError(f"{options.run}: is the baseline too; give two runs")
+        raise InputError(f"{options.run}: is also the baseline; give two runs")
     runs = [RunFolder(run) for run in (options.baseline, options.run)]
     datasets = [run.data(options.data) for run in runs]
     if len({dataset.meta["fingerprint"] for dataset in datasets}) > 1:

@@ -23,7 +23,7 @@ def main(options: argparse.Namespace) -> None:
 
     keep_memory()
     if options.json and options.paragraph is not None:
-        raise InputError("--json is of sentences: leave out --paragraph")
+        raise InputError("--json is for sentences: leave out --paragraph")
     decoding = generation.decoding_options(vars(options))
     run = RunFolder(options.run)
     size = run.preprocessing["context_words"]

@@ -105,7 +105,7 @@ def _summarise(run: Run, whole: Reading) -> None:
     print(f"{said}; {unknown:.1%} of the words are unknown")
     missing, of = np.count_nonzero(whole.topic_words == 0), run.reader.vectors_of
     if of and missing:
-        print(f"{missing:,} without a topic word: no {of}s")
+        print(f"{missing:,} without a topic word, so without {of}s")
     if unknown > MOST_UNKNOWN:
         where = "where texts are in another language, or of other matters"
         share = f"{unknown:.1%} of the words are unknown to {run.path}"
@@ -243,7 +243,7 @@ def check(options: argparse.Namespace) -> None:
     if options.over_time and not options.date:
         raise InputError("--over-time: name the field of the dates with --date")
     if options.every and not options.over_time:
-        raise InputError("--every is of --over-time, the file to write")
+        raise InputError("--every is for --over-time FILE")
     for path in filter(None, (getattr(options, name) for name in TABLES)):
         check_writable(path)
     check_outputs(options, *TABLES)
@@ -280,7 +280,7 @@ def documents_of(options: argparse.Namespace) -> Iterator[Document]:
             yield document
     if options.skip_empty:
         refuse_none_left(kept, seen - kept)
-        print(f"left out by --skip-empty, without a text: {seen - kept:,}")
+        print(f"left out by --skip-empty because they have no text: {seen - kept:,}")
 
 
 def parser() -> argparse.ArgumentParser:

@@ -84,7 +84,9 @@ def _table(meta: dict) -> str:
         share = counts["unknown"] / max(counts["tokens"], 1)
         lines.append(f"{name:7}{cells}{share:>13.2%}")
     if "left_out" in meta:
-        lines.append(f"left out by --skip-empty, without a text: {meta['left_out']:,}")
+        lines.append(
+            f"left out by --skip-empty because they have no text: {meta['left_out']:,}"
+        )
     return "\n".join(lines)
 
 

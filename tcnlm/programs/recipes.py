@@ -134,7 +134,7 @@ def read_recipe(recipe: str) -> Recipe:
     path = Path(recipe) if recipe.endswith(".toml") else FOLDER / f"{recipe}.toml"
     if not path.is_file():
         hint = "`--recipe list` prints all names; a path ends in .toml"
-        raise InputError(f"recipe {recipe}: there is no such recipe; {hint}")
+        raise InputError(f"{recipe}: no such recipe; {hint}")
     try:
         with reading(path):
             content = tomllib.loads(path.read_text(encoding="utf-8"))

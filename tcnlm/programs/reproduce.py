@@ -63,7 +63,7 @@ def main(options: argparse.Namespace) -> int:
     ]
     if len(left) > 1:
         commands = [same_command(options, *each) for each in left]
-        status = one_by_one(commands, "-m", "tcnlm", "reproduce")
+        status = one_by_one(commands)
         if status:
             return status
     elif left:
@@ -180,7 +180,7 @@ def finished(recipe: Recipe, run: Path) -> bool:
     train = kept.config["data"]["splits"]["train"]
     sizes = train["tokens"], train["documents"]
     if model != recipe.model or settings != recipe.chosen(model, [], *sizes):
-        raise InputError(f"{run}: is not of these settings; give another --out")
+        raise InputError(f"{run}: has other settings; give another --out")
     return True
 
 
@@ -272,7 +272,9 @@ def run() -> None:
         try:
             status = main(options)
         except Interrupted as interrupted:
-            print("interrupted: the same command goes on", file=sys.stderr, flush=True)
+            print(
+                "interrupted; the same command continues", file=sys.stderr, flush=True
+            )
             sys.stdout.flush()
             os._exit(interrupted.status)  # TensorFlow takes a second to take leave
     sys.exit(status)

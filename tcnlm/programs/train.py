@@ -179,7 +179,7 @@ def farewell(run: Path, command: str) -> str:
     if not checkpoints:
         return f"interrupted before the first checkpoint: `{command}` begins again"
     step = int(checkpoints[-1].name)
-    return f"interrupted: `{resume_command(run)}` goes on from step {step}"
+    return f"interrupted: `{resume_command(run)}` continues from step {step}"
 
 
 def chosen(
@@ -273,17 +273,17 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     given = vars(options)
     for name in ("model", "recipe", "seed", "embeddings"):
         if options.resume and given[name] is not None:
-            parsed.error(f"--{name}: leave it out, RUN has its own with --resume")
+            parsed.error(f"--{name}: leave it out; with --resume RUN has its own")
     seeds = options.seeds or []
     if seeds and (options.resume or options.seed is not None):
-        parsed.error("--seeds: needs --out, and stands for --seed")
+        parsed.error("--seeds: needs --out, and replaces --seed")
     if len(set(seeds)) < len(seeds):
-        parsed.error("--seeds: one stands there twice")
+        parsed.error("--seeds: a seed is given twice")
     numbers = options.try_topics
     if numbers and (options.resume or len(set(numbers)) < len(numbers)):
         parsed.error("--try-topics: needs --out, and different numbers")
     if numbers and any(each.startswith("num_topics=") for each in options.set):
-        parsed.error("--try-topics: stands for --set num_topics")
+        parsed.error("--try-topics: replaces --set num_topics")
     if options.embeddings:
         options.set.append(f"embeddings={options.embeddings}")
     if options.seed_words:

@@ -90,7 +90,7 @@ def read_records(file: Path) -> list[Record]:
         records = [json.loads(line) for line in lines]
         [_key(each) for each in records]
     except (ValueError, TypeError, KeyError):
-        raise InputError(f"{file}: has other lines than records") from None
+        raise InputError(f"{file}: has lines that are not records") from None
     return records
 
 

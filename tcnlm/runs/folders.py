@@ -56,7 +56,7 @@ def check_same(
         raise InputError(
             f"{run}: holds a run with other settings "
             f"({', '.join(_change(name, was, now) for name in changed)}); give another "
-            f"--out, or go on with it by `{resume_command(run)}`; it was begun by "
+            f"--out, or continue it with `{resume_command(run)}`; it was begun by "
             f"`{command}`"
         )
     if was["epochs"] != now["epochs"] and was["decay"] != "constant":

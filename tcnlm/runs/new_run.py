@@ -121,12 +121,12 @@ def _go_on(run: Path, config: dict[str, Any]) -> None:
     was, now = old.get("threads", config["threads"]), config["threads"]
     if was != now:
         print(
-            f"{run}: was trained with {was} threads, goes on with {now}: the figures "
-            "may differ in the last digits"
+            f"{run}: was trained with {was} threads and continues with {now}: "
+            "the figures may differ in the last digits"
         )
     if not saved(run / "checkpoints") and (run / WEIGHTS).exists():
         raise InputError(
-            f"{run}: holds trained weights but no checkpoint to go on from; give "
+            f"{run}: holds trained weights but no checkpoint to continue from; give "
             "another --out, or remove it to begin again"
         )
     changes = _changes(old, config)

@@ -131,7 +131,7 @@ class RunFolder:
 
     def __init__(self, path: str | Path):
         if not isinstance(path, (str, os.PathLike)):
-            raise InputError(f"a RUN is named by a text or Path, not {path!r:.40}")
+            raise InputError(f"a RUN must be given as a str or Path, not {path!r:.40}")
         self.path = Path(path)
         self.config = _read(self.path)
         try:
@@ -250,7 +250,9 @@ def _read_history(path: Path) -> dict[str, np.ndarray]:
         raise InputError(f"{path}: damaged ({error})") from None
     for line, row in enumerate(numbers, 2):
         if len(row) != len(names):
-            raise InputError(f"{path}:{line}: {len(row)} cells for {len(names)} names")
+            raise InputError(
+                f"{path}:{line}: {len(row)} cells for {len(names)} columns"
+            )
     if "epoch" not in names:
         raise InputError(f"{path}:1: damaged (no column epoch)")
     return {name: np.array(column) for name, column in zip(names, zip(*numbers))}

@@ -26,7 +26,7 @@ def check_accumulation(model: Any, accumulate: int) -> None:
     """Refuse by InputError a model whose step cannot be made of several batches."""
     reason = why_not_shardable(model)
     if isinstance(model.batching, Windows):
-        reason = "its state goes on from batch to batch"
+        reason = "its state continues from batch to batch"
     if accumulate > 1 and reason:
         raise InputError(f"accumulate={accumulate}: not with this model: {reason}")
 

@@ -69,19 +69,21 @@ def parse_cluster(text: str) -> Cluster | None:
         config = json.loads(text)
         cluster, task = config.get("cluster") or {}, config.get("task") or {}
         if not all(isinstance(listed, list) for listed in cluster.values()):
-            raise ValueError("each kind needs a list of addresses")
+            raise ValueError("each kind of worker needs a list of addresses")
         if len(sum(cluster.values(), [])) == len(cluster) <= 1:
             return None
         if not set(cluster) <= set(KINDS) or len(cluster.get("chief", [])) > 1:
-            raise ValueError("only workers train here, and one chief at most")
+            raise ValueError("only workers train here, with one chief at most")
         sizes = {kind: len(cluster[kind]) for kind in KINDS if kind in cluster}
         addresses = [_address(each) for kind in sizes for each in cluster[kind]]
         kind, index = task["type"], int(str(task["index"]))
         if not 0 <= index < sizes[kind] or len(set(addresses)) < len(addresses):
-            raise ValueError("every address once, and the task one of them")
+            raise ValueError(
+                "every address must occur once, and the task must be one of them"
+            )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise InputError(
-            f"{CLUSTER}: {error!r:.99} is wrong; right is for example {RIGHT}"
+            f"{CLUSTER}: {error!r:.99} is wrong; it must be like {RIGHT}"
         ) from None
     before = sizes.get("chief", 0) if kind == "worker" else 0
     return Cluster(sizes, tuple(addresses), before + index)
@@ -90,7 +92,7 @@ def parse_cluster(text: str) -> Cluster | None:
 def _address(text: str) -> tuple[str, int]:
     parts = _ADDRESS.fullmatch(text)
     if not parts or not 1 <= int(parts[3]) <= 65535:
-        raise ValueError(f"{text!r:.60} is no address HOST:PORT")
+        raise ValueError(f"{text!r:.60} is not an address HOST:PORT")
     return (parts[1] or parts[2]).lower(), int(parts[3])
 
 
@@ -104,7 +106,7 @@ def meet(cluster: Cluster, seconds: float) -> None:
     except OSError as error:
         raise InputError(
             f"{CLUSTER}: cannot listen as {cluster.name(cluster.index)} "
-            f"({error.strerror}); end what uses the port, or name another"
+            f"({error.strerror}); stop what uses the port, or choose another"
         ) from None
     patience = _Patience(cluster, seconds)
     with server:
@@ -179,7 +181,7 @@ def _report(cluster: Cluster, patience: _Patience) -> None:
                 return
             if answer == OTHER:
                 raise InputError(
-                    f"{CLUSTER}: {cluster.name(0)} was told another cluster or index; "
+                    f"{CLUSTER}: {cluster.name(0)} has another cluster or index; "
                     "all need the same cluster, each its own index"
                 )
             reason = "another program answers there, or it is ending"

@@ -110,7 +110,7 @@ class Trainer:
             self.state = saved
             if self.state.best != self.judge.worst and self.workers.chief:
                 recover_weights(self.run, self.checkpoints.copy)
-            print(f"going on from step {int(self.model.steps)}")
+            print(f"continuing from step {int(self.model.steps)}")
             self.last_save, self.saved = time.monotonic(), asdict(self.state)
 
     def _epoch_steps(self, epoch: int) -> int:

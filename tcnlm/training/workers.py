@@ -190,7 +190,7 @@ class SeveralWorkers(Workers):
         reason = why_not_shardable(model)
         if reason:
             raise InputError(
-                f"{CLUSTER} names {self.number} workers, but one alone can train this "
+                f"{CLUSTER} names {self.number} workers, but only one can train this "
                 f"model: {reason}"
             )
         own = float(zlib.crc32(json.dumps(same, sort_keys=True).encode()))
@@ -199,7 +199,7 @@ class SeveralWorkers(Workers):
         if others:
             raise InputError(
                 f"{others:.0f} of {self.number} workers have other data, settings or "
-                "another seed than the chief; start all by one command"
+                "another seed than the chief; use the same command for all"
             )
 
 
@@ -217,7 +217,7 @@ def _together() -> Iterator[None]:
         reason = str(error.message).splitlines()[0]
         raise InputError(
             f"another worker has ended, or cannot be reached ({reason}); start all "
-            "again, and training goes on from its last checkpoint"
+            "again, and training continues from its last checkpoint"
         ) from None
 
 

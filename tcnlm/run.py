@@ -23,8 +23,8 @@ import tensorflow as tf
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.files import owned_file
+from tcnlm.common.outputs import Row
 from tcnlm.common.process import chunks, refuse_forks
-from tcnlm.common.rows import Row
 from tcnlm.common.settings import is_whole
 from tcnlm.generation import requests
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
@@ -32,7 +32,7 @@ from tcnlm.generation.saved_model import Program
 from tcnlm.metrics.over_time import PERIODS, WORDS, by_period, group_rows, left_out
 from tcnlm.metrics.scores import Reader, Reading
 from tcnlm.models.names import FILE, automatic_labels, shown_words
-from tcnlm.preprocessing.dates import iso_date
+from tcnlm.preprocessing.documents import iso_date
 from tcnlm.runs.run_folder import RunFolder
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Run:
     ) -> list[Row]:
         """Return a row for every period and topic, as `tcnlm infer --over-time` writes.
 
-        dates: of each text one, as `preprocessing.dates.iso_date` reads it; every:
+        dates: of each text one, as `preprocessing.documents.iso_date` reads it; every:
         "day", "month", "year" or "decade", by default the shortest that suits them.
         Warns of documents that are left out, as without a date (None, NaN, NaT).
         """

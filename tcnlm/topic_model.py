@@ -47,12 +47,11 @@ LAST_LINES = 20  # shown of a program that failed as nothing foresaw
 class TopicModel(BaseEstimator, TransformerMixin):
     """A topic model with scikit-learn's conventions, trained by the programs.
 
-    Each program is a process of its own, so that `fit` leaves seeds, threads and memory
-    of this one as they are.
+    Each is a process of its own: `fit` leaves seeds and threads of this one alone.
 
     model, recipe, threads, seed: as train.py has them; model None: the recipe's.
-    run: the RUN folder to make; DATA comes beside it, RUN.data. None: a folder that
-    lasts as long as this object. Where RUN is there, `fit` goes on with it.
+    run: the RUN folder to make, or to go on with; DATA comes beside it, RUN.data. None:
+    a folder that lasts as long as this object.
     held_out: share of the texts that is not trained on; one half chooses the epoch,
     the other is for evaluate.py.
     preprocessing: options of `python -m preprocessing`, {"min_count": 5}.
@@ -106,25 +105,18 @@ class TopicModel(BaseEstimator, TransformerMixin):
         return self
 
     def fit(self, texts: Iterable[str], y: Any = None) -> TopicModel:
-        """Preprocess texts and train on them; y is not looked at.
-
-        Raises InputError for arguments or texts that the programs refuse.
-        """
+        """Preprocess texts and train on them; InputError where the programs refuse."""
         self._check()
         self._texts = list(checked(texts))
-        run = self.run
-        if not run:  # in a folder that is removed with this object
-            folder = mkdtemp(prefix="tcnlm-")
-            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-            run = Path(folder, "RUN")
-        run = Path(run)
+        if self.run:
+            run = Path(self.run)
+        else:  # in a folder that is removed with this object
+            run = Path(mkdtemp(prefix="tcnlm-"), "RUN")
+            weakref.finalize(self, shutil.rmtree, run.parent, ignore_errors=True)
         data = self._data(run)
-        chosen = {"model": self.model, "threads": self.threads}
-        chosen = {name: value for name, value in chosen.items() if value is not None}
-        words = words_of({"recipe": self.recipe, "seed": self.seed, **chosen})
-        words = [str(data), "--out", str(run), *words]
-        sets = ["--set", *self._sets()] if self.settings else []
-        self._start("tcnlm-train", TRAIN, [*words, *sets])
+        given = {"out": run, "recipe": self.recipe, "seed": self.seed}
+        given |= {"model": self.model, "threads": self.threads, "set": self._sets()}
+        self._start("tcnlm-train", TRAIN, [str(data), *words_of(given)])
         self.run_ = Run(run)
         self.topics_ = top_words(self.run_.model, 10)
         self.components_ = np.asarray(self.run_.model.topics())
@@ -221,9 +213,8 @@ class TopicModel(BaseEstimator, TransformerMixin):
             half = self.held_out / 2
             given = {"format": "jsonl", "input": source, "seed": self.seed, "out": made}
             given["split"] = [1 - 2 * half, half, half]
-            more = {
-                k.replace("_", "-"): v for k, v in (self.preprocessing or {}).items()
-            }
+            chosen = (self.preprocessing or {}).items()
+            more = {name.replace("_", "-"): value for name, value in chosen}
             for name in sorted(given.keys() & more.keys()):
                 raise InputError(f"preprocessing: {name} is set by fit itself")
             self._start("preprocessing", PREPROCESS, words_of({**given, **more}))
@@ -261,10 +252,7 @@ class TopicModel(BaseEstimator, TransformerMixin):
 
 
 def _process(code: str, words: list[str]) -> subprocess.Popen:
-    """Start a Python that finds this package, its output and errors in one pipe.
-
-    In a session of its own, lest Ctrl-C reach it twice.
-    """
+    """Start a Python that finds this package, its output and errors in one pipe."""
     places = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]
     path = {"PYTHONPATH": os.pathsep.join(filter(None, places))}
     read = {"PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8"}
@@ -275,5 +263,5 @@ def _process(code: str, words: list[str]) -> subprocess.Popen:
         encoding="utf-8",
         errors="replace",
         env={**os.environ, **path, **read},
-        start_new_session=True,
+        start_new_session=True,  # lest Ctrl-C reach it twice
     )

@@ -71,7 +71,7 @@ def test_a_measure_of_one_line_is_in_summary_page_export_and_record(
 ):
     run = tiny.make_run_on(toy_data, tmp_path / "RUN", "lstm")
     asked = ["--lengths", "--record", tmp_path / "record.json", "--export", tmp_path]
-    evaluate.main(evaluate.parser().parse_args([str(run), *map(str, asked)]), "")
+    evaluate.main([str(run), *map(str, asked)])
     evaluation = json.loads((run / "evaluation.json").read_text())
     mean, longest = evaluation["lengths"]["mean"], evaluation["longest"]
     printed = capsys.readouterr().out
@@ -94,8 +94,7 @@ def test_a_measure_of_one_line_is_in_summary_page_export_and_record(
 
 def test_what_is_not_asked_for_is_not_measured(registered, toy_data, tmp_path):
     run = tiny.make_run_on(toy_data, tmp_path / "RUN", "lstm")
-    options = evaluate.parser().parse_args([str(run)])
-    evaluate.main(options, "evaluate.py")
+    evaluate.main([str(run)])
     found = json.loads((run / "evaluation.json").read_text())
     assert found["lengths"] is None
     assert "Lengths" not in (run / "report.html").read_text()

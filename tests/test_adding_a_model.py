@@ -144,7 +144,7 @@ def test_all_programs_take_a_model_of_the_bare_contract(
     files = [tmp_path / f for f in ("r.json", "export", "v.npz")]
     outputs = zip(("--record", "--export", "--features"), map(str, files))
     line = [str(run), *flags, *(word for pair in outputs for word in pair)]
-    evaluate.main(evaluate.parser().parse_args(line), "evaluate.py")
+    evaluate.main(line)
     assert json.loads((run / "evaluation.json").read_text())["perplexity"] > 1
     assert json.loads(files[0].read_text())["figures"]["perplexity"] < better_than
     assert np.load(files[2])["vectors"].ndim == 2
@@ -152,7 +152,7 @@ def test_all_programs_take_a_model_of_the_bare_contract(
     texts.write_text("the ship of the captain .\nthe bread .\n")
     table = tmp_path / "table.csv"
     line = [str(run), "--input", str(texts), "--out", str(table)]
-    infer.main(infer.parser().parse_args(line))
+    infer.main(line)
     assert len(table.read_text().splitlines()) == 3
     export.main([str(run), "--out", str(tmp_path / "saved")])
     loaded = tf.saved_model.load(str(tmp_path / "saved"))
@@ -165,6 +165,6 @@ def test_a_bare_language_model_writes_sentences(data, tmp_path, capsys):
     capsys.readouterr()
     for method in ("sample", "greedy", "beam"):
         line = [str(run), "--method", method, "--max-length", "9"]
-        generate.main(generate.parser().parse_args(line))
+        generate.main(line)
     written = capsys.readouterr().out.splitlines()
     assert len(list(filter(None, written))) == 3

@@ -43,11 +43,11 @@ def place(tmp_path, monkeypatch):
 
 
 PROGRAMS = {
-    "evaluate": lambda line: evaluate.main(evaluate.parser().parse_args(line), ""),
+    "evaluate": evaluate.main,
     "export": export.main,
     "coherence": coherence.main,
-    "infer": lambda line: infer.main(infer.parser().parse_args(line)),
-    "gains": lambda line: gains.main(gains.parser().parse_args(line)),
+    "infer": infer.main,
+    "gains": gains.main,
 }
 FILES = {
     "evaluate RUN --record": "evaluate",

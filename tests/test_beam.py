@@ -12,7 +12,7 @@ import tiny
 import toy
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.runners import PACKAGE, on_runner
+from tcnlm.common.process import PACKAGE, on_runner
 from tcnlm.preprocessing import collect
 from tcnlm.programs import coherence, infer
 from tcnlm.programs import preprocess as preprocessing
@@ -95,7 +95,7 @@ def test_the_inferred_table_is_byte_for_byte_that_of_one_machine(
     line = f"{tmp_path / 'RUN'} --input {corpus} --id id --out"
     for name, options in ("one.csv", []), ("two.csv", ["--runner", *THREADS.split()]):
         arguments = [*line.split(), str(tmp_path / name), *options]
-        infer.main(infer.parser().parse_args(arguments))
+        infer.main(arguments)
     table = (tmp_path / "two.csv").read_bytes()
     assert table == (tmp_path / "one.csv").read_bytes()
     assert table.count(b"\n") == 91
@@ -143,7 +143,7 @@ def test_what_no_worker_counts_is_refused(tmp_path, option):
 
 def test_without_beam_one_line_says_what_to_install_and_all_else_works(tmp_path):
     program = "import sys; sys.modules['apache_beam'] = None\n"
-    program += "from tcnlm.programs.preprocess import run; run()"
+    program += "from tcnlm.programs.launch import preprocess; preprocess()"
     line = "--format lee --processes 1 --min-count 5 --topic-min-count 5 --out"
     start = partial(
         subprocess.run, cwd=toy.ROOT, capture_output=True, text=True, check=False

@@ -64,9 +64,8 @@ def test_any_model_that_writes_is_measured_beside_real_sentences(name, toy_data)
 
 def test_a_model_that_writes_nothing_is_refused(toy_data, tmp_path):
     run = tiny.make_run_on(toy_data, tmp_path / "RUN", "ntm")
-    options = evaluate.parser().parse_args([str(run), "--bleu"])
     with pytest.raises(InputError, match="--bleu is of models that write sentences; "):
-        evaluate.main(options, "evaluate.py")
+        evaluate.main([str(run), "--bleu"])
 
 
 def entry(test, real=0.5):

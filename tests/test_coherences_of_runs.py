@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("undrawn")
 
 def call(*arguments):
     line = list(map(str, arguments))
-    evaluate.main(evaluate.parser().parse_args(line), "evaluate.py")
+    evaluate.main(line)
 
 
 @pytest.fixture

@@ -166,7 +166,7 @@ def run(tmp_path_factory):
 def write(run, *words):
     """Print a greedy sentence as generate.py does, in JSON."""
     command = [str(run), "--method", "greedy", "--max-length", "12", "--json", *words]
-    generate.main(generate.parser().parse_args(command))
+    generate.main(command)
 
 
 @pytest.mark.parametrize("text", ["A court. The trial of a judge!", None])

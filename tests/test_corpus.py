@@ -13,13 +13,17 @@ import toy
 
 from tcnlm.common.errors import InputError
 from tcnlm.preprocessing import known_corpora
-from tcnlm.preprocessing.archives import (
+from tcnlm.preprocessing.known_corpora import (
+    CACHE,
+    KNOWN,
+    MIRROR,
+    Remote,
+    fetched,
     read_20news,
     read_aclimdb,
     read_oanc,
     read_wikitext,
 )
-from tcnlm.preprocessing.known_corpora import CACHE, KNOWN, MIRROR, Remote, fetched
 from tcnlm.programs.preprocess import main
 
 CONTENT = bytes(range(256)) * 1000
@@ -186,9 +190,7 @@ def registry(server, monkeypatch):
     }
     for name, corpus in KNOWN.items():
         files = tuple(known(server.files[f.name], f.name) for f in corpus.files)
-        monkeypatch.setitem(
-            known_corpora.KNOWN, name, known_corpora.replace(corpus, files=files)
-        )
+        monkeypatch.setitem(known_corpora.KNOWN, name, corpus._replace(files=files))
 
 
 PARTS = ("train", "valid", "test")
@@ -231,7 +233,7 @@ def test_messages_come_by_group_and_number_and_nothing_is_unpacked(server, tmp_p
     assert first[:3] == ("The car is caf\xe9.", "rec.autos", "train/rec.autos/9")
     assert [d.id.rpartition("/")[2] for d in others] == ["10", "11", "9", "10", "11"]
     assert list(tmp_path.iterdir()) == [path]
-    assert next(read_20news(path, "test", False)).text.startswith("Subject: a car")
+    assert next(read_20news(path, "test")).text.startswith("Subject: a car")
 
 
 def test_an_article_is_a_document_without_headings_and_marks(tmp_path):

@@ -178,7 +178,7 @@ def test_training_refuses_before_it_writes(data, tmp_path, monkeypatch):
     damage(data / "train/tokens.npy", "truncated")
     options = train.parser().parse_args([str(data), "--out", str(tmp_path / "run")])
     with pytest.raises(InputError, match=AGAIN):
-        train.main(options, "python train.py")
+        train.train(options, "python train.py")
     assert not (tmp_path / "run").exists()
 
 

@@ -37,7 +37,7 @@ def make_data(tmp_path, monkeypatch):
 
 def start(data, *options):
     line = [str(data), "--out", str(data.parent / "RUN"), *options]
-    train.main(train.options_of(line), "")
+    train.train(train.options_of(line), "")
 
 
 def figures(run):

@@ -93,7 +93,7 @@ def test_the_command_prints_and_writes_the_table(toy_data, tmp_path, capsys):
         tiny.make_run_on(toy_data, tmp_path / name, name) for name in ("lstm", "tcnlm")
     ]
     out = tmp_path / "gains.csv"
-    command.main(command.parser().parse_args([*map(str, runs), "--out", str(out)]))
+    command.main([*map(str, runs), "--out", str(out)])
     printed = capsys.readouterr().out
     assert "place in the sentence" in printed
     row = pd.read_csv(out).iloc[0]
@@ -107,15 +107,14 @@ def test_runs_that_cannot_be_compared_are_refused(toy_data, tmp_path, monkeypatc
         for name in ("lstm", "other")
     ]
     with pytest.raises(InputError, match="is also the baseline; give two runs"):
-        command.main(command.parser().parse_args([runs[0], f"{runs[0]}/../lstm"]))
-    options = command.parser().parse_args(runs)
+        command.main([runs[0], f"{runs[0]}/../lstm"])
     silent = tiny.untrained("lda")
     monkeypatch.setattr(RunFolder, "load", lambda _: silent)
     with pytest.raises(InputError, match="lstm: predicts no sentences"):
-        command.main(options)
+        command.main(runs)
     other = Dataset(toy_data)
     other.meta = {**other.meta, "fingerprint": "another"}
     data = iter([Dataset(toy_data), other])
     monkeypatch.setattr(RunFolder, "data", lambda *_: next(data))
     with pytest.raises(InputError, match="trained on different DATA"):
-        command.main(options)
+        command.main(runs)

@@ -64,7 +64,7 @@ def printed(run):
 
 def call(*arguments):
     """Run generate.py in this process."""
-    generate.main(generate.parser().parse_args([*map(str, arguments)]))
+    generate.main([*map(str, arguments)])
 
 
 @pytest.fixture(scope="module")

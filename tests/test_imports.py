@@ -8,6 +8,8 @@ import sys
 import pytest
 import toy
 
+from tcnlm.programs import launch
+
 MODULES = {
     ".".join(path.relative_to(toy.ROOT).with_suffix("").parts): path
     for path in (toy.ROOT / "tcnlm").rglob("*.py")
@@ -51,11 +53,7 @@ def test_no_module_imports_itself_in_a_circle():
         graph = {name: needs for name, needs in graph.items() if name not in free}
 
 
-PROGRAMS = [
-    path.stem
-    for path in (toy.ROOT / "tcnlm" / "programs").glob("*.py")
-    if "\ndef run() -> None:" in path.read_text() and path.stem != "preprocess"
-]
+PROGRAMS = ", ".join(launch.PROGRAMS.keys() - {"preprocess"})
 
 
 @pytest.mark.parametrize(
@@ -73,8 +71,8 @@ PROGRAMS = [
             ("tensorflow", "matplotlib", "nltk", "sklearn"),
         ),
         (
-            f"from tcnlm.programs import {', '.join(PROGRAMS)}\n"
-            f"for each in ({', '.join(PROGRAMS)}): each.parser().format_help()",
+            f"from tcnlm.programs import {PROGRAMS}\n"
+            f"for each in ({PROGRAMS}): each.parser().format_help()",
             ("tensorflow", "pandas", "nltk", "gensim", "matplotlib", "jinja2"),
         ),
     ],

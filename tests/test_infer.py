@@ -18,7 +18,7 @@ import toy
 
 import tcnlm
 from tcnlm.common.errors import InputError
-from tcnlm.common.rows import quoted
+from tcnlm.common.outputs import quoted
 from tcnlm.data.dataset import Dataset
 from tcnlm.generation.saved_model import Program
 from tcnlm.metrics.features import infer_documents
@@ -70,7 +70,7 @@ def corpus(tmp_path_factory):
 
 def call(*arguments):
     """Run the command in this process."""
-    infer.main(infer.parser().parse_args([*map(str, arguments)]))
+    infer.main([*map(str, arguments)])
 
 
 def read_csv(path):

@@ -20,7 +20,7 @@ from trained import (
     train_toy,
 )
 
-from tcnlm.common.interrupts import Interrupted, interrupts
+from tcnlm.common.errors import Interrupted, interrupts
 
 pytestmark = pytest.mark.slow
 
@@ -31,7 +31,7 @@ KILLED = """
 import os, signal, sys
 from types import SimpleNamespace
 from tcnlm.common import files
-from tcnlm.programs.train import run
+from tcnlm.programs.launch import train
 from tcnlm.training.validation import Validation
 
 def kill_at(name, work):
@@ -45,7 +45,7 @@ name = sys.argv.pop(1)
 files.os = SimpleNamespace(**{**vars(os), "replace": kill_at(name, os.replace)})
 if name == "validation":
     Validation.scores = kill_at(name, Validation.scores)
-run()
+train()
 """
 
 

@@ -63,7 +63,7 @@ def test_proxann_s_input_is_as_its_loader_reads_it(toy_data, tmp_path):
     names = ("neural_topics", "lstm")
     runs = [tiny.make_run_on(toy_data, tmp_path / name, name) for name in names]
     line = [*map(str, runs), "--export", str(tmp_path / "out")]
-    evaluate.main(evaluate.parser().parse_args(line), "evaluate.py")
+    evaluate.main(line)
     files = {path.name for path in (tmp_path / "out" / "lstm").iterdir()}
     assert not files & {"proxann", "word_intrusion"}  # it has no topics
     out = tmp_path / "out" / "neural_topics"

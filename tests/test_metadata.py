@@ -10,9 +10,8 @@ import toy
 
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
-from tcnlm.preprocessing.data_folder import KEPT, TEXTS, Marks, read_texts, save_marks
-from tcnlm.preprocessing.dates import iso_date
-from tcnlm.preprocessing.documents import Fields
+from tcnlm.preprocessing.data_folder import KEPT, TEXTS, read_texts, save_marks
+from tcnlm.preprocessing.documents import Document, Fields, iso_date
 from tcnlm.preprocessing.sources import FORMATS
 from tcnlm.preprocessing.splits import SPLITS
 from tcnlm.programs.preprocess import main
@@ -163,13 +162,12 @@ def test_classes_are_named_in_order_numbers_by_their_size(tmp_path):
         (tmp_path / name).mkdir()
     labels = ["b", "10", "a", "9", None, "0"]
     splits = {"train": np.array([5, 0, 4]), "valid": np.array([1, 2]), "test": [3]}
-    found = save_marks(tmp_path, splits, Marks(labels, [None] * 6, [None] * 6))
+    found = save_marks(tmp_path, splits, [Document("", label) for label in labels])
     assert found == {"labels": ["0", "9", "10", "a", "b"]}
     written = [np.load(tmp_path / name / "labels.npy").tolist() for name in SPLITS]
     assert written == [[0, 4, -1], [2, 3], [1]]
     assert not list(tmp_path.rglob("ids.txt"))
-    unlabelled = Marks([None] * 6, ["a"] * 6, [None] * 6)
-    assert save_marks(tmp_path, splits, unlabelled) == {}
+    assert save_marks(tmp_path, splits, [Document("", id="a")] * 6) == {}
     assert not list(tmp_path.rglob("dates.txt"))
 
 

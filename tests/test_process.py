@@ -11,8 +11,7 @@ import pytest
 import toy
 
 from tcnlm.common import process
-from tcnlm.common import progress_bar as module
-from tcnlm.common.progress_bar import progress_bar
+from tcnlm.common.process import progress_bar
 
 FAULTS = """
 import resource, sys
@@ -68,9 +67,9 @@ class Terminal(io.StringIO):
 
 def test_a_log_gets_lines_of_how_far_long_work_is(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    monkeypatch.setattr(module, "FIRST_SECONDS", 0.2)
-    monkeypatch.setattr(module, "LOG_SECONDS", 0.2)
-    with progress_bar(total=6, desc="epoch 1/2") as bar:
+    monkeypatch.setattr(process, "FIRST_SECONDS", 0.2)
+    monkeypatch.setattr(process, "LOG_SECONDS", 0.2)
+    with process.progress_bar(total=6, desc="epoch 1/2") as bar:
         for step in range(6):
             bar.set_postfix_str(f"loss {step}", refresh=False)
             time.sleep(0.15)

@@ -81,7 +81,7 @@ def test_seeds_that_are_measured_together_have_it(toy_data, tmp_path):
     for seed, run in enumerate(runs, 1):
         write_config(run, {**RunFolder(run).config, "seed": seed})
     line = [*map(str, runs), "--report", str(tmp_path / "both.html")]
-    evaluate.main(evaluate.parser().parse_args(line), "evaluate.py")
+    evaluate.main(line)
     text = (tmp_path / "both.html").read_text()
     assert "<h2>Topics over seeds</h2>" in text
     assert ">1 of 1<" in text  # untrained, all are near one another

@@ -14,6 +14,7 @@ import tensorflow as tf
 import tiny
 import toy
 
+from tcnlm.common.errors import errors_reported
 from tcnlm.common.settings import names
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
@@ -36,7 +37,8 @@ def call(name, *arguments):
     as_they_are, status = mock.patch.object(train, "make_reproducible", seeded), 0
     with here, as_they_are, redirect_stdout(out), redirect_stderr(err):
         try:
-            import_module(f"tcnlm.programs.{name}").run()
+            with errors_reported():
+                status = import_module(f"tcnlm.programs.{name}").main(line[1:]) or 0
         except SystemExit as ended:
             status = ended.code
     return subprocess.CompletedProcess(line, status, out.getvalue(), err.getvalue())

@@ -16,7 +16,7 @@ from tcnlm.coherence.windows import (
     load_counts,
 )
 from tcnlm.common.errors import InputError
-from tcnlm.common.progress_bar import progress_bar
+from tcnlm.common.process import progress_bar
 from tcnlm.preprocessing.languages import ENGLISH
 from tcnlm.preprocessing.sources import read_reference, reference_texts
 

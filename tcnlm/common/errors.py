@@ -1,16 +1,18 @@
-"""The one error that bad input raises, and how a program ends with it or another."""
+"""The one error that bad input raises, and how a program ends by it or a signal."""
 
 from __future__ import annotations
 
 import argparse
 import io
 import os
+import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from errno import ENOSPC
+from typing import Any
 
 DEBUG = "--debug"
 INTERRUPTED, CLOSED = 130, 141  # 128 + SIGINT, SIGPIPE: as if the signal had ended it
@@ -46,8 +48,8 @@ def unreadable(path: str | os.PathLike, error: OSError) -> InputError:
 
 
 @contextmanager
-def errors_reported(*others: type[Exception]) -> Iterator[None]:
-    """End the program with status 2 and one line for an `InputError` or another.
+def errors_reported() -> Iterator[None]:
+    """End the program with one line, and status 2, for what it refuses.
 
     So it ends for a file that the system refuses, and with status 1 for what nothing
     foresaw: the line names a file with the traceback, which --debug shows.
@@ -56,10 +58,11 @@ def errors_reported(*others: type[Exception]) -> Iterator[None]:
         if isinstance(stream, io.TextIOWrapper):  # and not closed from the start
             stream.reconfigure(errors="backslashreplace")
     try:
-        _check_encoding(sys.argv)
+        for argument in sys.argv:
+            _check_encoding(argument)
         yield
         print(end="", flush=True)  # here, or Python would complain as it exits
-    except (InputError, *others) as error:
+    except (InputError, NotFiniteError) as error:
         _end(2, f"error: {error}")
     except BrokenPipeError:
         _end(CLOSED)
@@ -74,16 +77,14 @@ def errors_reported(*others: type[Exception]) -> Iterator[None]:
         _end(1, f"error: {reason} ({_traceback_in()}; or add {DEBUG})")
 
 
-def _check_encoding(arguments: Iterable[str]) -> None:
-    """Refuse arguments in another encoding: no file could tell of them."""
-    for argument in arguments:
-        try:
-            argument.encode()
-        except UnicodeEncodeError:
-            raise InputError(
-                f"argument {argument!r}: is not in UTF-8; write or rename it so, and "
-                "where the terminal's encoding is another, set PYTHONUTF8=1"
-            ) from None
+def _check_encoding(argument: str) -> None:
+    try:
+        argument.encode()
+    except UnicodeEncodeError:  # no file could tell of it
+        raise InputError(
+            f"argument {argument!r}: is not in UTF-8; write or rename it so, and "
+            "where the terminal's encoding is another, set PYTHONUTF8=1"
+        ) from None
 
 
 def add_debug(parser: argparse.ArgumentParser) -> None:
@@ -110,3 +111,70 @@ def _traceback_in() -> str:
     except OSError as error:
         return f"no room for its traceback: {error}"
     return f"not foreseen; its traceback is in {file.name}"
+
+
+# --- Ctrl-C and SIGTERM: an exception, where what is half done may be left as it is ---
+
+NUMBERS = (signal.SIGINT, signal.SIGTERM)
+
+
+def end_at_once() -> None:
+    """Let a signal end the process in one line: where nothing is lost by it."""
+
+    def end(number: int, frame: Any) -> None:
+        print("interrupted", file=sys.stderr, flush=True)
+        os._exit(128 + number)
+
+    for number in NUMBERS:
+        signal.signal(number, end)
+
+
+class Interrupted(KeyboardInterrupt):
+    """The process is asked to end; `status` is what it then ends with."""
+
+    def __init__(self, number: int):
+        super().__init__(number)
+        self.status = 128 + number
+
+
+class Interrupts:
+    """Raises `Interrupted` for a signal, once nothing is going that must be whole."""
+
+    def __init__(self) -> None:
+        self.holding = False
+        self.waiting: int | None = None  # the number of a signal
+
+    @contextmanager
+    def listen(self) -> Iterator[None]:
+        """Catch the signals inside."""
+        before = {number: signal.signal(number, self._arrive) for number in NUMBERS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let a signal wait until the end of this block."""
+        outer, self.holding = self.holding, True
+        try:
+            yield
+        finally:
+            self.holding = outer
+        if self.waiting is not None and not outer:
+            self.end(self.waiting)
+
+    def _arrive(self, number: int, frame: Any) -> None:
+        if self.holding:
+            self.waiting = number
+        else:
+            self.end(number)
+
+    def end(self, number: int) -> None:
+        """Raise `Interrupted` for a signal."""
+        self.waiting = None
+        raise Interrupted(number)
+
+
+interrupts = Interrupts()

@@ -129,9 +129,9 @@ def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
     write_file(path, content.getvalue())
 
 
-def digest_of(file: Path) -> str:
-    """Return a file's SHA-256 in hexadecimal digits."""
-    digest = hashlib.sha256()
+def digest_of(file: Path, before: Any = None) -> str:
+    """Return a file's SHA-256 in hexadecimal digits; before: what it is added to."""
+    digest = before or hashlib.sha256()
     with reading(file), file.open("rb") as content:
         while block := content.read(2**20):
             digest.update(block)

@@ -1,15 +1,19 @@
-"""What a program is asked to write takes the place of nothing that is needed."""
+"""What a program is asked to write: in the place of nothing that is needed, by rows."""
 
 from __future__ import annotations
 
 import argparse
+import csv
+import json
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
+from tcnlm.common import files
 from tcnlm.common.errors import InputError
 
 # A folder is one if it has these; what it calls its own cannot be given as an output.
@@ -30,10 +34,10 @@ def check_outputs(options: argparse.Namespace, *names: str) -> None:
     names: those of the options that are outputs; every other path is an input. By any
     path or link to it.
     """
-    outputs = list(_paths({name: getattr(options, name) for name in names}))
+    outputs = list(paths_of({name: getattr(options, name) for name in names}))
     rest = {name: v for name, v in vars(options).items() if name not in names}
     for output in outputs:
-        if any(_same(output, path) for path in _paths(rest)):
+        if any(_same(output, path) for path in paths_of(rest)):
             raise InputError(
                 f"{output}: is an input and would be overwritten; give another"
             )
@@ -43,7 +47,8 @@ def check_outputs(options: argparse.Namespace, *names: str) -> None:
             raise InputError(f"{other}: is named for two outputs; give another")
 
 
-def _paths(options: dict[str, Any]) -> Iterator[Path]:
+def paths_of(options: dict[str, Any]) -> Iterator[Path]:
+    """Yield the paths among options, those of lists too."""
     for value in options.values():
         for path in value if isinstance(value, list) else [value]:
             if isinstance(path, Path):
@@ -73,3 +78,49 @@ def _check_free(path: Path) -> None:
                         f"{path}: belongs to the {kind} {folder}, of which it would "
                         "take a place; give another"
                     )
+
+
+# --- Rows of a table to a file, .csv or .jsonl by its name ----------------------------
+
+Row = dict[str, Any]  # column to value; None where there is none
+
+FORMULA = re.compile(r"[-=+@\t\r\n]")
+NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+ENDINGS = (".csv", ".jsonl")
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a file that is of no known kind or cannot be written."""
+    if path.suffix not in ENDINGS:
+        raise InputError(f"{path}: its name must end in {' or '.join(ENDINGS)}")
+    files.check_writable(path)
+
+
+def write_rows(path: Path, rows: Iterable[Row], quote: bool = True) -> None:
+    """Write rows with the same columns, as they come: all of them, or no file.
+
+    quote: the cells of .csv, as `quoted` does.
+    """
+    check_writable(path)
+    with files.writing(path), files.replacing(path) as aside, _open(aside) as file:
+        if path.suffix == ".jsonl":
+            file.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+            return
+        writer = csv.writer(file, lineterminator="\n")
+        for number, row in enumerate(rows):
+            if number == 0:
+                writer.writerow(row)
+            writer.writerow(map(quoted, row.values()) if quote else row.values())
+
+
+def _open(path: Path) -> TextIO:
+    return path.open("w", encoding="utf-8", newline="")  # whose ends csv writes itself
+
+
+def quoted(value: Any) -> Any:
+    """Return a value as a cell that no spreadsheet takes for a formula to run.
+
+    A text like one gets an apostrophe before it; numbers stay, those in texts too.
+    """
+    is_text = isinstance(value, str) and not NUMBER.fullmatch(value)
+    return f"'{value}" if is_text and FORMULA.match(value) else value

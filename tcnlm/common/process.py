@@ -1,7 +1,8 @@
-"""What a program sets of its process, a map over processes, and runs one by one."""
+"""What a program sets of its process, and work over processes and machines."""
 
 from __future__ import annotations
 
+import argparse
 import atexit
 import ctypes
 import gc
@@ -15,14 +16,18 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from types import FrameType
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from tcnlm.common.errors import InputError
-from tcnlm.common.interrupts import NUMBERS
+from tqdm import tqdm
+
+from tcnlm.common.errors import NUMBERS, InputError
+
+if TYPE_CHECKING:
+    from tcnlm.common.beam import Beam
 
 # glibc's malloc.h
 TRIM_THRESHOLD, MMAP_MAX, ARENA_MAX = -1, -4, -8
@@ -183,3 +188,47 @@ def one_by_one(commands: Iterable[Sequence[str]]) -> int:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+# --- On a runner of Apache Beam, and how far it is -----------------------------------
+
+PACKAGE = "'/path/to/tcnlm[beam]'"
+RUNNERS = ("DirectRunner", "FlinkRunner", "DataflowRunner")
+
+
+def add_runner(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """Add --runner, which takes the rest of the command line."""
+    purpose = "Apache Beam's, then its own options, with the same result: "
+    purpose += ", ".join(RUNNERS)
+    parser.add_argument("--runner", nargs="...", help=purpose)
+
+
+def without_runner(arguments: list[str]) -> list[str]:
+    """Return the arguments before --runner."""
+    return list(takewhile(lambda a: a.partition("=")[0] != "--runner", arguments))
+
+
+def on_runner(arguments: list[str]) -> Beam:
+    """Return the pipelines that --runner asks for; InputError where Beam has none."""
+    if not arguments or arguments[0] not in RUNNERS:
+        named = f"{arguments[0]!r}" if arguments else "nothing"
+        raise InputError(f"--runner: {named} is none of {', '.join(RUNNERS)}")
+    try:
+        from tcnlm.common.beam import Beam
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"--runner: {error.name} is not installed; pip install {PACKAGE}"
+        ) from None
+    return Beam(arguments)
+
+
+FIRST_SECONDS, LOG_SECONDS = 10, 60  # before the first line of a log, between others
+
+
+def progress_bar(*arguments: Any, **options: Any) -> tqdm:
+    """Return `tqdm` of these arguments; where stderr is no terminal, one of lines."""
+    if not sys.stderr.isatty():
+        options |= {"delay": FIRST_SECONDS, "mininterval": LOG_SECONDS, "ascii": True}
+        options |= {"maxinterval": 2 * LOG_SECONDS, "leave": False}
+        options |= {"bar_format": "{l_bar}{bar}{r_bar}\n"}
+    return tqdm(*arguments, **options)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.progress_bar import progress_bar
+from tcnlm.common.process import progress_bar
 from tcnlm.data.dataset import NO_WORD, Dataset, Split, cut, pad
 from tcnlm.generation.methods import MAX_LENGTH
 from tcnlm.metrics.base import (

@@ -14,7 +14,7 @@ from scipy.special import entr
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.files import write_arrays
-from tcnlm.common.progress_bar import progress_bar
+from tcnlm.common.process import progress_bar
 from tcnlm.data.dataset import Dataset, Split
 
 Vectors = Union[np.ndarray, sparse.csr_matrix]  # a row for each document

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tcnlm.common.files import write_file
-from tcnlm.common.rows import row_writer
+from tcnlm.common.outputs import write_rows
 from tcnlm.metrics.base import Evaluation, EvaluationContext, Metric, topical
 from tcnlm.preprocessing.data_folder import read_texts
 
@@ -104,13 +104,14 @@ def write_intrusion(topics: Sequence[Sequence[str]], folder: Path) -> None:
     lines = "".join(f"{' '.join(words)}\n" for words in topics)
     write_file(folder / "topics.txt", lines.encode())
     rng = np.random.default_rng(SEED)
-    questions, answers = folder / "questions.csv", folder / "answers.csv"
-    with row_writer(questions) as ask, row_writer(answers) as answer:
-        for question, (topic, word) in enumerate(intruders(topics, rng), 1):
-            words = rng.permutation([*topics[topic][:SHOWN], word]).tolist()
-            columns = {f"word {i}": each for i, each in enumerate(words, 1)}
-            ask({"question": question, **columns})
-            answer({"question": question, "topic": topic, "intruder": word})
+    questions, answers = [], []
+    for question, (topic, word) in enumerate(intruders(topics, rng), 1):
+        words = rng.permutation([*topics[topic][:SHOWN], word]).tolist()
+        columns = {f"word {i}": each for i, each in enumerate(words, 1)}
+        questions.append({"question": question, **columns})
+        answers.append({"question": question, "topic": topic, "intruder": word})
+    write_rows(folder / "questions.csv", questions)
+    write_rows(folder / "answers.csv", answers)
 
 
 def write_proxann(judged: Judged, folder: Path) -> None:

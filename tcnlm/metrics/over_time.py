@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.rows import Row
+from tcnlm.common.outputs import Row
 from tcnlm.metrics.base import (
     Drawing,
     Drawn,

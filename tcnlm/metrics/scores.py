@@ -18,7 +18,7 @@ import numpy as np
 import tensorflow as tf
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.progress_bar import progress_bar
+from tcnlm.common.process import progress_bar
 from tcnlm.data.batching import Batch, Rows
 from tcnlm.data.dataset import NO_WORD, Split, Tokens, split_of
 from tcnlm.layers.noise import Noise

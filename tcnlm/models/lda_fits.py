@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.progress_bar import progress_bar
+from tcnlm.common.process import progress_bar
 from tcnlm.common.settings import Settings
 from tcnlm.data.dataset import Split
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tcnlm.common.errors import InputError, reading
-from tcnlm.common.rows import row_writer
+from tcnlm.common.outputs import write_rows
 from tcnlm.common.settings import is_whole
 from tcnlm.models.seeds import seeds_of
 from tcnlm.models.topics import best_words, top_words
@@ -142,9 +142,8 @@ class Names:
 
     def write(self, path: Path) -> None:
         """Write a topics.csv, whole or not at all."""
-        with row_writer(path) as write:
-            for record in self.records():
-                write({**record, "hidden": YES[0] if record["hidden"] else None})
+        hidden = {True: YES[0], False: None}
+        write_rows(path, ({**r, "hidden": hidden[r["hidden"]]} for r in self.records()))
 
 
 def automatic_labels(model: Any) -> list[str]:

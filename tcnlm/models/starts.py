@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.progress_bar import progress_bar
+from tcnlm.common.process import progress_bar
 from tcnlm.common.settings import as_text
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.documents import DocumentContexts

@@ -37,10 +37,7 @@ def tokenize_all(
     file: Path,
     mapped: Map,
 ) -> tuple[list[str], Arrays]:
-    """Types in the order in which they turn up, and arrays of their indices.
-
-    The tokens stay in `file`, mapped into memory.
-    """
+    """Types by first occurrence, and arrays of their indices, mapped into memory."""
     index: dict[str, int] = {}
     sentence_lengths, document_lengths = [[0]], [[0]]
     work = partial(tokenize_chunk, sentences)
@@ -64,10 +61,9 @@ def tokenize_all(
 def tokenize_chunk(
     sentences: Callable[[str], list[list[str]]], documents: list[str]
 ) -> dict[str, np.ndarray]:
-    """Some documents as arrays.
+    """Some documents as arrays: types in UTF-8, a line each, and tokens, their indices.
 
-    types: UTF-8, a type a line; tokens: indices of types; sentence_lengths;
-    document_lengths, in sentences.
+    sentence_lengths are in tokens, document_lengths in sentences.
     """
     index: dict[str, int] = {}
     tokens, sentence_lengths, document_lengths = [], [], []
@@ -101,10 +97,7 @@ def select(arrays: Arrays, numbers: np.ndarray) -> Arrays:
 
 
 def counted(types: list[str], train: Arrays) -> tuple[list[str], np.ndarray]:
-    """The types that `train` has, by first occurrence, and how often it has each.
-
-    Its tokens are indices of `types`.
-    """
+    """The types that `train`, their indices, has by first occurrence, and how often."""
     import pandas as pd  # Here, since it takes a while.
 
     counts = np.bincount(train.tokens, minlength=len(types))

@@ -44,12 +44,10 @@ class Corpus:
 
 
 def lee_corpus() -> Corpus:
-    """The Lee news corpus, found in gensim without importing it; each story once.
-
-    Seven of its 300 stories are there twice, and a test story must not be in training.
-    """
+    """The Lee news corpus, found in gensim without importing it."""
     package = importlib.util.find_spec("gensim")
     path = Path(package.origin).parent / "test" / "test_data" / "lee_background.cor"
+    # Seven of its 300 stories are there twice; a test story must not be in training.
     parts = {"all": lambda: iter(dict.fromkeys(read_plain(path, Fields())))}
     return Corpus(parts, text.sentences, f"lee: gensim/{path.name}")
 
@@ -64,11 +62,11 @@ def file_corpus(
     """A corpus in the format `name`, the `files` of every part given.
 
     group: lines of a file that make a document, 0 where a line is one; ids: see
-    `read_counts`. Raises InputError for a pipe or device, since it is read twice.
+    `read_counts`.
     """
     every = list(chain(*files.values()))
     for path in every:
-        if path.exists() and not (path.is_file() or path.is_dir()):
+        if path.exists() and not (path.is_file() or path.is_dir()):  # it is read twice
             raise InputError(f"{path}: a pipe or device; write it to a file first")
     chosen = chosen_format(name, fields, ids)
     parts = {
@@ -81,10 +79,7 @@ def file_corpus(
 
 
 def in_language(corpus: Corpus, language: str) -> Corpus:
-    """A corpus whose text is in a language; tokens apart by spaces stay as they are.
-
-    Raises InputError for text of a language that has no spaces between its words.
-    """
+    """A corpus whose text is in a language; tokens apart by spaces stay as they are."""
     if language == ENGLISH or not text.makes_words(corpus.sentences):
         return corpus
     if language in WITHOUT_SPACES:
@@ -107,10 +102,7 @@ def refuse_fields(fields: Fields) -> None:
 def ids_of(
     name: str | None, vocabulary: Path | None, first: int | None
 ) -> dict[int, str] | None:
-    """What the ids of the format counts stand for; None where it has words.
-
-    vocabulary, first: --vocabulary and --ids-from. InputError where they do not fit.
-    """
+    """The words of --vocabulary by ids from `first`; None where that is not given."""
     if first is None:
         return None
     if name != "counts" or vocabulary is None:

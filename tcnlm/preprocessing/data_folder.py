@@ -8,14 +8,21 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from reprlib import repr as shortened
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from tcnlm.common.errors import InputError, UnreadableError, reading, unreadable
-from tcnlm.common.files import digest_line, locked, remove_leftovers, replacing
+from tcnlm.common.errors import InputError, UnreadableError, reading
+from tcnlm.common.files import (
+    digest_line,
+    digest_of,
+    locked,
+    remove_leftovers,
+    replacing,
+)
 from tcnlm.preprocessing.collect import Arrays
 from tcnlm.preprocessing.documents import LONGEST, Document
 from tcnlm.preprocessing.languages import ENGLISH, languages
@@ -38,7 +45,6 @@ HELD_OUT = ("valid", "test")  # splits that have texts
 KEPT = 2_000  # characters of a text
 CONTEXTS = ("others", "preceding", "leak", "all")
 _OF_ROWS = ("sequence_length", "context", "context_words")  # settings that rows have
-_BLOCK = 1 << 20
 
 Entries = Mapping[str, tuple[str, Callable[[Any], bool]]]
 
@@ -112,26 +118,27 @@ def load_arrays(folder: Path) -> Arrays:
 
 def write_meta(folder: Path, meta: dict) -> None:
     """Write meta.json, whose first entry is the version of the format."""
-    meta = {"format_version": FORMAT_VERSION, **meta}
-    text = json.dumps(meta, indent=1, ensure_ascii=False) + "\n"
-    (folder / "meta.json").write_text(text, encoding="utf-8")
+    content = {"format_version": FORMAT_VERSION, **meta}
+    text = json.dumps(content, indent=1, ensure_ascii=False)
+    (folder / "meta.json").write_text(f"{text}\n", encoding="utf-8")
 
 
 def read_meta(path: str | Path) -> dict:
     """Read meta.json of the DATA directory `path`."""
     file, again = Path(path) / "meta.json", "with python -m preprocessing"
     try:
-        meta = json.loads(file.read_text(encoding="utf-8"))
+        with reading(file):
+            meta = json.loads(file.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
             f"{path}: not a DATA directory (no meta.json in it); make one {again}"
         ) from None
-    except (IsADirectoryError, ValueError, RecursionError) as error:
+    except UnreadableError:
+        raise
+    except (ValueError, RecursionError) as error:
         raise InputError(
             f"{file}: damaged ({error}); make {path} again {again}"
         ) from None
-    except OSError as error:
-        raise unreadable(file, error) from None
     version = meta.get("format_version") if isinstance(meta, dict) else None
     if version != FORMAT_VERSION:
         raise InputError(
@@ -147,9 +154,7 @@ def fingerprint(folder: Path, settings: dict) -> str:
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
     arrays = [f"{split}/{name}.npy" for split in SPLITS for name in Arrays._fields]
     for name in [*FILES, *arrays]:
-        with reading(folder / name), (folder / name).open("rb") as file:
-            while block := file.read(_BLOCK):
-                digest.update(block)
+        digest_of(folder / name, digest)
     return digest.hexdigest()
 
 
@@ -158,10 +163,9 @@ def write_sums(folder: Path) -> None:
     (folder / SUMS).write_text("".join(_sums(folder)), encoding="ascii")
 
 
-def _sums(folder: Path) -> Iterator[str]:
-    for name in sorted(CONTENTS - {SUMS}):
-        if (folder / name).is_file() and not name.endswith(TEXTS):
-            yield digest_line(folder / name, name)
+def _sums(folder: Path) -> list[str]:
+    names = (n for n in sorted(CONTENTS - {SUMS}) if not n.endswith(TEXTS))
+    return [digest_line(folder / n, n) for n in names if (folder / n).is_file()]
 
 
 def _check_sums(folder: Path, meta: Mapping[str, Any]) -> None:
@@ -189,34 +193,27 @@ def _check_sums(folder: Path, meta: Mapping[str, Any]) -> None:
 # --- Labels, ids, dates, texts ------------------------------------------------------
 
 
-class Marks(NamedTuple):
-    """The label, id and date of every document of a corpus, None where it has none."""
-
-    labels: list[str | None]
-    ids: list[str | None]
-    dates: list[str | None]
-
-
 def save_marks(
-    folder: Path, splits: Mapping[str, np.ndarray], marks: Marks
+    folder: Path, splits: Mapping[str, np.ndarray], documents: Sequence[Document]
 ) -> dict[str, list[str]]:
     """Write labels.npy, ids.txt and dates.txt of every split, if a document has one.
 
     splits: numbers of documents. Returns what meta.json has to say of them: "labels",
     the names of the classes 0, 1, ...
     """
-    chosen = [number for numbers in splits.values() for number in numbers]
-    names = sorted({marks.labels[n] for n in chosen} - {None}, key=_numbers_first)
+    chosen = {name: [documents[n] for n in rows] for name, rows in splits.items()}
+    every = list(chain(*chosen.values()))
+    names = sorted({each.label for each in every} - {None}, key=_numbers_first)
     if names:
         classes = {name: index for index, name in enumerate(names)}
-        for split, numbers in splits.items():
-            labels = [classes.get(marks.labels[n], NO_LABEL) for n in numbers]
+        for split, found in chosen.items():
+            labels = [classes.get(each.label, NO_LABEL) for each in found]
             labels = np.array(labels, dtype=np.int32)
             np.save(folder / split / LABELS, labels, allow_pickle=False)
-    for file, values in ((IDS, marks.ids), (DATES, marks.dates)):
-        if any(values[n] for n in chosen):
-            for split, numbers in splits.items():
-                lines = (f"{values[n] or ''}\n" for n in numbers)
+    for file, mark in ((IDS, "id"), (DATES, "date")):
+        if any(getattr(each, mark) for each in every):
+            for split, found in chosen.items():
+                lines = (f"{getattr(each, mark) or ''}\n" for each in found)
                 _write_lines(folder / split / file, lines)
     return {"labels": names} if names else {}
 
@@ -289,8 +286,8 @@ def read_texts(folder: Path, rows: Sequence[int]) -> list[str] | None:
 def new_folder(path: Path, force: bool = False) -> Iterator[Path]:
     """Give a folder beside `path` to write to; it becomes `path` if all goes well.
 
-    An existing `path` is refused with InputError, or with `force` replaced if it holds
-    nothing but what a DATA directory holds. So is one that another process writes.
+    An existing `path` is refused with InputError, as one that another process writes;
+    with `force` it is replaced if it holds nothing but what a DATA directory holds.
     """
     _check_free(path, force)
     place = Path(os.path.realpath(path))

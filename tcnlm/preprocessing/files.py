@@ -62,14 +62,13 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 def opened(path: Path) -> Iterator[BinaryIO]:
     """Open a file, unpacked if it begins as gzip, xz or bzip2 files do."""
     with path.open("rb") as file:
-        begins = file.peek(8)[:8]
-        openers = (o for magic, o in _OPENERS.items() if begins.startswith(magic))
-        opener = next(openers, None)
-        if opener is None:
-            yield file
-            return
-        with opener(file, "rb") as unpacked, io.BufferedReader(unpacked) as lines:
-            yield lines
+        begins = file.peek(8)
+        for magic, opener in _OPENERS.items():
+            if begins.startswith(magic):
+                with opener(file) as unpacked, io.BufferedReader(unpacked) as lines:
+                    yield lines
+                return
+        yield file
 
 
 def _decoded(line: bytes, where: str) -> str:

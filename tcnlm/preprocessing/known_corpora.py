@@ -1,4 +1,4 @@
-"""Corpora that are fetched by their name (--corpus), once, and kept in a cache.
+"""Corpora that are fetched by their name (--corpus), once, and read as distributed.
 
 Their sums are those that scikit-learn (20news) and torchtext (the others) publish; of
 OANC none is published, and it is the one that others who use it name.
@@ -6,25 +6,23 @@ OANC none is published, and it is the one that others who use it name.
 
 from __future__ import annotations
 
+import io
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import re
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.files import locked
-from tcnlm.common.progress_bar import progress_bar
+from tcnlm.common.process import progress_bar
 from tcnlm.preprocessing import text
-from tcnlm.preprocessing.archives import (
-    read_20news,
-    read_aclimdb,
-    read_oanc,
-    read_wikitext,
-)
 from tcnlm.preprocessing.corpora import Corpus, file_corpus
-from tcnlm.preprocessing.documents import Fields
+from tcnlm.preprocessing.documents import Document, Fields
 from tcnlm.preprocessing.splits import SPLITS
 
 CACHE, MIRROR = "TCNLM_CACHE", "TCNLM_MIRROR"  # environment variables
@@ -74,54 +72,105 @@ def fetched(remote: Remote) -> Path:
         ) from None
 
 
-@dataclass(frozen=True)
-class Known:
-    """What to fetch of a corpus, and how to make a corpus of the files."""
+class Known(NamedTuple):
+    """What to fetch of a corpus, and how to read its parts from the first of the files.
+
+    parts: of none a file each is a split, in the format tdlm; takes: options of
+    preprocessing.
+    """
 
     files: tuple[Remote, ...]
-    corpus: Callable[..., Corpus]  # of their paths, drop_headers and group
-    takes: tuple[str, ...] = ()  # options of preprocessing
+    parts: Mapping[str, Callable[..., Iterator[Document]]]
+    takes: tuple[str, ...] = ()
 
 
 def known_corpus(name: str, drop_headers: bool = False, group: int = 0) -> Corpus:
     """Fetch a corpus, if it is not in the cache; see `file_corpus` for the options."""
     known = KNOWN[name]
     paths = [fetched(remote) for remote in known.files]
-    corpus = known.corpus(paths, drop_headers, group)
+    if known.parts:
+        given = {"drop_headers": True} if drop_headers else {}
+        parts = {p: partial(read, paths[0], **given) for p, read in known.parts.items()}
+        corpus = Corpus(parts, text.sentences, "")
+    else:
+        files = {part: [path] for part, path in zip(SPLITS, paths)}
+        corpus = file_corpus("tdlm", files, Fields(), group=group)
     sources = " ".join(f"{file.name} {file.known}" for file in known.files)
     lines = f", {group} lines a document" if group else ""
     return replace(corpus, source=f"{name}: {sources}{lines}")
 
 
-def _imdb(paths: list[Path], drop_headers: bool, group: int) -> Corpus:
-    parts = {
-        "train": partial(read_aclimdb, paths[0], "train"),
-        "heldout": partial(read_aclimdb, paths[0], "test"),
-    }
-    return Corpus(parts, text.sentences, "")
+# --- Their archives -------------------------------------------------------------------
+
+ACLIMDB_LABELS = {"train": ("neg", "pos", "unsup"), "test": ("neg", "pos")}
+_HEADERS_END = re.compile(r"^\r?\n", re.MULTILINE)
+_HEADING = re.compile(r" = [^=](?:.*[^=])? = ")  # an article's; a section has two "="
+_MARKED = re.compile(r" @([-,.])@ ")  # "-", "," and "." within a word or number
 
 
-def _ptb(paths: list[Path], drop_headers: bool, group: int) -> Corpus:
-    files = {part: [path] for part, path in zip(SPLITS, paths)}
-    return file_corpus("tdlm", files, Fields(), group=group)
+def read_aclimdb(path: Path, part: str) -> Iterator[Document]:
+    """Part "train" or "test" of the Large Movie Review Dataset, a file a document.
+
+    Its folder is the label, its place (test/pos/0_10.txt) the id; train has the 50,000
+    reviews without a label too.
+    """
+    with tarfile.open(path, "r|gz") as archive:
+        for member in archive:
+            place = PurePosixPath(member.name).parts[-3:]
+            is_review = len(place) == 3 and place[0] == part and member.isfile()
+            if is_review and place[1] in ACLIMDB_LABELS[part]:
+                text = archive.extractfile(member).read().decode("utf-8-sig")
+                label = None if place[1] == "unsup" else place[1]
+                yield Document(text, label, "/".join(place))
 
 
-def _20news(paths: list[Path], drop_headers: bool, group: int) -> Corpus:
-    parts = {
-        "training": partial(read_20news, paths[0], "train", drop_headers),
-        "test": partial(read_20news, paths[0], "test", drop_headers),
-    }
-    return Corpus(parts, text.sentences, "")
+def read_20news(
+    path: Path, part: str, drop_headers: bool = False
+) -> Iterator[Document]:
+    """Part "train" or "test" of 20 Newsgroups, the group the label, the place the id.
+
+    Messages are Latin-1; drop_headers: leave out all up to one's first empty line.
+    """
+    messages, top = [], f"20news-bydate-{part}"
+    with tarfile.open(path, "r:gz") as archive:
+        for member in archive:
+            place = PurePosixPath(member.name).parts[-3:]
+            if member.isfile() and len(place) == 3 and place[0] == top:
+                content = archive.extractfile(member).read().decode("latin-1")
+                messages.append((place[1], int(place[2]), content))
+    for label, number, message in sorted(messages):
+        parts = _HEADERS_END.split(message, 1)[1:] if drop_headers else [message]
+        yield Document("".join(parts), label, f"{part}/{label}/{number}")
 
 
-def _wikitext(folder: str, paths: list[Path], drop_headers: bool, group: int) -> Corpus:
-    members = {part: f"{folder}/wiki.{part}.tokens" for part in SPLITS}
-    parts = {p: partial(read_wikitext, paths[0], name) for p, name in members.items()}
-    return Corpus(parts, text.sentences, "")
+def read_wikitext(path: Path, member: str) -> Iterator[Document]:
+    """An article of a file of WikiText a document, its first heading the id."""
+    title, lines = None, []
+    with zipfile.ZipFile(path) as archive, archive.open(member) as file:
+        for ended in io.TextIOWrapper(file, "utf-8"):
+            line = ended.rstrip("\n")
+            if _HEADING.fullmatch(line):
+                if lines:
+                    yield Document("\n\n".join(lines), id=title)
+                title, lines = line.strip(" ="), []
+            elif line.strip() and not line.startswith(" = "):
+                lines.append(_MARKED.sub(r"\1", line))
+    if lines:
+        yield Document("\n\n".join(lines), id=title)
 
 
-def _oanc(paths: list[Path], drop_headers: bool, group: int) -> Corpus:
-    return Corpus({"all": partial(read_oanc, paths[0])}, text.sentences, "")
+def read_oanc(path: Path) -> Iterator[Document]:
+    """A text of OANC_GrAF.zip a document, in the order of their places, its ids.
+
+    data/written_1/journal/slate/1/Article247_4.txt has the label journal.
+    """
+    with zipfile.ZipFile(path) as archive:
+        for place in sorted(map(PurePosixPath, archive.namelist()), key=str):
+            name = place.with_suffix("").parts
+            is_text = place.suffix == ".txt" and len(name) > 4
+            if is_text and name[:2] == ("OANC-GrAF", "data"):
+                content = archive.read(str(place)).decode("utf-8-sig")
+                yield Document(content, name[3], "/".join(name[2:]))
 
 
 def _at(address: str, known: str) -> Remote:
@@ -153,11 +202,32 @@ _OANC = _at(
     "www.anc.org/OANC/OANC_GrAF.zip",
     "sha256:5a26559a1becba41a527cb674fff4fb9c4fb70b276f60422c4f07a0ef23fd867",
 )
+
+
+def _wikitext(remote: Remote, folder: str) -> Known:
+    members = {part: f"{folder}/wiki.{part}.tokens" for part in SPLITS}
+    parts = {p: partial(read_wikitext, member=m) for p, m in members.items()}
+    return Known((remote,), parts)
+
+
 KNOWN = {
-    "imdb": Known((_REVIEWS,), _imdb),
-    "20news": Known((_NEWS,), _20news, ("headers", "valid_from_train")),
-    "ptb": Known(_TREEBANK, _ptb, ("group",)),
-    "wikitext103": Known((_WIKITEXT_103,), partial(_wikitext, "wikitext-103")),
-    "wikitext2": Known((_WIKITEXT_2,), partial(_wikitext, "wikitext-2")),
-    "oanc": Known((_OANC,), _oanc, ("split",)),
+    "imdb": Known(
+        (_REVIEWS,),
+        {
+            "train": partial(read_aclimdb, part="train"),
+            "heldout": partial(read_aclimdb, part="test"),
+        },
+    ),
+    "20news": Known(
+        (_NEWS,),
+        {
+            "training": partial(read_20news, part="train"),
+            "test": partial(read_20news, part="test"),
+        },
+        ("headers", "valid_from_train"),
+    ),
+    "ptb": Known(_TREEBANK, {}, ("group",)),
+    "wikitext103": _wikitext(_WIKITEXT_103, "wikitext-103"),
+    "wikitext2": _wikitext(_WIKITEXT_2, "wikitext-2"),
+    "oanc": Known((_OANC,), {"all": read_oanc}, ("split",)),
 }

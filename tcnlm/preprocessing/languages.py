@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from configparser import ConfigParser, SectionProxy
 from functools import cache
 from importlib.util import find_spec
@@ -44,14 +44,17 @@ def languages() -> dict[str, Language]:
     """Every language by its code of ISO 639-1, English with MALLET's stop words."""
     known = ConfigParser(delimiters="=", comment_prefixes="#", interpolation=None)
     known.read(_KNOWN, encoding="utf-8")
-    return {code: _language(code, known[code]) for code in sorted(known.sections())}
+    # The file alone of stopwords-iso (Gene Diaz), since to import an older one warns.
+    listed = Path(find_spec("stopwordsiso").origin).with_name("stopwords-iso.json")
+    words = json.loads(listed.read_text(encoding="utf-8"))
+    codes = sorted(known.sections())
+    return {code: _language(code, known[code], words[code]) for code in codes}
 
 
 def guessed(counts: Mapping[str, int], given: str) -> str:
-    """The language that a text is in by its words: `given` unless another is likely.
+    """The language of a text by its words: `given` unless another is likely.
 
-    That is, unless its stop words make up a tenth of the text and a quarter more of it
-    than those of the language that is given.
+    That is, one whose stop words make up a tenth of it and a quarter more than given's.
     """
     shares = {code: _share(counts, known) for code, known in languages().items()}
     likeliest = max(shares, key=lambda code: shares[code])
@@ -66,18 +69,7 @@ def _share(counts: Mapping[str, int], known: Language) -> float:
     return sum(counts[w] for w in found) / sum(counts.values())
 
 
-@cache
-def listed_words() -> dict[str, list[str]]:
-    """Return the stop words of stopwords-iso (Gene Diaz) by language.
-
-    Of the package stopwordsiso the file alone is read: to import an older one warns.
-    """
-    package = find_spec("stopwordsiso")
-    file = Path(package.origin).with_name("stopwords-iso.json")
-    return json.loads(file.read_text(encoding="utf-8"))
-
-
-def _language(code: str, entries: SectionProxy) -> Language:
+def _language(code: str, entries: SectionProxy, listed: Sequence[str]) -> Language:
     def words(key: str) -> tuple[str, ...]:
         return tuple(entries.get(key, "").split())
 
@@ -85,8 +77,8 @@ def _language(code: str, entries: SectionProxy) -> Language:
         stop_words = read_stop_words(STOP_WORDS)
     else:
         elided = (f"{word}'" for word in words("elisions"))
-        listed = {normalized(word).lower() for word in listed_words()[code]}
-        stop_words = frozenset(listed).union(words("more stop words"), elided)
+        lowered = frozenset(normalized(word).lower() for word in listed)
+        stop_words = lowered.union(words("more stop words"), elided)
     keys = "abbreviations", "starters", "after numbers", "elisions", "lower"
     return Language(entries["name"], stop_words, *map(words, keys))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib.metadata import version
@@ -12,12 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from tcnlm.common.process import Map
-from tcnlm.common.progress_bar import progress_bar
+from tcnlm.common.process import Map, progress_bar
 from tcnlm.preprocessing.collect import Arrays, counted, counts_of, select, tokenize_all
 from tcnlm.preprocessing.corpora import Corpus, refuse_none_left
 from tcnlm.preprocessing.data_folder import (
-    Marks,
     fingerprint,
     held_out,
     new_folder,
@@ -79,13 +77,16 @@ def preprocess(
 ) -> dict:
     """Write the DATA directory `out` and return its meta.json; InputError if bad."""
     with new_folder(out, force) as folder:
-        sizes, marks, left_out = _survey(corpus)
+        sizes, documents, left_out = _survey(corpus)
         cutting = preprocessing.fractions, preprocessing.limit, preprocessing.seed
         splits = assign(sizes, *cutting, preprocessing.valid_from_train)
         tokenize = partial(_tokenize, corpus, splits, mapped)
         types, arrays, rows = tokenize(folder / "tokens.tmp", corpus.sentences)
-        if not corpus.ordered:
-            preprocessing = _of_bags(preprocessing, arrays)
+        if not corpus.ordered:  # a document is one row, its context all its words
+            longest = int(np.diff(arrays.sentences).max(initial=1))
+            sizes = {"sequence_length": longest + 1, "context_words": longest}
+            of_bags = {**sizes, "context": "all", "language": None}
+            preprocessing = replace(preprocessing, **of_bags)
         train = select(arrays, rows["train"])
         phrases = _phrases(types, train, preprocessing)
         if phrases:
@@ -107,22 +108,15 @@ def preprocess(
         meta = _meta(folder, corpus, preprocessing, vocabulary, command)
         if corpus.skip_empty:
             meta["left_out"] = left_out
-        classes = save_marks(folder, splits, marks)
-        save_texts(folder, splits, _pick(_documents(corpus), held_out(splits)))
+        classes = save_marks(folder, splits, documents)
+        save_texts(folder, splits, _chosen(corpus, held_out(splits)))
         write_meta(folder, {**meta, **classes, "splits": counts})
         write_sums(folder)
     return read_meta(out)
 
 
-def _of_bags(preprocessing: Preprocessing, arrays: Arrays) -> Preprocessing:
-    """The same where a document is one row, its context all its words, no text."""
-    longest = int(np.diff(arrays.sentences).max(initial=1))
-    sizes = {"sequence_length": longest + 1, "context_words": longest}
-    return replace(preprocessing, context="all", language=None, **sizes)
-
-
-def _survey(corpus: Corpus) -> tuple[dict[str, int], Marks, int]:
-    """Read the corpus once: parts' sizes, documents' marks, how many are left out."""
+def _survey(corpus: Corpus) -> tuple[dict[str, int], list[Document], int]:
+    """Read the corpus once: parts' sizes, textless documents, how many are left out."""
     sizes, kept, left_out = {}, [], 0
     for name, read in corpus.parts.items():
         before = len(kept)
@@ -134,8 +128,7 @@ def _survey(corpus: Corpus) -> tuple[dict[str, int], Marks, int]:
         sizes[name] = len(kept) - before
     refuse_none_left(len(kept), left_out)
     warn(odd_marks(kept))
-    marks = ([getattr(d, name) for d in kept] for name in ("label", "id", "date"))
-    return sizes, Marks(*marks), left_out
+    return sizes, kept, left_out
 
 
 def _tokenize(
@@ -146,25 +139,17 @@ def _tokenize(
     sentences: Sentences,
 ) -> tuple[list[str], Arrays, dict[str, np.ndarray]]:
     wanted = np.sort(np.concatenate(list(splits.values())))
-    texts = (document.text for document in _pick(_documents(corpus), wanted))
+    texts = (document.text for document in _chosen(corpus, wanted))
     texts = progress_bar(texts, "tokenizing", len(wanted), unit=UNIT)
     types, arrays = tokenize_all(texts, sentences, file, mapped)
     rows = {name: np.searchsorted(wanted, numbers) for name, numbers in splits.items()}
     return types, arrays, rows
 
 
-def _documents(corpus: Corpus) -> Iterator[Document]:
+def _chosen(corpus: Corpus, numbers: np.ndarray) -> Iterator[Document]:
     read = chain.from_iterable(read() for read in corpus.parts.values())
-    return filter(corpus.has, read)
-
-
-def _pick(items: Iterable[Document], wanted: np.ndarray) -> Iterator[Document]:
-    numbers = iter(wanted)
-    following = next(numbers, None)
-    for number, item in enumerate(items):
-        if number == following:
-            yield item
-            following = next(numbers, None)
+    wanted = set(numbers.tolist())
+    return (d for n, d in enumerate(filter(corpus.has, read)) if n in wanted)
 
 
 def _phrases(types: list[str], train: Arrays, preprocessing: Preprocessing) -> Phrases:
@@ -176,14 +161,13 @@ def _phrases(types: list[str], train: Arrays, preprocessing: Preprocessing) -> P
     sentences = ([types[i] for i in train.tokens[a:b]] for a, b in bounds)
 
     def accept(words: list[str]) -> bool:
-        """Whether all are words, and one at least no stop word."""
         spelled = (is_content(w, frozenset(), rules.topic_letters) for w in words)
         return all(spelled) and not rules.stop_words.issuperset(words)
 
     is_english = preprocessing.language == ENGLISH
     connectors = ENGLISH_CONNECTORS if is_english else frozenset()
-    given = preprocessing.phrases, connectors
-    return learn(sentences, rules.min_count, *given, accept)
+    threshold = preprocessing.phrases
+    return learn(sentences, rules.min_count, threshold, connectors, accept)
 
 
 def _vocabulary(

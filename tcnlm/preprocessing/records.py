@@ -11,13 +11,13 @@ from itertools import chain
 from pathlib import Path
 
 from tcnlm.common.errors import InputError, reading
-from tcnlm.preprocessing.dates import iso_date
 from tcnlm.preprocessing.documents import (
     WHOLE,
     Document,
     Fields,
     checked_name,
     is_missing,
+    iso_date,
 )
 from tcnlm.preprocessing.files import PARQUET, plain_suffix
 
@@ -62,10 +62,7 @@ def json_documents(
 def table_documents(
     path: Path, first: str, lines: Iterator[tuple[int, str]], fields: Fields
 ) -> Iterator[Document]:
-    """The rows of CSV, whose header is the first line; blank lines do not count.
-
-    Above it Excel's line "sep=;" may name the delimiter.
-    """
+    """The rows of CSV under a header, above which Excel's "sep=;" may be."""
     # What stands most often in a header outside quotes; a comma where none does.
     delimiter = max(_DELIMITERS, key=_QUOTED.sub("", first).count)
     if plain_suffix(path) == ".tsv":
@@ -99,9 +96,8 @@ def table_documents(
 def _are_rows(lines: list[str], delimiter: str, cells: int) -> bool:
     """Whether the lines of one row look like as many, between quotes that are stray.
 
-    All have a row's number of cells, none of which begins with a space as after a comma
-    of prose. Of few lines a column is of numbers or of none; of one column every line
-    is a row, so that there must be many, and no paragraphs.
+    No cell begins with a space as after a comma of prose. Of few lines a column is of
+    numbers or of none; of one column there must be many, and no paragraphs.
     """
     if len(lines) < 2:
         return False
@@ -179,15 +175,15 @@ def parquet_documents(path: Path, fields: Fields) -> Iterator[Document]:
 
 def _check_columns(path: Path, columns: list[str], fields: Fields) -> list[str]:
     wanted = {"field": fields.text, "label": fields.label, "id": fields.id}
-    wanted = {o: n for o, n in (*wanted.items(), ("date", fields.date)) if n}
+    wanted["date"] = fields.date
     for option, name in wanted.items():
-        if columns.count(name) != 1:
+        if name and columns.count(name) != 1:
             found = "two columns" if name in columns else "no column"
             raise InputError(
                 f"{path}: {found} {name!r} (its columns: {_listed(columns)}); name one "
                 f"with --{option}; the first line must be the header"
             )
-    return list(dict.fromkeys(wanted.values()))
+    return list(dict.fromkeys(filter(None, wanted.values())))
 
 
 def _listed(names: list[str]) -> str:
@@ -205,25 +201,20 @@ def _document(record: object, fields: Fields, where: str) -> Document:
         text = None
     if fields.tokenized:
         text = _joined(text, fields.text, where)
-    date = None
-    if fields.date is not None:
-        date = _value(record, "date", fields.date, where)
-        date = iso_date(date, f"{where}: field {fields.date!r}")
+    date = _value(record, "date", fields.date, where)
+    date = iso_date(date, f"{where}: field {fields.date!r}")
+    doubt = None
+    for name in (fields.label, fields.id):
+        value = record.get(name)
+        if value and isinstance(value, str) and is_missing(value):
+            doubt = where, f"field {name!r} is {value!r}, taken for none"
     return Document(
         _checked_text(text, fields.text, where),
         _name(record, "label", fields.label, where),
         _name(record, "id", fields.id, where),
         date,
-        _doubt(record, fields, where),
+        doubt,
     )
-
-
-def _doubt(record: dict, fields: Fields, where: str) -> tuple[str, str] | None:
-    for name in (fields.label, fields.id):
-        value = record.get(name)
-        if value and isinstance(value, str) and is_missing(value):
-            return where, f"field {name!r} is {value!r}, taken for none"
-    return None
 
 
 def _joined(value: object, field: str, where: str) -> object:
@@ -232,8 +223,7 @@ def _joined(value: object, field: str, where: str) -> object:
         return _LINES.sub("\t", value)
     if not isinstance(value, list):
         return value
-    nested = bool(value) and all(isinstance(each, list) for each in value)
-    sentences = value if nested else [value]
+    sentences = value if all(isinstance(each, list) for each in value) else [value]
     for word in chain.from_iterable(sentences):
         if not isinstance(word, str) or word.split() != [word]:
             raise InputError(
@@ -243,42 +233,37 @@ def _joined(value: object, field: str, where: str) -> object:
     return "\t".join(map(" ".join, sentences))
 
 
-def _value(record: dict, option: str, field: str, where: str) -> object:
-    if field not in record:
+def _value(record: dict, option: str, field: str | None, where: str) -> object:
+    if field is not None and field not in record:
         raise InputError(
             f"{where}: no field {field!r} (its fields: {_listed([*record])}); name one "
             f"with --{option}{_SKIPPED if option == 'field' else ''}"
         )
-    return record[field]
+    return record.get(field)
 
 
 def _name(record: dict, option: str, field: str | None, where: str) -> str | None:
-    """A label or id, which may be a number; what is missing is none.
-
-    A whole number is written without ".0", so that 1.0 is 1; white space around a label
-    makes no other class of it.
-    """
-    value = None if field is None else _value(record, option, field, where)
+    """A label, without white space around it, or an id; either may be a number."""
+    value = _value(record, option, field, where)
     if is_missing(value):
         return None
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # as pandas writes whole numbers of a column with gaps
     if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return json.dumps(value)
-    value = checked_name(
-        _checked_text(value, field, where, option), f"{where}: field {field!r}"
-    )
-    return value if option == "id" else value.strip()
+    text = _checked_text(value, field, where, option)
+    checked_name(text, f"{where}: field {field!r}")
+    return text if option == "id" else text.strip()
 
 
 def _checked_text(value: object, field: str, where: str, option: str = "field") -> str:
     if not isinstance(value, str):
         missing = is_missing(value)
         found = "missing" if missing else type(value).__name__
-        option += "; or cast it to text" * isinstance(value, bytes)
+        said = "; or cast it to text" * isinstance(value, bytes) + _SKIPPED * missing
         raise InputError(
-            f"{where}: field {field!r} is {found}, not a text; name another --{option}"
-            f"{_SKIPPED if missing else ''}"
+            f"{where}: field {field!r} is {found}, not a text; name another "
+            f"--{option}{said}"
         )
     try:
         value.encode()

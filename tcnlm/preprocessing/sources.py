@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -60,10 +59,9 @@ def read_text(path: Path, fields: Fields) -> Iterator[Document]:
 
 
 def read_any(path: Path, fields: Fields, name: str | None = None) -> Iterator[Document]:
-    """The documents of a file of JSON lines, a table, or plain text.
+    """The documents of JSON lines, a table or plain text, by the file unless by `name`.
 
-    name: "jsonl" or "table"; without it a file is JSON by its first line or its name, a
-    table of CSV by its name, parquet by what is in it.
+    It is JSON by its first line or name, CSV by its name, parquet by what is in it.
     """
     if name != "jsonl" and is_parquet(path):
         return parquet_documents(path, fields)
@@ -85,11 +83,10 @@ def read_any(path: Path, fields: Fields, name: str | None = None) -> Iterator[Do
 def read_counts(
     path: Path, fields: Fields, ids: Mapping[int, str] | None = None
 ) -> Iterator[Document]:
-    """A bag of words a line: its words in the line's order, each as often as counted.
+    """A bag of words a line, each as often as counted; empty lines do not count.
 
     The label comes first, unless the first entry has a colon. ids: the words that
     numbers stand for; without, words are given, and what follows a # counts as one.
-    Empty lines do not count. InputError, with the line, for what is no entry.
     """
     first, lines = ahead(path)
     numbers = [entry.rpartition(":")[0].isdecimal() for entry in first.split()[1:]]
@@ -132,11 +129,10 @@ def _bag(entries: list[str], ids: Mapping[int, str] | None, where: str) -> Docum
 
 
 def read_bnc(path: Path, fields: Fields) -> Iterator[Document]:
-    """A text a document: of a file, or of all *.xml below a folder, by their names.
+    """A text of the BNC a document: of a file, or of all *.xml below a folder.
 
     Its sentences are the s, its words the w and c anywhere in them (a w within an mw
-    too), in lower case; the header has none. The label is the type of wtext or stext,
-    the id that of bncDoc. InputError, with file and line, for what is no such XML.
+    too), in lower case. The label is the type of wtext or stext, the id bncDoc's.
     """
     files = sorted(path.rglob("*.xml")) if path.is_dir() else [path]
     if not files:
@@ -153,14 +149,13 @@ def _bnc_text(path: Path) -> Document:
             marked = (each for each in element.iter() if _tag(each) in ("w", "c"))
             text = " ".join("".join(each.itertext()) for each in marked)
             sentences.append(text.lower().split())
+            element.clear()  # or all of a text would stay in memory
         elif tag == "teiHeader":
             sentences.clear()
         elif tag in _BODIES:
             label = element.get("type")
         elif tag == "bncDoc":
             name = element.get(_ID)
-        if tag in ("s", "teiHeader"):
-            element.clear()  # or all of a text would stay in memory
     marks = (m and checked_name(m, f"{path}: its type or id") for m in (label, name))
     return Document("\t".join(map(" ".join, filter(None, sentences))), *marks)
 
@@ -191,16 +186,13 @@ def _elements(path: Path) -> Iterator[tuple[Element, str]]:
 
 
 def split_tdlm(document: str) -> list[list[str]]:
-    """Sentences apart by tabs, tokens by white space, as they are but for `normalized`.
-
-    A tab at the end starts no sentence; any other empty sentence counts.
-    """
+    """Sentences apart by tabs (one at the end starts none), tokens by white space."""
     lines = normalized(document).removesuffix("\t").split("\t")
     return [sentence.split() for sentence in lines]
 
 
 def split_tokenized(document: str) -> list[list[str]]:
-    """The same without empty sentences: a document without words has none."""
+    """The same without empty sentences."""
     return [words for words in split_tdlm(document) if words]
 
 
@@ -221,9 +213,9 @@ def chosen_format(
     """A format by its name, or each file's own; ids: see `read_counts`."""
     chosen = FORMATS[name] if name else Format(read_any, text.sentences)
     if fields.tokenized:
-        return replace(chosen, sentences=split_tokenized)
+        return chosen._replace(sentences=split_tokenized)
     if ids is not None:
-        return replace(chosen, read=partial(read_counts, ids=ids))
+        return chosen._replace(read=partial(read_counts, ids=ids))
     return chosen
 
 

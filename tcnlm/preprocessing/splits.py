@@ -21,12 +21,11 @@ def assign(
 ) -> dict[str, np.ndarray]:
     """Numbers of the documents of every split, in the order in which they are written.
 
-    sizes: documents of every part of the corpus (see `Corpus`); documents are numbered
-    through the parts. Every part is shuffled with `seed`, except a test part and train
-    and valid given beside it, without a limit. valid_from_train: documents of the part
-    training that make valid, a share of them if below 1. Raises InputError where a
-    split would be empty.
+    sizes: documents of every part of the corpus (see `Corpus`), numbered through the
+    parts. valid_from_train: documents of the part training that make valid, a share of
+    them if below 1. Raises InputError where a split would be empty.
     """
+    # All else is shuffled.
     as_given = SPLITS if limit is None and "test" in sizes else ()
     random = np.random.default_rng(seed)
     first, splits = 0, {}

@@ -1,9 +1,7 @@
 """Raw document to sentences to tokens, much as Stanford CoreNLP makes them.
 
-The tokenizer is one table of (pattern, replacement) rules, `rules` of a language,
-applied in order to lower-cased text; what it leaves is split at spaces. The patterns
-keep to what `re` and RE2 read the same way, so that an exported model tokenizes in its
-graph with the very same table.
+The tokenizer is one table of `rules` for lower-cased text; what they leave is split at
+spaces. `re` and RE2 read them the same way, so that an exported model has the same.
 """
 
 from __future__ import annotations
@@ -160,15 +158,12 @@ def plain(text: str) -> str:
 
 
 def tokenize_beginning(text: str, language: str = ENGLISH) -> list[str]:
-    """The tokens of a sentence's beginning, lower-cased.
-
-    A last full stop after an abbreviation or initial is a part of it, no end.
-    """
+    """The tokens of a sentence's beginning, which no full stop ends, lower-cased."""
     return _tokenizer(language).tokenize_beginning(text)
 
 
 def rules(language: str = ENGLISH) -> list[tuple[str, str]]:
-    """The table of a language for lower-cased text: (pattern, replacement) in order."""
+    """The table of a language: (pattern, replacement) in order."""
     of = _tokenizer(language)
     return [*_FROM_UNICODE, *of.before, (f"({of.token})", r" \1 "), *of.after]
 
@@ -195,8 +190,12 @@ class _Tokenizer:
             *(_CONTRACTED if is_english else ()),
         ]
         # Most of a text's chunks have been seen before.
-        self.inner_tokens = lru_cache(_REMEMBERED)(self._inner_tokens)
-        self.last_tokens = lru_cache(_REMEMBERED)(self._last_tokens)
+        self.inner_tokens = lru_cache(_REMEMBERED)(
+            lambda chunk: tuple(self._tokens(chunk, self.inner, _OF_INNER))
+        )
+        self.last_tokens = lru_cache(_REMEMBERED)(
+            lambda chunk: tuple(self._tokens(chunk, self.before))
+        )
 
     def lowered(self, text: str) -> str:
         for found, letters in self.spellings:
@@ -217,12 +216,6 @@ class _Tokenizer:
     def tokenize_beginning(self, text: str) -> list[str]:
         text = self.lowered(normalized(text))
         return self._tokens(_apply(_FROM_UNICODE, text), self.inner)
-
-    def _inner_tokens(self, chunk: str) -> tuple[str, ...]:
-        return tuple(self._tokens(chunk, self.inner, _OF_INNER))
-
-    def _last_tokens(self, chunk: str) -> tuple[str, ...]:
-        return tuple(self._tokens(chunk, self.before))
 
     def _tokens(
         self,

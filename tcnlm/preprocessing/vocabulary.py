@@ -55,9 +55,9 @@ class Rules:
 class Vocabulary:
     """Words and their ids; topic words and theirs.
 
-    words [V] with counts [V] (training text), the specials first; topic_words [D] are
-    some of the words, in the same order; language: whose rules make words of a text;
-    phrases: of these, which of a text's are joined to one.
+    words [V] with counts [V] (training text), the specials first; topic_words [D]: some
+    of them, in the same order; language: whose rules make words of a text; phrases:
+    which of these are joined to one.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Vocabulary:
     def digest(self) -> str:
         """SHA-256 of the words, their counts, the topic words and any phrases."""
         content = [self.words, self.counts.tolist(), self.topic_words]
-        content += [self.phrases.scores] if self.phrases else []
+        content += [self.phrases.scores] * bool(self.phrases)
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     @property
@@ -143,15 +143,13 @@ class Vocabulary:
         words, topic_words = _read_counted(file), _read_counted(topic_file)
         if tuple(words)[: len(SPECIALS)] != SPECIALS:
             raise InputError(f"{file}:1: does not begin with {' '.join(SPECIALS)}")
-        phrases = Phrases.load(Path(folder))
-        vocabulary = cls([*words], [*words.values()], [*topic_words], language, phrases)
-        if list(topic_words.items()) != [
-            p for p in words.items() if p[0] in topic_words
-        ]:
+        shared = [pair for pair in words.items() if pair[0] in topic_words]
+        if list(topic_words.items()) != shared:
             raise InputError(
                 f"{topic_file}: not a part of {file.name} in the same order"
             )
-        return vocabulary
+        phrases = Phrases.load(Path(folder))
+        return cls([*words], [*words.values()], [*topic_words], language, phrases)
 
     def save(self, folder: str | Path) -> None:
         """Write both vocabularies, word<TAB>count a line, and any phrases."""
@@ -165,17 +163,16 @@ class Vocabulary:
 def build_vocabulary(
     types: Sequence[str], counts: np.ndarray, sentences: int, rules: Rules
 ) -> Vocabulary:
-    """The vocabulary of a training text.
+    """The vocabulary of a training text of so many `sentences`, each with an <eos>.
 
-    types: its distinct words by first occurrence, with their `counts`;
-    sentences: its number of sentences, which is the count of <eos>.
+    types: its distinct words by first occurrence, with their `counts`.
     """
     order = _by_frequency(types, counts)
-    named = frozenset(rules.topic_words or ())
+    named = dict.fromkeys(rules.topic_words or ())
     frequent = {i for i in order[: rules.max_words] if counts[i] >= rules.min_count}
     kept = [i for i in order if i in frequent or types[i] in named]
-    seen = named.intersection(types)
-    unseen = [word for word in rules.topic_words or () if word not in seen]
+    seen = set(types)
+    unseen = [word for word in named if word not in seen]
     if rules.topic_words is None:
         least = max(rules.min_count, rules.topic_min_count)
         candidates = topic_candidates(types, counts, rules)
@@ -220,23 +217,18 @@ def is_content(
 
 
 def read_topic_words(path: Path) -> tuple[str, ...]:
-    """A word a line, taken as it is; empty lines do not count.
-
-    Raises InputError for a line of several words, a word that is there twice or is one
-    of the specials, and for a file without a word.
-    """
-    places: dict[str, int] = {}
+    """A word a line, taken as it is, each once; empty lines do not count."""
+    found = dict.fromkeys(SPECIALS)
     for number, line in enumerate(read_list(path, "words"), 1):
         words = line.split()
-        taken = any(word in places or word in SPECIALS for word in words)
-        if len(words) > 1 or taken:
+        if len(words) > 1 or not found.keys().isdisjoint(words):
             raise InputError(
                 f"{path}:{number}: {line!r:.40} must be one word of a text, each once"
             )
-        places.update((word, number) for word in words)
-    if not places:
+        found |= dict.fromkeys(words)
+    if len(found) == len(SPECIALS):
         raise InputError(f"{path}: no word in it; write one word per line")
-    return tuple(places)
+    return tuple(found)[len(SPECIALS) :]
 
 
 def read_ids(path: Path, first: int) -> dict[int, str]:
@@ -253,9 +245,7 @@ def _read_counted(path: Path) -> dict[str, int]:
     try:
         with reading(path):
             lines = path.read_bytes().decode("utf-8").split("\n")[:-1]
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except UnicodeDecodeError as error:
+    except (FileNotFoundError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not readable as UTF-8 text: {error}") from None
     counts: dict[str, int] = {}
     for number, line in enumerate(lines, 1):

@@ -47,8 +47,7 @@ def warnings(
 ) -> Iterator[str]:
     """Yield what a user should know before training.
 
-    types, counts: the distinct words of the training text; train: the same text in
-    ids of the vocabulary; context, language: see `Preprocessing`.
+    types, counts: of the training text; train: the same in ids of the vocabulary.
     """
     number = len(vocabulary.topic_words)
     if rules.topic_words is None and number < FEW_TOPIC_WORDS:
@@ -102,15 +101,12 @@ def odd_marks(documents: Sequence[Document]) -> Iterator[str]:
 
 
 def few_texts(types: list[str], arrays: Arrays) -> Iterator[str]:
-    """Yield a line if few short texts are many documents, as fillers of a survey.
-
-    A text counts that is one document in a hundred, and three at least.
-    """
+    """Yield a line if few short texts are many documents, as fillers of a survey."""
     bounds = arrays.sentences[arrays.documents]
     short = ((a, b) for a, b in zip(bounds, bounds[1:]) if a < b < a + LONG)
     counts = Counter(arrays.tokens[a:b].tobytes() for a, b in short)
     number = len(bounds) - 1
-    often = {t: n for t, n in counts.items() if n >= max(3, number / 100)}
+    often = {text: n for text, n in counts.items() if n >= max(3, number / 100)}
     documents = sum(often.values())
     if often and documents >= MANY_REPEATED * number:
         common = np.frombuffer(max(often, key=often.get), arrays.tokens.dtype)
@@ -122,8 +118,8 @@ def few_texts(types: list[str], arrays: Arrays) -> Iterator[str]:
         )
 
 
-def in_training_too(arrays: Arrays, rows: dict[str, np.ndarray]) -> list[str]:
-    """Say of each split how many of its long documents training has word for word."""
+def in_training_too(arrays: Arrays, rows: dict[str, np.ndarray]) -> Iterator[str]:
+    """Yield how many of a split's long documents training has word for word."""
     bounds = arrays.sentences[arrays.documents]
 
     def long_texts(numbers: np.ndarray) -> list[int]:
@@ -132,15 +128,14 @@ def in_training_too(arrays: Arrays, rows: dict[str, np.ndarray]) -> list[str]:
 
     texts = {name: long_texts(numbers) for name, numbers in rows.items()}
     known = set(texts.pop("train"))
-    counts = {
-        name: sum(text in known for text in found) for name, found in texts.items()
-    }
-    return [
-        f"{count:,} of {len(rows[name]):,} {name} documents are in training word for "
-        "word: take them out of one, or figures tell what was learned by heart"
-        for name, count in counts.items()
-        if count
-    ]
+    for name, found in texts.items():
+        count = sum(text in known for text in found)
+        if count:
+            yield (
+                f"{count:,} of {len(rows[name]):,} {name} documents are in training "
+                "word for word: take them out of one, or figures tell what was "
+                "learned by heart"
+            )
 
 
 def _stop_words(

@@ -12,17 +12,16 @@ from tcnlm.coherence.reference import Reference
 from tcnlm.coherence.summary import describe, scored_words, table
 from tcnlm.coherence.topic_lists import TopicList, read_topics
 from tcnlm.coherence.windows import Windows
-from tcnlm.common.errors import InputError, add_debug, errors_reported
+from tcnlm.common.errors import InputError, add_debug
 from tcnlm.common.files import check_writable, write_json, writing
 from tcnlm.common.outputs import check_outputs
-from tcnlm.common.process import cores
-from tcnlm.common.runners import add_runner, on_runner
+from tcnlm.common.process import add_runner, cores, on_runner
 from tcnlm.common.settings import LARGEST, whole_number
 from tcnlm.preprocessing.languages import ENGLISH, languages
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str]) -> None:
     """Score the topics and print, as the arguments say."""
     options = parser().parse_args(arguments)
     _check_together(options)
@@ -120,9 +119,3 @@ def _check_together(options: argparse.Namespace) -> None:
     for path in filter(None, (options.save_counts, options.json)):
         check_writable(path)
     check_outputs(options, "save_counts", "json")
-
-
-def run() -> None:
-    """Run the program on the command line's arguments."""
-    with errors_reported():
-        main()

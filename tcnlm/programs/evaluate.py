@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tcnlm.common.errors import InputError, add_debug, errors_reported
+from tcnlm.common.errors import InputError, add_debug
 from tcnlm.common.files import check_folder, check_writable
 from tcnlm.common.outputs import check_outputs
 from tcnlm.common.process import command_line, cores, keep_memory
@@ -29,8 +29,12 @@ CHOSEN = ("corpus", "context", "features", "split", "samples", "batch_size")
 CHOSEN += ("beginning",)
 
 
-def main(options: argparse.Namespace, command: str) -> None:
-    """Evaluate as the options say, write into every RUN and print a summary."""
+def main(arguments: Sequence[str], command: str = "") -> None:
+    """Evaluate as the arguments say, write into every RUN and print a summary.
+
+    command: what the evaluation says it was made by, this process's by default.
+    """
+    options, command = parser().parse_args(arguments), command or command_line()
     # Here, or each process that tokenizes the reference would load TensorFlow too.
     from tcnlm.report.evaluate_run import evaluate_run, kept_as, summary
     from tcnlm.runs.run_folder import RunFolder
@@ -234,9 +238,3 @@ def _add_outputs(group: argparse._ArgumentGroup) -> None:
     add("--features", metavar="FILE", type=Path, help=features)
     add("--export", metavar="FOLDER", type=Path, help=exported)
     add("--record", metavar="FILE", type=Path, help=record)
-
-
-def run() -> None:
-    """Run the program on the command line's arguments."""
-    with errors_reported():
-        main(parser().parse_args(), command_line())

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-from tcnlm.common.errors import add_debug, errors_reported
+from tcnlm.common.errors import add_debug
 from tcnlm.common.files import digest_of
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str]) -> None:
     """Export the model of a RUN."""
     options = parser().parse_args(arguments)
     # Here, since to say how it is used takes no TensorFlow.
@@ -50,9 +50,3 @@ def parser() -> argparse.ArgumentParser:
     add("--warm-up", action="store_true", help=requests)
     add_debug(parsed)
     return parsed
-
-
-def run() -> None:
-    """Run the program on the command line's arguments."""
-    with errors_reported():
-        main()

@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcnlm.common.errors import InputError, add_debug, errors_reported
-from tcnlm.common.outputs import check_outputs
-from tcnlm.common.process import keep_memory
-from tcnlm.common.progress_bar import progress_bar
-from tcnlm.common.rows import check_writable, row_writer
+from tcnlm.common.errors import InputError, add_debug
+from tcnlm.common.outputs import check_outputs, check_writable, write_rows
+from tcnlm.common.process import keep_memory, progress_bar
 from tcnlm.preprocessing.vocabulary import EOS, PAD, SPECIALS, UNK, Vocabulary
 
 if TYPE_CHECKING:
@@ -32,8 +30,9 @@ CONTENT = (25, 50, 100, 200)  # content words of a document
 Gain = dict[str, Any]  # of a class of targets: a row of the table
 
 
-def main(options: argparse.Namespace) -> None:
+def main(arguments: Sequence[str]) -> None:
     """Score both runs, print the table and write it if asked."""
+    options = parser().parse_args(arguments)
     # Here, as below: to say how it is used takes no TensorFlow.
     import pandas as pd
 
@@ -64,9 +63,7 @@ def main(options: argparse.Namespace) -> None:
     form = {"float_format": "{:.4f}".format, "na_rep": "-", "index": False}
     print(pd.DataFrame(rows).to_string(**form))
     if options.out:
-        with row_writer(options.out) as write:
-            for row in rows:
-                write(row)
+        write_rows(options.out, rows)
         print(f"written to {options.out}")
 
 
@@ -107,22 +104,14 @@ def gains(
             inside = numbers == number
             mean, size = float(gain[inside].mean()), int(inside.sum())
             documents, error = standard_error(gain[inside] - mean, document[inside])
-            share = float(gain[inside].sum()) / whole if whole else None
-            rows.append(
-                {
-                    "classes": classes,
-                    "name": names[number],
-                    "targets": size,
-                    "documents": documents,
-                    "share": size / len(places),
-                    "baseline_nats": float(baseline[inside].mean()),
-                    "model_nats": float(model[inside].mean()),
-                    "gain": mean,
-                    "error": error,
-                    "share_of_gain": share,
-                    "ratio": float(np.exp(-mean)),
-                }
-            )
+            row = {"classes": classes, "name": names[number], "targets": size}
+            row |= {"documents": documents, "share": size / len(places)}
+            row["baseline_nats"] = float(baseline[inside].mean())
+            row["model_nats"] = float(model[inside].mean())
+            row |= {"gain": mean, "error": error}
+            total = float(gain[inside].sum())
+            row["share_of_gain"] = total / whole if whole else None
+            rows.append({**row, "ratio": float(np.exp(-mean))})
     return rows
 
 
@@ -145,7 +134,7 @@ def standard_error(
 def _classes(
     split: Split, vocabulary: Vocabulary, places: np.ndarray, sentence: np.ndarray
 ) -> Iterator[tuple[str, Sequence[str], np.ndarray]]:
-    """Yield what targets are told apart by: title, names, and the class [N] of each."""
+    """Yield by what targets are told apart: title, names, and the class [N] of each."""
     starts = split.stream.starts
     words = np.full(len(places), EOS)
     words[places + 1 != starts[sentence + 1]] = split.tokens
@@ -165,11 +154,8 @@ def _classes(
 
 
 def _ranges(bounds: tuple[int, ...], first: int = 1) -> list[str]:
-    lows = [first, *(bound + 1 for bound in bounds)]
-    names = [
-        f"{low:,}" if low == high else f"{low:,} to {high:,}"
-        for low, high in zip(lows, bounds)
-    ]
+    pairs = zip([first, *(bound + 1 for bound in bounds)], bounds)
+    names = [f"{a:,}" if a == b else f"{a:,} to {b:,}" for a, b in pairs]
     return [*names, f"over {bounds[-1]:,}"]
 
 
@@ -188,9 +174,3 @@ def parser() -> argparse.ArgumentParser:
     add("--out", metavar="FILE", type=Path, help="the table, .csv or .jsonl, too")
     add_debug(parsed)
     return parsed
-
-
-def run() -> None:
-    """Run the program on the command line's arguments."""
-    with errors_reported():
-        main(parser().parse_args())

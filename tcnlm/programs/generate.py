@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 
-from tcnlm.common.errors import InputError, add_debug, errors_reported
+from tcnlm.common.errors import InputError, add_debug
 from tcnlm.common.process import keep_memory
 from tcnlm.common.settings import LARGEST, whole_number
 from tcnlm.generation.methods import METHODS, TEMPERATURE
@@ -13,8 +14,9 @@ from tcnlm.generation.methods import METHODS, TEMPERATURE
 MOST_SENTENCES, MOST_WORDS, MOST_BEAMS = 10**6, 10**5, 1000  # all fit into memory
 
 
-def main(options: argparse.Namespace) -> None:
+def main(arguments: Sequence[str]) -> None:
     """Write sentences as the options say and print them."""
+    options = parser().parse_args(arguments)
     # Here: to say how it is used takes no TensorFlow.
     from tcnlm.generation import paragraphs
     from tcnlm.generation import requests as generation
@@ -109,9 +111,3 @@ def parser() -> argparse.ArgumentParser:
     add("--json", action="store_true", help="print a JSON object a line")
     add_debug(parsed)
     return parsed
-
-
-def run() -> None:
-    """Run the program on the command line's arguments."""
-    with errors_reported():
-        main(parser().parse_args())

@@ -13,19 +13,22 @@ from __future__ import annotations
 import argparse
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tcnlm.common.errors import InputError, add_debug, errors_reported
-from tcnlm.common.outputs import check_outputs
-from tcnlm.common.process import chunks, keep_memory
-from tcnlm.common.progress_bar import progress_bar
-from tcnlm.common.rows import Row, check_writable, row_writer
-from tcnlm.common.runners import add_runner, on_runner
+from tcnlm.common.errors import InputError, add_debug
+from tcnlm.common.outputs import Row, check_outputs, check_writable, write_rows
+from tcnlm.common.process import (
+    add_runner,
+    chunks,
+    keep_memory,
+    on_runner,
+    progress_bar,
+)
 from tcnlm.metrics.over_time import (
     PERIODS,
     WORDS,
@@ -56,8 +59,9 @@ MARKS = ("id", "label", "date")  # of a document, in the table's order
 TABLES = ("out", "by_label", "over_time")
 
 
-def main(options: argparse.Namespace) -> None:
+def main(arguments: Sequence[str]) -> None:
     """Infer as the options say, write the tables and print a summary."""
+    options = parser().parse_args(arguments)
     # Here, as below: to say how it is used takes no TensorFlow.
     from tcnlm.metrics.scores import joined
     from tcnlm.models.names import shown_words
@@ -69,27 +73,32 @@ def main(options: argparse.Namespace) -> None:
     _check_fit(options, run)
     marks = [name for name in MARKS if has_mark(options, name)]
     told, kept = [], []
-    with row_writer(options.out, options.quote) as write:
+
+    def rows() -> Iterator[Row]:
         for documents, reading in readings(options, run):
-            for row in document_rows(run, marks, len(told), documents, reading):
-                write(row)
-            told += documents
+            yield from document_rows(run, marks, len(told), documents, reading)
+            told.extend(documents)
             grouped = options.by_label or options.over_time
             kept.append(reading if grouped else reading._replace(vectors=None))
         if not told:
             raise InputError(f"{options.input[0]}: no document in it")
+
+    write_rows(options.out, rows(), options.quote)
     warn(odd_marks(told))
     whole = joined(kept)
     _summarise(run, whole)
     print(f"written to {options.out}")
     if options.by_label:
         labels = [document.label for document in told]
-        _write(label_rows(run, labels, whole), options.by_label, options.quote)
+        write_rows(options.by_label, label_rows(run, labels, whole), options.quote)
+        print(f"written to {options.by_label}")
     if options.over_time:
         dates = [document.date for document in told]
         found = by_period(dates, whole.vectors, options.every)
-        rows = group_rows("period", found, shown_words(run.model, run.names, WORDS))
-        _write(rows, options.over_time, options.quote)
+        words = shown_words(run.model, run.names, WORDS)
+        periods = group_rows("period", found, words)
+        write_rows(options.over_time, periods, options.quote)
+        print(f"written to {options.over_time}")
         names = found["names"]
         print(f"  by {found['every']}, {names[0]} to {names[-1]}")
         for line in left_out(found):
@@ -133,13 +142,6 @@ def _check_fit(options: argparse.Namespace, run: Run) -> None:
             )
 
 
-def _write(rows: Iterable[Row], path: Path, quote: bool) -> None:
-    with row_writer(path, quote) as write:
-        for row in rows:
-            write(row)
-    print(f"written to {path}")
-
-
 def document_rows(
     run: Run,
     marks: Sequence[str],
@@ -147,7 +149,7 @@ def document_rows(
     documents: Sequence[Document],
     reading: Reading,
 ) -> Iterator[Row]:
-    """Yield a row for every document of a reading; first: its first one's number."""
+    """Yield a row for every document of a reading, numbered from `first`."""
     columns = columns_of(run, reading)
     for i, document in enumerate(documents):
         row = {"document": first + i}
@@ -207,10 +209,7 @@ def label_rows(
 def readings(
     options: argparse.Namespace, run: Run
 ) -> Iterator[tuple[list[Document], Reading]]:
-    """Yield documents, their texts gone, and what the model makes of them.
-
-    Topics are as RUN/topics.csv has them: merged ones summed, hidden ones left out.
-    """
+    """Yield documents without their texts, and readings, topics as topics.csv says."""
     from tcnlm.metrics.scores import read_texts
 
     waiting: deque[list[Document]] = deque()
@@ -327,9 +326,3 @@ def parser() -> argparse.ArgumentParser:
     add_runner(parsed)
     add_debug(parsed)
     return parsed
-
-
-def run() -> None:
-    """Run the program on the command line's arguments."""
-    with errors_reported():
-        main(parser().parse_args())

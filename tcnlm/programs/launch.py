@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from tcnlm.common.interrupts import end_at_once
+from tcnlm.common.errors import end_at_once, errors_reported
 from tcnlm.common.process import search_garbage_rarely
 
 PROGRAMS = {
@@ -31,7 +31,10 @@ def _program(name: str) -> Callable[[], None]:
     def launch() -> None:
         end_at_once()
         search_garbage_rarely()
-        import_module(f"tcnlm.programs.{name}").run()
+        main = import_module(f"tcnlm.programs.{name}").main
+        with errors_reported():
+            status = main(sys.argv[1:])
+        sys.exit(status)
 
     return launch
 

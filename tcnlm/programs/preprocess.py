@@ -7,17 +7,23 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import isclose
 from pathlib import Path
 from typing import Any
 
-from tcnlm.common.errors import InputError, add_debug, errors_reported
-from tcnlm.common.process import Map, cores, ordered_map
-from tcnlm.common.runners import add_runner, on_runner, without_runner
+from tcnlm.common.errors import InputError, add_debug, interrupts
+from tcnlm.common.outputs import paths_of
+from tcnlm.common.process import (
+    Map,
+    add_runner,
+    cores,
+    on_runner,
+    ordered_map,
+    without_runner,
+)
 from tcnlm.common.settings import LARGEST, whole_number
 from tcnlm.preprocessing import corpora
 from tcnlm.preprocessing.data_folder import CONTEXTS, open_data
@@ -31,12 +37,13 @@ from tcnlm.preprocessing.splits import DEFAULT_FRACTIONS, SPLITS
 from tcnlm.preprocessing.vocabulary import LETTERS, Rules, read_topic_words
 
 _COLUMNS = ("documents", "sentences", "tokens", "targets", "sequences", "unknown")
-_PARTS = {
-    ("train", "heldout"): {"train": "train", "heldout": "heldout"},
-    ("train", "valid", "test"): {"train": "train", "valid": "valid", "test": "test"},
-    ("train", "valid_from_train", "test"): {"train": "training", "test": "test"},
-    ("input",): {"input": "all"},
-}
+# Options of files, given together, to the parts of the corpus that they make.
+_PARTS = (
+    {"train": "train", "heldout": "heldout"},
+    {"train": "train", "valid": "valid", "test": "test"},
+    {"train": "training", "valid_from_train": None, "test": "test"},
+    {"input": "all"},
+)
 _PLACES = ("input", "train", "heldout", "valid", "valid_from_train", "test")
 _OF_SEQUENCES = ("sequence_length", "context", "context_words")
 _AS_GIVEN = (*_OF_SEQUENCES, "valid_from_train", "seed", "language", "phrases")
@@ -48,19 +55,20 @@ def main(arguments: list[str]) -> int:
     options = parse(arguments)
     command = ["python", "-m", "preprocessing", *without_runner(arguments)]
     try:
-        if options.verify:
-            meta, _ = open_data(options.verify)
-            print(f"{options.verify}: as it was made, {meta['fingerprint']}")
-            return 0
-        _refuse_own_input(options)
-        meta = preprocess(
-            corpora.in_language(_corpus(options), options.language),
-            _chosen_preprocessing(options),
-            options.out,
-            shlex.join(command),
-            options.force,
-            map_of(options),
-        )
+        with interrupts.listen():
+            if options.verify:
+                meta, _ = open_data(options.verify)
+                print(f"{options.verify}: as it was made, {meta['fingerprint']}")
+                return 0
+            _refuse_own_input(options)
+            meta = preprocess(
+                corpora.in_language(_corpus(options), options.language),
+                _chosen_preprocessing(options),
+                options.out,
+                shlex.join(command),
+                options.force,
+                map_of(options),
+            )
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -74,12 +82,11 @@ def main(arguments: list[str]) -> int:
 
 def _table(meta: dict) -> str:
     """Return Table 1 of the paper: vocabulary sizes, the size of every split."""
-    splits = meta["splits"]
     sizes = meta["vocabulary_size"], meta["topic_vocabulary_size"]
     lines = ["vocabulary: LM {:,}, TM {:,}".format(*sizes)]
     lines.append(f"{'':7}" + "".join(f"{name:>13}" for name in _COLUMNS))
     for name in SPLITS:
-        counts = splits[name]
+        counts = meta["splits"][name]
         cells = "".join(f"{counts[column]:>13,}" for column in _COLUMNS[:-1])
         share = counts["unknown"] / max(counts["tokens"], 1)
         lines.append(f"{name:7}{cells}{share:>13.2%}")
@@ -106,13 +113,10 @@ def _require(condition: bool, message: str) -> None:
 
 
 def _refuse_own_input(options: argparse.Namespace) -> None:
-    out = options.out.resolve()
-    for name, value in vars(options).items():
-        for path in value if isinstance(value, list) else [value]:
-            if name != "out" and isinstance(path, Path):
-                inside = path.resolve().is_relative_to(out)
-                said = f"{path}: lies in --out {options.out}; give another"
-                _require(not inside, said)
+    given = {name: value for name, value in vars(options).items() if name != "out"}
+    for path in paths_of(given):
+        inside = path.resolve().is_relative_to(options.out.resolve())
+        _require(not inside, f"{path}: lies in --out {options.out}; give another")
 
 
 def _corpus(options: argparse.Namespace) -> corpora.Corpus:
@@ -125,10 +129,8 @@ def _corpus(options: argparse.Namespace) -> corpora.Corpus:
     if options.corpus:
         takes = KNOWN[options.corpus].takes
         asked = ("format", "headers", "group", "split", *_PLACES)
-        wrong = [name for name in asked if getattr(options, name)]
-        wrong = [name for name in wrong if name not in takes]
-        says = " and ".join(f"--{name.replace('_', '-')}" for name in wrong)
-        _require(not wrong, f"--corpus {options.corpus} goes without {says}")
+        wrong = [n for n in asked if getattr(options, n) and n not in takes]
+        _require(not wrong, f"--corpus {options.corpus} goes without {_named(wrong)}")
         needs = "valid_from_train" in takes and not options.valid_from_train
         _require(not needs, f"--corpus {options.corpus} needs --valid-from-train")
         drop = options.headers == "drop"
@@ -146,47 +148,47 @@ def _corpus(options: argparse.Namespace) -> corpora.Corpus:
         return corpora.lee_corpus()
     cuts = given == {"input"} or not options.split
     _require(cuts, "--split cuts --input, which is not given")
-    parts = next((_PARTS[names] for names in _PARTS if given == set(names)), None)
-    _require(
-        parts is not None,
-        "give --input, or --train and --heldout, or --train, --valid (or "
-        "--valid-from-train) and --test",
-    )
-    files = {part: getattr(options, name) for name, part in parts.items()}
+    parts = next((each for each in _PARTS if given == each.keys()), {})
+    ways = "--input, or --train and --heldout, or --train, --valid (or "
+    _require(bool(parts), f"give {ways}--valid-from-train) and --test")
+    files = {part: getattr(options, name) for name, part in parts.items() if part}
     ids = corpora.ids_of(options.format, options.vocabulary, options.ids_from)
     return corpora.file_corpus(options.format, files, fields, options.group, ids)
 
 
 def _check_counts(options: argparse.Namespace) -> None:
-    as_ever = {name: getattr(Preprocessing, name) for name in _AS_GIVEN}
     names = (*_OF_SEQUENCES, "language", "phrases")
-    wrong = [name for name in names if getattr(options, name) != as_ever[name]]
-    said = " and ".join(f"--{name.replace('_', '-')}" for name in wrong)
-    _require(not wrong, f"{said}: of texts, and --format counts has bags of words")
+    wrong = [n for n in names if getattr(options, n) != getattr(Preprocessing, n)]
+    said = f"{_named(wrong)}: of texts, and --format counts has bags of words"
+    _require(not wrong, said)
+
+
+def _named(options: Sequence[str]) -> str:
+    return " and ".join(f"--{name.replace('_', '-')}" for name in options)
 
 
 def _chosen_preprocessing(options: argparse.Namespace) -> Preprocessing:
     fractions = tuple(options.split or DEFAULT_FRACTIONS)
     good = all(0 < part < 1 for part in fractions) and isclose(sum(fractions), 1)
     _require(good, "--split: three fractions above 0 that sum to 1, like 0.8 0.1 0.1")
-    good = 0 <= options.topic_top_fraction < 1
-    _require(good, "--topic-top-fraction: from 0 to below 1")
+    top = options.topic_top_fraction
+    _require(0 <= top < 1, "--topic-top-fraction: from 0 to below 1")
     good = 0 <= (options.phrases or 0) <= LARGEST
     _require(good, f"--phrases: a score must be a number from 0 to {LARGEST}")
-    is_english = options.language == ENGLISH
-    # English is in every text: titles, quotations, what a web page has around it.
-    known = languages()
-    stop_words = known[options.language].stop_words | known[ENGLISH].stop_words
+    letters = Rules.topic_letters if options.language == ENGLISH else "unicode"
     if options.stop_words:
         stop_words = read_stop_words(options.stop_words)
+    else:  # English is in every text: titles, quotations, what a page has around it
+        spoken = (languages()[code] for code in (options.language, ENGLISH))
+        stop_words = frozenset().union(*(each.stop_words for each in spoken))
     return Preprocessing(
         rules=Rules(
             options.min_count,
             options.topic_min_count,
-            options.topic_top_fraction,
+            top,
             stop_words,
             options.vocabulary and read_topic_words(options.vocabulary),
-            options.topic_letters or (Rules.topic_letters if is_english else "unicode"),
+            options.topic_letters or letters,
             options.max_words,
         ),
         fractions=fractions,
@@ -231,9 +233,7 @@ def parser() -> argparse.ArgumentParser:
     add("date", dates, metavar="NAME")
     quotes = f"of CSV: double quotes stand around cells, or are text {_DEFAULT}"
     add("quoting", quotes, choices=QUOTING, default=QUOTING[0])
-    words = (
-        "jsonl, table: the text is in words already, or a list of words or sentences"
-    )
+    words = "jsonl, table: the text is in words, or a list of words or sentences"
     add("tokenized", words, action="store_true")
     ids = "counts: words are ids, lines of --vocabulary from 0 or 1"
     add("ids-from", ids, type=int, choices=(0, 1))
@@ -324,16 +324,3 @@ def _count_or_share(text: str) -> float:
             f"must be a count like 1000 or a share like 0.1, not {text}"
         )
     return share
-
-
-def run() -> None:
-    """Run the program on the command line's arguments."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
-    with errors_reported():
-        status = main(sys.argv[1:])
-    sys.exit(status)
-
-
-if __name__ == "__main__":
-    run()

@@ -39,10 +39,9 @@ BY_DOCUMENTS = "auto"  # num_topics by `topics_for`
 DOCUMENT_WORDS = 300  # that make a document; of shorter ones several count as one
 TOPICS_PER_ROOT, FEWEST_TOPICS, MOST_TOPICS = 2 / 3, 5, 30
 DATA = (
-    "corpus format ids-from language field label id headers group split "
-    "valid-from-train limit seed min-count max-words topic-min-count "
-    "topic-top-fraction topic-letters "
-    "sequence-length context context-words"
+    "corpus format ids-from language field label id headers group split limit seed "
+    "valid-from-train min-count max-words topic-min-count topic-top-fraction "
+    "topic-letters sequence-length context context-words"
 ).split()
 EVALUATION = ["split", "corpus", "context", "samples", "batch-size"]
 EVALUATION += [measure.option for measure in asked()]
@@ -76,8 +75,7 @@ class Recipe:
     ) -> tuple[Settings, Training]:
         """Return settings of a model and of the loop: defaults, these, then more.
 
-        more: as --set takes them. tokens, documents: those of the training split, by
-        which a recipe may have sizes.
+        more: as --set takes them; tokens, documents: of the training split.
         """
         # Here, as below: to list recipes in a program's help takes no TensorFlow.
         from tcnlm.layers.optimization import Training
@@ -96,8 +94,8 @@ class Recipe:
         from tcnlm.layers.optimization import Training
 
         fitting = (size for size in self.sizes if tokens <= size["tokens"])
-        size = next(fitting, {"settings": {}})
-        found = {**self.settings, **size["settings"]}
+        size = next(fitting, {})
+        found = {**self.settings, **size.get("settings", {})}
         if found.get("num_topics") == BY_DOCUMENTS:
             found["num_topics"] = topics_for(tokens, documents)
         if model == self.model:
@@ -112,12 +110,10 @@ class Recipe:
 def topics_for(tokens: int, documents: int = 0) -> int:
     """Return how many topics so many documents support: two thirds of their root.
 
-    Between 5 and 30. Documents of fewer than 300 words count by their words; without a
-    number of them all do.
+    Documents of fewer than 300 words count by their words; without a number all do.
     """
     long = tokens / DOCUMENT_WORDS
-    counted = min(documents, long) if documents else long
-    wanted = round(TOPICS_PER_ROOT * counted**0.5)
+    wanted = round(TOPICS_PER_ROOT * min(documents or long, long) ** 0.5)
     return max(FEWEST_TOPICS, min(wanted, MOST_TOPICS))
 
 
@@ -127,10 +123,7 @@ def recipe_files() -> dict[str, Path]:
 
 
 def read_recipe(recipe: str) -> Recipe:
-    """Read a recipe by its name, or by its path, which ends in .toml.
-
-    Raises InputError, with file and key, for what no recipe may have.
-    """
+    """Read a recipe by its name, or by its path, which ends in .toml; InputError."""
     path = Path(recipe) if recipe.endswith(".toml") else FOLDER / f"{recipe}.toml"
     if not path.is_file():
         hint = "`--recipe list` prints all names; a path ends in .toml"
@@ -145,11 +138,17 @@ def read_recipe(recipe: str) -> Recipe:
 
 
 def words_of(options: Mapping[str, Any]) -> list[str]:
-    """Return options by their long names as a command line has them."""
+    """Return options by their long names as a command line has them, if they are given.
+
+    None, false and an empty list are as good as none.
+    """
     words: list[str] = []
     for name, value in options.items():
         values = value if isinstance(value, list) else [value]
-        words += [f"--{name}", *([] if value is True else map(as_text, values))]
+        if value is True:
+            words.append(f"--{name}")
+        elif values and value is not None and value is not False:
+            words += [f"--{name}", *map(as_text, values)]
     return words
 
 
@@ -169,16 +168,16 @@ def _are_seeds(value: Any) -> bool:
 
 
 def _are_sizes(value: Any) -> bool:
-    keys = {"tokens", "settings"}
+    sizes = value or []
     if not all(
-        _is_table(size)
-        and {*size} - {"models"} == keys
+        isinstance(size, dict)
+        and {*size} - {"models"} == {"tokens", "settings"}
         and _is_table(size["settings"])
         and _is_table(size.get("models"))
-        for size in value or ()
+        for size in sizes
     ):
         return False
-    tokens = [size["tokens"] for size in value or ()]
+    tokens = [size["tokens"] for size in sizes]
     return all(type(n) is int for n in tokens) and tokens == sorted(set(tokens))
 
 
@@ -238,15 +237,11 @@ class ListRecipes(argparse.Action):
     """The action of an argument that names a recipe: "list" prints all and ends."""
 
     def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option: str | None = None,
+        self, parser: argparse.ArgumentParser, options: Any, value: Any, *_: Any
     ) -> None:
         """Keep the name, or print all names and titles."""
-        setattr(namespace, self.dest, values)
-        if values == "list":
+        setattr(options, self.dest, value)
+        if value == "list":
             files = recipe_files()
             for name in files:
                 print(f"{name:{max(map(len, files))}}  {read_recipe(name).title}")

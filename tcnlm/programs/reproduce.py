@@ -17,14 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean, stdev
 
-from tcnlm.common.errors import (
-    InputError,
-    NotFiniteError,
-    add_debug,
-    errors_reported,
-    reading,
-)
-from tcnlm.common.interrupts import Interrupted, interrupts
+from tcnlm.common.errors import InputError, Interrupted, add_debug, interrupts, reading
 from tcnlm.common.process import cores, one_by_one
 from tcnlm.common.settings import whole_number
 from tcnlm.metrics.base import Figure
@@ -49,20 +42,29 @@ SAID = ("perplexity", "document_perplexity.published", "bound", "npmi")
 SAID += ("classification.accuracy",)
 
 
-def main(options: argparse.Namespace) -> int:
-    """Do what is left of all recipes and say what came of them; return the status.
+def main(arguments: Sequence[str]) -> int:
+    """Do what is left of all recipes and say what came of them; return the status."""
+    options = options_of(arguments)
+    with interrupts.listen():
+        try:
+            return reproduce_all(options)
+        except Interrupted as interrupted:
+            print(
+                "interrupted; the same command continues", file=sys.stderr, flush=True
+            )
+            sys.stdout.flush()
+            os._exit(interrupted.status)  # TensorFlow takes a second to take leave
 
-    One training is done here. Of more, each is a process of its own.
-    """
-    recipes = wanted(options)
-    left = [
-        (recipe, seed)
-        for recipe in recipes
-        for seed in recipe.seeds
-        if not finished(recipe, run_of(options.out, recipe, seed))
-    ]
+
+def reproduce_all(options: argparse.Namespace) -> int:
+    """Do one training here; of more, each is a process of its own."""
+    recipes, out = wanted(options), options.out
+    every = [(recipe, seed) for recipe in recipes for seed in recipe.seeds]
+    left = [(r, seed) for r, seed in every if not finished(r, run_of(out, r, seed))]
     if len(left) > 1:
-        commands = [same_command(options, *each) for each in left]
+        once = ("recipe", "queue", "seed")
+        given = {name: v for name, v in vars(options).items() if name not in once}
+        commands = [[r.source, *words_of({**given, "seed": s})] for r, s in left]
         status = one_by_one(commands)
         if status:
             return status
@@ -74,10 +76,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def wanted(options: argparse.Namespace) -> list[Recipe]:
-    """Return the recipes that are asked for, with the seeds that are.
-
-    Raises InputError, before any work, where one lacks its files.
-    """
+    """Return the recipes and seeds asked for; InputError where one lacks its files."""
     recipes = queued(options.queue) if options.queue else [read_recipe(options.recipe)]
     for recipe in recipes:
         data_arguments(recipe, options)
@@ -96,31 +95,20 @@ def queued(queue: str) -> list[Recipe]:
     return sorted(found, key=lambda recipe: recipe.place)
 
 
-def same_command(options: argparse.Namespace, recipe: Recipe, seed: int) -> list[str]:
-    """Return the arguments that do the same for one recipe and seed."""
-    once = ("recipe", "queue", "seed")
-    given = {k: v for k, v in vars(options).items() if k not in once}
-    given = {k: v for k, v in given.items() if v not in ([], None) and v is not False}
-    return [recipe.source, *words_of({**given, "seed": seed})]
-
-
 def reproduce(recipe: Recipe, seed: int, options: argparse.Namespace) -> None:
     """Make the data, train with one seed and write its record, each unless it is there.
 
-    RUN and record say the commands of train.py and evaluate.py that do the same.
+    RUN and record tell the commands of train.py and evaluate.py for the same.
     """
     data, run = make_data(recipe, options), run_of(options.out, recipe, seed)
-    threads = {} if options.threads is None else {"threads": options.threads}
-    words = words_of({"recipe": recipe.source, "seed": seed, "out": run, **threads})
-    words = [str(data), *words]
+    given = {"recipe": recipe.source, "seed": seed, "out": run}
+    words = [str(data), *words_of({**given, "threads": options.threads})]
     line = shlex.join(["python", "train.py", *words])
-    train.main(train.options_of(words), line)
-    given = {"reference": options.reference, "counts": options.counts}
-    chosen = {k: v for k, v in given.items() if v}
-    words = words_of({**recipe.evaluation, **chosen, "record": record_of(run)})
-    words = [str(run), *words]
-    line = shlex.join(["python", "evaluate.py", *words])
-    evaluate.main(evaluate.parser().parse_args(words), line)
+    train.train(train.options_of(words), line)
+    given = {**recipe.evaluation, "record": record_of(run)}
+    texts = {"reference": options.reference, "counts": options.counts}
+    words = [str(run), *words_of({**given, **texts})]
+    evaluate.main(words, shlex.join(["python", "evaluate.py", *words]))
 
 
 def make_data(recipe: Recipe, options: argparse.Namespace) -> Path:
@@ -133,10 +121,9 @@ def make_data(recipe: Recipe, options: argparse.Namespace) -> Path:
     words = data_arguments(recipe, options)
     name = hashlib.sha256(shlex.join(words).encode()).hexdigest()[:12]
     folder = options.out / "data" / name
-    if not folder.exists():
-        status = preprocess([*words, "--out", str(folder)])
-        if status:
-            sys.exit(status)
+    status = 0 if folder.exists() else preprocess([*words, "--out", str(folder)])
+    if status:
+        sys.exit(status)
     return folder
 
 
@@ -150,8 +137,8 @@ def data_arguments(recipe: Recipe, options: argparse.Namespace) -> list[str]:
     files: dict[str, list[str]] = {}
     for text in options.data:
         place, _, file = text.partition("=")
-        known = file and place in (*TEXTS, *LISTS)
-        place, file = (place, file) if known else ("input", text)
+        if not file or place not in (*TEXTS, *LISTS):
+            place, file = "input", text
         files.setdefault(place, []).append(file)
     table = dict(recipe.data)
     if set(files) & set(TEXTS):
@@ -263,18 +250,3 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     if bool(options.recipe) == bool(options.queue):
         parsed.error("give a RECIPE or a --queue")
     return options
-
-
-def run() -> None:
-    """Run the program on the command line's arguments."""
-    options = options_of(sys.argv[1:])
-    with interrupts.listen(), errors_reported(NotFiniteError):
-        try:
-            status = main(options)
-        except Interrupted as interrupted:
-            print(
-                "interrupted; the same command continues", file=sys.stderr, flush=True
-            )
-            sys.stdout.flush()
-            os._exit(interrupted.status)  # TensorFlow takes a second to take leave
-    sys.exit(status)

@@ -9,14 +9,14 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from tcnlm.common.errors import add_debug, errors_reported
+from tcnlm.common.errors import add_debug
 from tcnlm.common.process import keep_memory
 from tcnlm.common.settings import whole_number
 
 LOOPBACK, PORT = "127.0.0.1", 8501  # the port is that of TensorFlow Serving's REST
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str]) -> None:
     """Serve until interrupted."""
     options = parser().parse_args(arguments)
     # Here, since TensorFlow takes seconds in which Ctrl-C would show a traceback.
@@ -43,9 +43,3 @@ def parser() -> argparse.ArgumentParser:
     add("--port", type=whole_number(0, 65535), default=PORT, help=port)
     add_debug(parsed)
     return parsed
-
-
-def run() -> None:
-    """Run the program on the command line's arguments."""
-    with errors_reported():
-        main()

@@ -10,9 +10,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tcnlm.common.errors import InputError, NotFiniteError, add_debug, errors_reported
+from tcnlm.common.errors import InputError, Interrupted, add_debug, interrupts
 from tcnlm.common.files import digest_of, owned
-from tcnlm.common.interrupts import Interrupted, interrupts
 from tcnlm.common.process import (
     command_line,
     cores,
@@ -47,7 +46,30 @@ SEED = 1
 PASSED_ON = ("model", "recipe", "threads", "wait", "set", "debug")  # to each of several
 
 
-def main(options: argparse.Namespace, command: str) -> None:
+def main(arguments: Sequence[str]) -> int:
+    """Train, once or several times, as the arguments say; return the status."""
+    options, line = options_of(arguments), command_line()
+    several = commands(options)
+    if several:
+        status = one_by_one(several)
+        if options.try_topics and not status:
+            from tcnlm.report.topic_numbers import compare  # which draws
+
+            keep_memory()
+            print(compare(Path(options.out), options.try_topics, line))
+        return status
+    with interrupts.listen():
+        try:
+            train(options, line)
+        except Interrupted as interrupted:
+            out = Path(options.resume or options.out)
+            print(farewell(out, line), file=sys.stderr, flush=True)
+            sys.stdout.flush()
+            os._exit(interrupted.status)  # TensorFlow takes a second to take leave
+    return 0
+
+
+def train(options: argparse.Namespace, command: str) -> None:
     """Train as the options say, then write the SavedModel."""
     # Here, as below: to say how it is used takes no TensorFlow.
     from tcnlm.models.starts import check_starts
@@ -114,10 +136,7 @@ def check_context_words(model: Model, dataset: Dataset) -> None:
 
 
 def check_leak(model: Model, dataset: Dataset) -> None:
-    """Refuse, to a model that carries its state, contexts that look ahead; else warn.
-
-    A run of before goes on as it was.
-    """
+    """Warn of contexts that look ahead; refuse them where a state is carried on."""
     told = leak(model, dataset.rule)
     if told and getattr(model.config, "carry", False):
         raise InputError(f"{told}, as carry=true needs it")
@@ -131,11 +150,10 @@ def write_saved_model(model: Model, run: Path, dataset: Dataset) -> None:
 
     folder, source = run / "saved_model", digest_of(run / WEIGHTS)
     load_weights(model, run)
-    if is_export_of(folder, source):
-        return
-    made = dataset.meta["settings"]
-    sizes = made["sequence_length"], made["context_words"]
-    export(model, folder, *sizes, source=source)
+    if not is_export_of(folder, source):
+        made = dataset.meta["settings"]
+        sizes = made["sequence_length"], made["context_words"]
+        export(model, folder, *sizes, source=source)
 
 
 def begun(options: argparse.Namespace, command: str) -> tuple[dict, Dataset]:
@@ -185,10 +203,7 @@ def farewell(run: Path, command: str) -> str:
 def chosen(
     options: argparse.Namespace, tokens: int, documents: int = 0
 ) -> tuple[str, Settings, Training]:
-    """Return the model and all settings: defaults, the recipe's, then --set.
-
-    tokens, documents: how many the training split has.
-    """
+    """Return the model and all settings: defaults, the recipe's, then --set."""
     recipe = read_recipe(options.recipe or BY_SIZE)
     model = options.model or recipe.model
     if recipe.sizes:
@@ -212,22 +227,16 @@ def parser() -> argparse.ArgumentParser:
     folder.add_argument("--out", metavar="RUN", help=to)
     on = f"go on with its run; --set may give it other {', '.join(FREE)}"
     folder.add_argument("--resume", metavar="RUN", help=on)
-    add(
-        "--set",
-        metavar="NAME=VALUE",
-        nargs="+",
-        action="extend",
-        default=[],
-        help="override settings, which --settings lists",
-    )
+    several = {"nargs": "+", "action": "extend", "default": []}
+    changed = "override settings, which --settings lists"
+    add("--set", metavar="NAME=VALUE", help=changed, **several)
     listed = "list all settings of training and of every model, and end"
     add("--settings", nargs=0, action=ListSettings, help=listed)
-    add(
-        "--embeddings",
-        metavar="train|FILE",
-        help="start from word2vec vectors made "
-        "from the training text, or from a file; short for --set embeddings=...",
+    vectors = (
+        "start from word2vec vectors made from the training text, or from a file; "
     )
+    vectors += "short for --set embeddings=..."
+    add("--embeddings", metavar="train|FILE", help=vectors)
     seeds = "a topic a line, its words, a name and a colon before them if wanted: the "
     seeds += "first topics start at these words and keep them"
     add("--seed-words", metavar="FILE", type=Path, help=seeds)
@@ -244,9 +253,7 @@ def parser() -> argparse.ArgumentParser:
     count = whole_number(1, LARGEST)
     add("--try-topics", metavar="K", nargs="+", type=count, default=[], help=numbers)
     add("--threads", type=number, help="cores to use (default: 0, all)")
-    together = (
-        "seconds to wait for the other workers of TF_CONFIG (default: %(default)s)"
-    )
+    together = "seconds to wait for other workers of TF_CONFIG (default: %(default)s)"
     add("--wait", type=whole_number(1, 10**6), default=WAIT, help=together)
     add_debug(parsed)
     return parsed
@@ -287,8 +294,7 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     if options.embeddings:
         options.set.append(f"embeddings={options.embeddings}")
     if options.seed_words:
-        with errors_reported():
-            lines = ";".join(read_lines(options.seed_words))
+        lines = ";".join(read_lines(options.seed_words))
         options.set.append(f"seed_words={lines}")
     return options
 
@@ -307,32 +313,5 @@ def commands(options: argparse.Namespace) -> list[list[str]]:
                 given["set"] = [*options.set, f"num_topics={number}"]
             if options.seeds:
                 given["out"] = seed_folder(given["out"], seed)
-            told = {
-                k: v for k, v in given.items() if v not in (None, []) and v is not False
-            }
-            found.append([options.data, *words_of(told)])
+            found.append([options.data, *words_of(given)])
     return found
-
-
-def run() -> None:
-    """Run the program on the command line's arguments."""
-    with errors_reported():
-        chosen, line = options_of(sys.argv[1:]), command_line()
-    several = commands(chosen)
-    if several:
-        status = one_by_one(several)
-        if chosen.try_topics and not status:
-            from tcnlm.report.topic_numbers import compare  # which draws
-
-            with errors_reported():
-                keep_memory()
-                print(compare(Path(chosen.out), chosen.try_topics, line))
-        sys.exit(status)
-    with interrupts.listen(), errors_reported(NotFiniteError):
-        try:
-            main(chosen, line)
-        except Interrupted as interrupted:
-            out = Path(chosen.resume or chosen.out)
-            print(farewell(out, line), file=sys.stderr, flush=True)
-            sys.stdout.flush()
-            os._exit(interrupted.status)  # TensorFlow takes a second to take leave

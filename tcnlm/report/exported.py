@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from tcnlm.common.files import write_file
-from tcnlm.common.rows import quoted
+from tcnlm.common.outputs import quoted
 from tcnlm.drawing.figures import save
 from tcnlm.metrics.base import Rows
 from tcnlm.metrics.registry import METRICS, figure

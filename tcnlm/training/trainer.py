@@ -12,8 +12,8 @@ import pandas as pd
 import tensorflow as tf
 from tqdm import tqdm
 
-from tcnlm.common.interrupts import Interrupted, interrupts
-from tcnlm.common.progress_bar import progress_bar
+from tcnlm.common.errors import Interrupted, interrupts
+from tcnlm.common.process import progress_bar
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.mixed_precision import products_in
 from tcnlm.layers.optimization import GroupedAdam, Training, decay

@@ -28,8 +28,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.eager import context
 
-from tcnlm.common.errors import InputError
-from tcnlm.common.interrupts import NUMBERS, interrupts
+from tcnlm.common.errors import NUMBERS, InputError, interrupts
 from tcnlm.layers.tf_function import graph
 from tcnlm.training.parts import PART, ROW, SIZE, divide, learn, why_not_shardable
 from tcnlm.training.rendezvous import CLUSTER, WAIT, Cluster, meet, parse_cluster

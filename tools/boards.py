@@ -332,5 +332,5 @@ def glance_table() -> str:
         rows.append([board, f"{len(verdicts)}", tally])
     hours = tables.RUNS.groupby("machine")["hours"].sum()
     spent = "; ".join(f"{h:.0f} on {machine}" for machine, h in hours.items())
-    rows.append(["hours of training", f"{hours.sum():.0f}", spent])
+    rows.append(["hours of training", f"{hours.round().sum():.0f}", spent])
     return markdown("what was judged | number | verdicts", rows)

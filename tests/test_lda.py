@@ -16,8 +16,7 @@ from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.metrics.evaluate import evaluate
-from tcnlm.models.lda import LatentDirichletAllocation
-from tcnlm.models.lda_fits import TOMOTOPY
+from tcnlm.models.lda import TOMOTOPY, LatentDirichletAllocation
 from tcnlm.models.topics import top_words
 
 B, K, D, ALPHA = 4, 3, 11, 0.3
@@ -25,7 +24,6 @@ B, K, D, ALPHA = 4, 3, 11, 0.3
 
 def make_layer(rng, iterations=5):
     layer = LatentDirichletAllocation(K, D, ALPHA, iterations)
-    layer.build(None)
     layer.topic_weights.assign(rng.gamma(0.4, 30.0, [K, D]) + 0.01)
     return layer
 

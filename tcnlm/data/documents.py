@@ -1,13 +1,25 @@
-"""Rows that are whole documents: bags of their content words, or all their words."""
+"""Rows that are whole documents, bags or texts, and rows that are windows of them."""
 
 from __future__ import annotations
 
+import heapq
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tcnlm.data.batching import CONTEXT, WORDS, Array, Batch, Batching, Rows, TargetRows
+from tcnlm.data.batching import (
+    CONTEXT,
+    OF_DOCUMENT,
+    WORDS,
+    Array,
+    Batch,
+    Batching,
+    Rows,
+    TargetRows,
+    pieces,
+)
 from tcnlm.data.dataset import NO_WORD, Split, pad
 
 
@@ -21,11 +33,9 @@ class Documents(Batching):
     arrays = {"words": Array((None,), NO_WORD)}
 
     def rows(self, split: Split) -> DocumentRows:
-        """Return the documents of a split."""
         return DocumentRows(split)
 
     def of_texts(self, texts: Any, documents: Any) -> dict[str, Any]:
-        """Return the words of given documents."""
         return {"words": texts.content(documents)}
 
 
@@ -38,7 +48,6 @@ class DocumentRows(Rows):
         super().__init__(split, lengths[documents], documents, int(lengths.sum()))
 
     def batch(self, rows: np.ndarray) -> Batch:
-        """Return the content words of these documents."""
         return _words(self.split, self.documents[rows])
 
 
@@ -52,7 +61,6 @@ class DocumentContexts(Batching):
     arrays = CONTEXT
 
     def rows(self, split: Split) -> DocumentContextRows:
-        """Return the documents of a split."""
         return DocumentContextRows(split)
 
 
@@ -67,7 +75,6 @@ class DocumentContextRows(DocumentRows):
         self.lengths = np.full(len(self), self.size)
 
     def batch(self, rows: np.ndarray) -> Batch:
-        """Return the first content words of these documents."""
         words = [self.split.content(i)[: self.size] for i in self.documents[rows]]
         return {"context": pad(words, NO_WORD, self.size)}
 
@@ -82,7 +89,6 @@ class WholeDocuments(Batching):
     arrays = {**WORDS, **CONTEXT, **Documents.arrays}
 
     def rows(self, split: Split) -> WholeDocumentRows:
-        """Return the documents of a split that have a sentence."""
         return WholeDocumentRows(split)
 
 
@@ -95,9 +101,88 @@ class WholeDocumentRows(TargetRows):
         super().__init__(split, bounds[documents], bounds[documents + 1])
 
     def batch(self, rows: np.ndarray) -> Batch:
-        """Return all words of these documents, and the content words by themselves."""
         return {**super().batch(rows), **_words(self.split, self.documents[rows])}
 
 
 def _words(split: Split, documents: np.ndarray) -> Batch:
     return {"words": pad([split.content(i) for i in documents], NO_WORD, 1)}
+
+
+@dataclass(frozen=True)
+class Windows(Batching):
+    """A row is a window of `length` targets, the next in its document or a new one's.
+
+    Row b of a batch goes on where row b of the batch before ended, so that a model can
+    carry its state; "fresh" [B] is 1 where it must not: at a document's first window
+    or, with reset="never", at a pass's first. A document ends its window, which is then
+    shorter. Rows that have run out of documents are empty. of_document: names in
+    OF_DOCUMENT of what a row comes with.
+    """
+
+    length: int
+    reset: str = "document"
+    of_document: tuple[str, ...] = ()
+    unit = "document"
+
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """inputs, targets [B, T], context [B, C], fresh [B], and what was asked for."""
+        found = {**WORDS, **CONTEXT, "fresh": Array((), 1)}
+        return {**found, **{name: OF_DOCUMENT[name] for name in self.of_document}}
+
+    def rows(self, split: Split) -> WindowRows:
+        return WindowRows(split, self)
+
+
+class WindowRows(TargetRows):
+    """The windows through a split's documents."""
+
+    def __init__(self, split: Split, windows: Windows):
+        bounds = split.stream.starts[split.documents]
+        document, first, last = pieces(bounds[:-1], bounds[1:], windows.length)
+        super().__init__(split, first, last, windows.of_document)
+        ends = np.searchsorted(document, np.arange(split.num_documents + 1))
+        self.bounds = ends  # of each document's windows
+        self.begins = first == bounds[document]
+        self.windows = windows
+
+    def order(self, batch_size: int, seed: int | None, epoch: int) -> list[np.ndarray]:
+        """Return the windows of every batch, -1 for an empty row.
+
+        Each of the batch's rows takes the next document when it has done with one.
+        """
+        documents = np.arange(self.split.num_documents)
+        if seed is not None:
+            documents = np.random.default_rng([seed, epoch]).permutation(documents)
+        taken: list[list[np.ndarray]] = [[] for _ in range(batch_size)]
+        queue = [(0, row) for row in range(batch_size)]
+        for document in documents:
+            low, high = self.bounds[document : document + 2]
+            done, row = heapq.heappop(queue)
+            taken[row].append(np.arange(low, high))
+            heapq.heappush(queue, (done + high - low, row))
+        rows = [np.concatenate([*windows, []]).astype(int) for windows in taken]
+        return list(pad(rows, -1).T) if len(self) else []
+
+    def num_batches(
+        self, batch_size: int, seed: int | None = None, epoch: int = 0
+    ) -> int:
+        return len(self.order(batch_size, seed, epoch))
+
+    def batches(
+        self, batch_size: int, seed: int | None = None, epoch: int = 0, skip: int = 0
+    ) -> Iterator[Batch]:
+        """Yield batches in which every row goes on with the one before it."""
+        batches = super().batches(batch_size, seed, epoch, skip)
+        for number, batch in enumerate(batches, skip):
+            if number == 0:
+                batch["fresh"][:] = 1
+            yield batch
+
+    def batch(self, rows: np.ndarray) -> Batch:
+        batch, missing = super().batch(np.maximum(rows, 0)), rows < 0
+        fresh = self.begins[rows] & (self.windows.reset == "document")
+        batch["fresh"] = (fresh | missing).astype(np.int32)
+        for name, array in self.windows.arrays.items():
+            batch[name][missing] = array.padding
+        return batch

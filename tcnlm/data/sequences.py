@@ -44,15 +44,12 @@ class Sequences(Batching):
 
     @property
     def reads_before(self) -> bool:
-        """Whether rows come with the sentences before."""
         return self.preceding > 0
 
     def rows(self, split: Split) -> SequenceRows:
-        """Return the sequences of a split."""
         return SequenceRows(split, self.preceding, self.of_document)
 
     def of_texts(self, texts: Any, documents: Any) -> dict[str, Any]:
-        """Return the contexts of documents, and their last sentences if asked."""
         arrays = super().of_texts(texts, documents)
         if self.preceding:
             arrays["preceding"] = texts.last_sentences(documents, self.preceding)
@@ -71,7 +68,6 @@ class SequenceRows(TargetRows):
         self.preceding = preceding
 
     def batch(self, rows: np.ndarray) -> Batch:
-        """Return these sequences, with what else was asked for."""
         batch = super().batch(rows)
         if self.preceding:
             batch["preceding"] = self._preceding(rows)
@@ -109,7 +105,6 @@ class SequencesAndStretches(Sequences):
         return {**super().arrays, "content": Array((self.size,), NO_WORD)}
 
     def rows(self, split: Split) -> MixedRows:
-        """Return the sequences and the stretches of a split."""
         return MixedRows(split, self.size)
 
 
@@ -131,12 +126,10 @@ class MixedRows(SequenceRows):
     def num_batches(
         self, batch_size: int, seed: int | None = None, epoch: int = 0
     ) -> int:
-        """Return the number of batches in an epoch, of both kinds."""
         sequences = super().num_batches(batch_size, seed, epoch)
         return sequences + -(-len(self.begin) // batch_size)
 
     def batch(self, rows: np.ndarray) -> Batch:
-        """Return these sequences, or these stretches."""
         if rows[0] >= len(self):
             return self._stretches(rows - len(self))
         content = np.full([len(rows), self.size], NO_WORD, np.int32)
@@ -176,7 +169,6 @@ class Groups(Batching):
         return int(np.count_nonzero(batch["targets"][:, :, 0] != PAD))
 
     def rows(self, split: Split) -> GroupRows:
-        """Return the groups of a split."""
         return GroupRows(split, self.size)
 
 
@@ -195,7 +187,6 @@ class GroupRows(Rows):
         return self.sequences.places(np.concatenate(each))
 
     def batch(self, rows: np.ndarray) -> Batch:
-        """Return the groups with these indices."""
         places = self.first[rows][:, None] + np.arange(self.size)
         inside = places < self.last[rows][:, None]
         places = np.minimum(places, len(self.sequences) - 1)

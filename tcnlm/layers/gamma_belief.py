@@ -338,7 +338,6 @@ class GammaEncoder(tf.keras.layers.Layer):
         ]
 
     def build(self, input_shape: Any) -> None:
-        """Make W, U and b of every layer."""
         words = tf.keras.initializers.TruncatedNormal(stddev=WORD_STDDEV)
         starts = [words, *["glorot_uniform"] * (len(self.sizes) - 1)]
         self.W, self.U, self.b, below = [], [], [], self.num_words
@@ -352,7 +351,6 @@ class GammaEncoder(tf.keras.layers.Layer):
         self.built = True
 
     def call(self, words: tf.Tensor) -> list[tuple[tf.Tensor, tf.Tensor]]:
-        """Return k and lambda of every layer; see the class."""
         inputs, found = sum_rows(self.W[0], words), []
         for n, above in enumerate([*self.W[1:], None]):
             hidden = self._over_sentences(inputs + self.b[n], n)

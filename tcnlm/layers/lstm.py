@@ -293,14 +293,12 @@ class OverSequence(tf.keras.layers.Layer):
         self.return_sequences, self.return_state = return_sequences, return_state
 
     def build(self, input_shape: Any) -> None:
-        """Make the cell's weights for inputs of shape [B, T, ...]."""
         self.cell.build(tf.TensorShape([None, *input_shape[2:]]))
         self.built = True
 
     def call(
         self, inputs: tf.Tensor, context: Any = None, initial_state: Any = None
     ) -> Any:
-        """Run the whole sequence; see the class."""
         state = initial_state or self.cell.get_initial_state(inputs)
         beside = () if context is None else (context,)
         outputs, state = self.cell.sequence(inputs, state, *beside)
@@ -374,7 +372,6 @@ class CoupledLSTM(tf.keras.layers.Layer):
         return self.lstm.cell
 
     def build(self, input_shape: Any) -> None:
-        """Make the weights for inputs [B, T, E] and theta [B, K]."""
         inputs, theta = input_shape
         self.lstm.build(inputs)
         units = self.units
@@ -386,7 +383,6 @@ class CoupledLSTM(tf.keras.layers.Layer):
         self.built = True
 
     def call(self, inputs: tuple[tf.Tensor, tf.Tensor]) -> tf.Tensor:
-        """Return a; see the class."""
         words, theta = inputs
         return self._couple(self.lstm(words), self.from_topics(theta)[:, None])
 
@@ -412,5 +408,4 @@ class CoupledLSTM(tf.keras.layers.Layer):
         return h + z * (candidate - h)
 
     def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments."""
         return {**super().get_config(), "units": self.units}

@@ -60,7 +60,6 @@ class MixedDense(tf.keras.layers.Dense):
     """Keras's layer, whose product is one of these."""
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
-        """Return the activation of inputs [..., E] by the kernel, and the bias."""
         multiply = matmul if inputs.shape.rank == 2 else tensordot
         outputs = multiply(inputs, self.kernel)
         if self.use_bias:
@@ -75,5 +74,4 @@ class MixedConv1D(tf.keras.layers.Conv1D):
     """Keras's layer, whose product is one of these."""
 
     def convolution_op(self, inputs: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
-        """Return the convolution, without the bias."""
         return product(super().convolution_op, inputs, kernel)

@@ -89,7 +89,6 @@ class TopicEncoder(tf.keras.layers.Layer):
         drop: Callable[[tf.Tensor], tf.Tensor] = tf.identity,
         training: bool = False,
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return mu and log sigma^2; see the class."""
         hidden = drop(self.transform(bow))
         for layer in self.hidden:
             hidden = layer(hidden)
@@ -99,7 +98,6 @@ class TopicEncoder(tf.keras.layers.Layer):
         return mean, self.log_variance(hidden)
 
     def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments."""
         return {**super().get_config(), **self.arguments}
 
 
@@ -123,11 +121,9 @@ class TopicProportions(tf.keras.layers.Layer):
         )
 
     def call(self, theta: tf.Tensor) -> tf.Tensor:
-        """Return the topic proportions of theta."""
         return tf.nn.softmax(self.linear(theta))
 
     def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments."""
         return {**super().get_config(), "num_topics": self.num_topics}
 
 
@@ -158,7 +154,6 @@ class TopicDecoder(tf.keras.layers.Layer):
         self.num_words = num_words
 
     def build(self, input_shape: Any) -> None:
-        """Make the logits of beta [K, D]."""
         self.logits = self.add_weight(
             "beta_logits",
             [self.num_topics, self.num_words],
@@ -175,11 +170,9 @@ class TopicDecoder(tf.keras.layers.Layer):
         return tf.nn.softmax(self.logits)
 
     def call(self, proportions: tf.Tensor) -> tf.Tensor:
-        """Return the word probabilities beta t."""
         return matmul(proportions, self.topics())
 
     def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments."""
         sizes = {"num_topics": self.num_topics, "num_words": self.num_words}
         return {**super().get_config(), **sizes}
 

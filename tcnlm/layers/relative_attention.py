@@ -91,7 +91,6 @@ class TransformerXLLayer(tf.keras.layers.Layer):
         self.dropout = dropout
 
     def build(self, input_shape: Any) -> None:
-        """Make the weights for inputs of shape [B, L, d]."""
         size = int(input_shape[-1])
         self.head_size = max(1, size // self.heads)
         inner = self.heads * self.head_size
@@ -126,7 +125,6 @@ class TransformerXLLayer(tf.keras.layers.Layer):
         R: tf.Tensor,
         drop: Drop = lambda values, rate: values,
     ) -> tf.Tensor:
-        """Return the outputs; see the class."""
         rate = self.dropout
         attended = self.attention(inputs, memory, filled, R, drop)
         outputs = self.norms[0](inputs + drop(self.Wo(attended), rate))

@@ -173,7 +173,6 @@ class AdaptiveSoftmax(tf.keras.layers.Layer):
         return list(zip(self.cutoffs[:-1], self.cutoffs[1:]))
 
     def build(self, input_shape: Any) -> None:
-        """Make the weights for hidden states of shape [N, H]."""
         units = int(input_shape[-1])
         head = self.cutoffs[0] + len(self._tail_ranges)
         self.head = self.add_weight("head", [units, head])
@@ -207,7 +206,6 @@ class AdaptiveSoftmax(tf.keras.layers.Layer):
         return targets
 
     def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments."""
         return {
             **super().get_config(),
             "vocabulary_size": self.vocabulary_size,

@@ -94,7 +94,6 @@ class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
         self.output_size = units
 
     def build(self, input_shape: Any) -> None:
-        """Make the weights for inputs of shape [B, E]."""
         shape = input_shape[0] if isinstance(input_shape, list) else input_shape
         self.Wa, self.Wb, self.Wc = self._add_factors("W", int(shape[-1]))
         self.Ua, self.Ub, self.Uc = self._add_factors("U", self.units)
@@ -127,7 +126,6 @@ class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
         return gates
 
     def call(self, inputs: tf.Tensor, states: Any, constants: Any) -> tuple:
-        """Make one step; see the class."""
         (topics,) = tf.nest.flatten(constants)
         return self.step(inputs, states, self.topic_factors(topics))
 
@@ -162,7 +160,6 @@ class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
         return tf.einsum("egf,bgf,gfh->bgeh", c, b, a)
 
     def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments."""
         names = "units num_topics num_factors candidate_activation use_bias".split()
         return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
@@ -202,7 +199,6 @@ class TopicCompositionalLSTM(OverSequence):
         )
 
     def get_config(self) -> dict[str, Any]:
-        """Return the constructor's arguments, those of the cell among them."""
         flags = ("return_sequences", "return_state")
         own = {**super().get_config(), **{name: getattr(self, name) for name in flags}}
         return {**self.cell.get_config(), **own}

@@ -201,7 +201,6 @@ class DocumentNade(tf.keras.layers.Layer):
         self.log_frequencies = np.asarray(log_frequencies, np.float32)
 
     def build(self, input_shape: Any) -> None:
-        """Make the weights; no shape of documents is needed."""
         draw, shape = tf.keras.initializers, [self.num_words, self.units]
         uniform = {"minval": 0.0, "maxval": 1 / (self.num_words * self.units)}
         start = draw.RandomUniform(**uniform)

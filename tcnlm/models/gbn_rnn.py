@@ -250,18 +250,15 @@ class GBNRNN(Model):
         self.rows.assign(len(self.batching.rows(dataset.split("train"))))
 
     def param_groups(self) -> list[Group]:
-        """Return the language model's weights, and the encoder's."""
         encoder, rate = self.encoder.trainable_variables, self.config.learning_rate
         return [(exclude(self.trainable_variables, encoder), rate), (encoder, rate)]
 
     def initial_state(self, context: list[tf.Tensor], rows: Any) -> tuple[Any, Any]:
-        """Return every LSTM's zero state, and what it makes of its theta."""
         pairs = zip(self.recurrent, context)
         read = [layer.from_topics(each) for layer, each in pairs]
         return zero_states(self.recurrent, rows), read
 
     def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
-        """Return the next word's distribution after `token` [B], and the state."""
         x, a, after = self.embedding(token), [], []
         for layer, before, each in zip(self.recurrent, state, constants):
             x, now = layer.step(x, before, each)

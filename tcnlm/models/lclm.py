@@ -107,17 +107,14 @@ class LCLM(Model):
         return lstm.at_last(h, batch["targets"])
 
     def prepare(self, dataset: Dataset) -> None:
-        """Start both tables of embeddings alike."""
         start_embeddings(self, dataset)
         self.encoder.embedding.embeddings.assign(self.embedding.embeddings)
 
     def initial_state(self, context: Sentences, rows: Any) -> tuple[Any, Any]:
-        """Return the zero state, and what each layer makes of the sentences."""
         reads = [layer.cell.read(context) for layer in self.recurrent]
         return zero_states(self.recurrent, rows), reads
 
     def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
-        """Return the next word's distribution after `token` [B], and the state."""
         x, after = self.embedding(token), []
         for layer, before, read in zip(self.recurrent, state, constants):
             x, now = layer.cell(x, before, read)
@@ -148,7 +145,6 @@ class SentenceEncoder(tf.keras.layers.Layer):
         )
 
     def call(self, sentences: tf.Tensor) -> Sentences:
-        """Return z and which sentences are real; see the class."""
         real = tf.reduce_any(sentences >= 0, axis=2)
         return self.sequence(self.bags(sentences), mask=real), real
 
@@ -192,7 +188,6 @@ class LateFusionLSTMCell(ZeroState, tf.keras.layers.Layer):
         self.output_size = units
 
     def build(self, input_shape: Any) -> None:
-        """Make the weights for inputs of shape [B, E]."""
         H, Z, A = self.units, self.sentence_size, self.attention_units
         self.kernel = self.add_weight("kernel", [input_shape[-1], GATES * H])
         self.recurrent_kernel = self.add_weight(
@@ -245,7 +240,6 @@ class LateFusionLSTMCell(ZeroState, tf.keras.layers.Layer):
     def call(
         self, inputs: tf.Tensor, states: Any, read: Any
     ) -> tuple[tf.Tensor, list[tf.Tensor]]:
-        """Make one step; see the class. read: what `read` made of the sentences."""
         return self.recur(self.input_gates(inputs), states, *read)
 
     def sequence(self, inputs: tf.Tensor, state: Any, sentences: Sentences) -> tuple:

@@ -1,29 +1,31 @@
 """Latent Dirichlet allocation (Blei et al. 2003): topics, and no sentences.
 
-Fitted by gensim or tomotopy, inferred in TensorFlow.
-
     t ~ Dir(alpha), z_n ~ Discrete(t), w_n ~ Discrete(beta_(z_n)), beta_k ~ Dir(eta)
 
-(Blei et al. 2003), with the variational posteriors q(t | d) = Dir(gamma) and
-q(beta_k) = Dir(lambda_k) of Hoffman et al. (2010).
+Fitted by gensim or tomotopy, inferred in TensorFlow, with the variational posteriors
+q(t | d) = Dir(gamma) and q(beta_k) = Dir(lambda_k) of Hoffman et al. (2010).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
+from tcnlm.common.errors import InputError
+from tcnlm.common.progress_bar import progress_bar
 from tcnlm.common.settings import Settings, setting
-from tcnlm.data.dataset import Dataset
+from tcnlm.data.dataset import Dataset, Split
 from tcnlm.layers.distributions import dirichlet_kl, dirichlet_log_mean
 from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.layers.optimization import Group
 from tcnlm.models.base import Model, Terms
-from tcnlm.models.lda_fits import FITS
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
+TOMOTOPY = "tomotopy==0.14.0"
 EPSILON = 1e-10  # floor of a word's probability; gensim's is float32's epsilon
 
 
@@ -32,27 +34,21 @@ class Config(Settings):
     """Settings of LDA."""
 
     num_topics: int = setting(100, "paper, Table 4: 50, 100 and 150 topics", least=1)
-    alpha: float = setting(
-        0.1, "prior on t; said to be Lau et al. 2017's, not verified", above=0
-    )
+    alpha: float = setting(0.1, "prior on t; Lau et al. 2017's, not verified", above=0)
     eta: float = setting(0.01, "prior on a topic; likewise", above=0)
     fit: str = setting(
         "variational",
         "variational (gensim's) or gibbs (tomotopy's; that of the published figures)",
-        choices=tuple(FITS),
+        choices=("variational", "gibbs"),
     )
-    passes: int = setting(
-        10, "passes of the variational fit over the documents", least=1
-    )
-    chunk_size: int = setting(
-        256, "documents in an update of the variational fit", least=1
-    )
+    passes: int = setting(10, "passes of the variational fit over documents", least=1)
+    chunk_size: int = setting(256, "documents in one of the fit's updates", least=1)
     sweeps: int = setting(1000, "sweeps of Gibbs sampling over all words", least=1)
     iterations: int = setting(50, "iterations of the E-step; gensim's default", least=1)
 
 
 class LDA(Model):
-    """LDA, fitted by variational Bayes or Gibbs sampling; see `lda_fits`.
+    """LDA, fitted by variational Bayes or Gibbs sampling.
 
     All its learning is the fit before training: nothing is left for the optimizer, and
     the loss only tells how well it predicts.
@@ -71,7 +67,6 @@ class LDA(Model):
         make_lda(self)
 
     def topics(self) -> tf.Tensor:
-        """Return E beta, a topic a row: [K, D]."""
         return self.lda.topics()
 
     def infer(self, context: tf.Tensor, noise: Any = None) -> tf.Tensor:
@@ -86,11 +81,9 @@ class LDA(Model):
         return {"loss": -tf.math.divide_no_nan(bound, tf.reduce_sum(bow))}
 
     def prepare(self, dataset: Dataset) -> None:
-        """Fit the topics to the bags of the whole training documents."""
         fit_lda(self, dataset)
 
     def param_groups(self) -> list[Group]:
-        """Return no group."""
         return []
 
 
@@ -100,17 +93,19 @@ class LDA(Model):
 def make_lda(model: Model) -> None:
     """Make the layer that holds the topics."""
     c, words = model.config, len(model.vocabulary.topic_words)
-    model.lda = LatentDirichletAllocation(
-        c.num_topics, words, c.alpha, c.iterations, name="lda"
-    )
-    model.lda.build(None)
+    sizes = c.num_topics, words, c.alpha, c.iterations
+    model.lda = LatentDirichletAllocation(*sizes, name="lda")
     model.fitted = (model.lda.topic_weights,)
 
 
 def fit_lda(model: Model, dataset: Dataset) -> None:
-    """Fit the topics; InputError where the fit's package is not installed."""
+    """Fit the topics to the whole training documents.
+
+    InputError where the fit's package is not installed.
+    """
     c, words = model.config, model.vocabulary.topic_words
-    fitted = FITS[c.fit](dataset.split("train"), words, c, model.initial_seed)
+    fit = gibbs if c.fit == "gibbs" else variational
+    fitted = fit(dataset.split("train"), words, c, model.initial_seed)
     model.lda.topic_weights.assign(fitted)
 
 
@@ -125,28 +120,15 @@ class LatentDirichletAllocation(tf.keras.layers.Layer):
     """
 
     def __init__(
-        self,
-        num_topics: int,
-        num_words: int,
-        alpha: float,
-        iterations: int,
-        **kwargs: Any,
+        self, num_topics: int, num_words: int, alpha: float, iterations: int, **kwargs
     ):
         super().__init__(**kwargs)
-        self.num_topics = num_topics
-        self.num_words = num_words
-        self.alpha = alpha
-        self.iterations = iterations
-
-    def build(self, input_shape: Any) -> None:
-        """Make lambda [K, D], before any fit a draw around one."""
+        self.num_topics, self.num_words = num_topics, num_words
+        self.alpha, self.iterations = alpha, iterations
+        shape, start = [num_topics, num_words], tf.keras.initializers.RandomUniform
         self.topic_weights = self.add_weight(
-            "lambda",
-            [self.num_topics, self.num_words],
-            initializer=tf.keras.initializers.RandomUniform(0.5, 1.5),
-            trainable=False,
+            "lambda", shape, initializer=start(0.5, 1.5), trainable=False
         )
-        self.built = True
 
     def topics(self) -> tf.Tensor:
         """Return E beta [K, D], rows on the simplex."""
@@ -154,7 +136,6 @@ class LatentDirichletAllocation(tf.keras.layers.Layer):
         return self.topic_weights / total
 
     def call(self, bow: tf.Tensor) -> tf.Tensor:
-        """Return gamma; see the class."""
         return self._posterior(*self._words(bow))
 
     def bound(self, bow: tf.Tensor) -> tf.Tensor:
@@ -166,8 +147,9 @@ class LatentDirichletAllocation(tf.keras.layers.Layer):
         return total - dirichlet_kl(gamma, self.alpha)
 
     def _words(self, bow: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return exp(E log beta) [B, N, K] and counts [B, N] of the words there are."""
-        ids, counts = _distinct(bow)
+        """Return exp(E log beta) [B, N, K] and counts [B, N] of the words."""
+        most = tf.reduce_max(tf.math.count_nonzero(bow, axis=1, dtype=tf.int32))
+        counts, ids = tf.math.top_k(bow, most)  # few of D; 0: padding
         factors = tf.exp(dirichlet_log_mean(tf.convert_to_tensor(self.topic_weights)))
         return tf.gather(tf.transpose(factors), ids), counts
 
@@ -190,11 +172,72 @@ def _word_probabilities(words: tf.Tensor, gamma: tf.Tensor) -> tf.Tensor:
     return tf.einsum("bnk,bk->bn", words, shares) + EPSILON
 
 
-def _distinct(bow: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the words of each row of [B, D] and their counts, [B, N], count 0 padding.
+# --- The two fits -------------------------------------------------------------------
 
-    A document has far fewer words than the vocabulary.
+
+class Bags:
+    """The documents of a split, again and again, as gensim's (id, count) pairs."""
+
+    def __init__(self, split: Split):
+        self.split = split
+
+    def __len__(self) -> int:
+        return self.split.num_documents
+
+    def __iter__(self) -> Iterator[list[tuple[int, int]]]:
+        for row in progress_bar(range(len(self)), "LDA, a pass", leave=False):
+            ids, counts = np.unique(self.split.content(row), return_counts=True)
+            yield list(zip(ids.tolist(), counts.tolist()))
+
+
+def variational(
+    split: Split, topic_words: list[str], config: Any, seed: int
+) -> np.ndarray:
+    """Return lambda [K, D] by online variational Bayes (Hoffman et al. 2010)."""
+    from gensim.models import LdaModel  # takes seconds to import
+
+    fitted = LdaModel(
+        Bags(split),
+        num_topics=config.num_topics,
+        id2word=dict(enumerate(topic_words)),
+        alpha=config.alpha,
+        eta=config.eta,
+        passes=config.passes,
+        chunksize=config.chunk_size,
+        iterations=config.iterations,
+        eval_every=None,
+        random_state=seed,
+    )
+    return fitted.state.get_lambda()
+
+
+def gibbs(split: Split, topic_words: list[str], config: Any, seed: int) -> np.ndarray:
+    """Return lambda [K, D] by collapsed Gibbs sampling (Griffiths and Steyvers 2004).
+
+    lambda_kw is eta and the words w that the last sweep left in topic k: what that
+    draw of all z makes of the prior. The counts of one draw, not a mean of several.
     """
-    most = tf.reduce_max(tf.math.count_nonzero(bow, axis=1, dtype=tf.int32))
-    counts, ids = tf.math.top_k(bow, most)
-    return ids, counts
+    model = tomotopy("fit=gibbs").LDAModel(
+        k=config.num_topics, alpha=config.alpha, eta=config.eta, seed=seed
+    )
+    model.optim_interval = 0  # or alpha would not stay what the E-step takes
+    for row in range(split.num_documents):
+        if len(ids := split.content(row)):
+            model.add_doc([str(i) for i in ids])
+    for _ in progress_bar(range(config.sweeps), "LDA, sweeps"):
+        model.train(1, workers=1)
+    seen = [int(word) for word in model.used_vocabs]
+    weights = np.full([config.num_topics, len(topic_words)], config.eta)
+    for topic, row in enumerate(weights):
+        row[seen] = model.get_topic_word_dist(topic, normalize=False)
+    return weights
+
+
+def tomotopy(asked: str) -> Any:
+    """Return the package; InputError, naming what asked for it, where there is none."""
+    try:
+        import tomotopy
+    except ImportError:
+        wanted = f"tomotopy, which is not installed; pip install {TOMOTOPY}"
+        raise InputError(f"{asked}: needs {wanted}") from None
+    return tomotopy

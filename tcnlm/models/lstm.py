@@ -14,7 +14,7 @@ import tensorflow as tf
 from tcnlm.common.errors import InputError
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import Dataset
-from tcnlm.data.windows import Windows
+from tcnlm.data.documents import Windows
 from tcnlm.layers import lstm
 from tcnlm.layers.lstm import GATES, CarriedState, keras_order
 from tcnlm.layers.mixed_precision import MixedDense
@@ -119,25 +119,20 @@ class LSTM(Model):
         return read(self, batch, noise)
 
     def features(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
-        """Return the state [B, H] after the last word of each document [B, T]."""
         return last_output(self, batch)
 
     def prepare(self, dataset: Dataset) -> None:
-        """Start the embeddings and, if asked, the layers like TCNLM's."""
         start_embeddings(self, dataset)
         start_layers(self)
 
     def param_groups(self) -> list[Group]:
-        """Return the layers' weights in a group of their own if their rate differs."""
         group = self.trainable_variables, self.config.learning_rate
         return lstm_param_groups(self, group)
 
     def initial_state(self, context: Any, rows: Any) -> tuple[Any, Any]:
-        """Return the zero state, and q."""
         return lstm.zero_states(self.recurrent, rows), context
 
     def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
-        """Return the next word's distribution after `token` [B], and the state."""
         h, state = step_layers(self, token, state)
         seen = tf.concat([h, *tf.nest.flatten(constants)], axis=1)
         return self.softmax.next_word(seen), state
@@ -172,13 +167,11 @@ class BagLSTM(LSTM):
     reads_document = True
 
     def make_context(self) -> None:
-        """Make f."""
         hidden = [MixedDense(n, "relu") for n in self.config.encoder_units]
         layers = [*hidden, MixedDense(self.config.context_units)]
         self.encoder = tf.keras.Sequential(layers, name="encoder")
 
     def context(self, batch: dict[str, tf.Tensor], noise: Noise | None = None) -> Any:
-        """Return q [B, C]."""
         bow = bag_of_words(batch["context"], len(self.vocabulary.topic_words))
         return self.encoder(tf.math.log1p(bow))
 
@@ -209,7 +202,6 @@ class LDALSTM(LSTM):
     context = tcnlm.TCNLM.context
 
     def prepare(self, dataset: Dataset) -> None:
-        """Fit LDA; start embeddings and layers."""
         lda.fit_lda(self, dataset)  # first: it refuses a package that is not there
         super().prepare(dataset)
 
@@ -241,13 +233,11 @@ class TopicLSTM(LSTM):
     context, compute_loss = tcnlm.TCNLM.context, tcnlm.TCNLM.compute_loss
 
     def prepare(self, dataset: Dataset) -> None:
-        """Start embeddings, topics and layers; let the topic model learn first."""
         start_topics(self, dataset, start_embeddings(self, dataset))
         start_layers(self)
         pretrain_topics(self, dataset, tcnlm.topic_terms, tcnlm.topic_loss)
 
     def param_groups(self) -> list[Group]:
-        """Return the language model's weights, as the LSTM's, and the topic model's."""
         language, topic = tcnlm.joint_param_groups(self)
         return [*lstm_param_groups(self, language), topic]
 

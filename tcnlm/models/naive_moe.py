@@ -95,11 +95,9 @@ class NaiveMoE(Model):
         return of_targets(mixed, batch["targets"], h, t)
 
     def initial_state(self, context: tf.Tensor, rows: Any) -> tuple[Any, Any]:
-        """Return the experts' zero states, and t."""
         return zero_states(self.recurrent, rows), context
 
     def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
-        """Return the mixture of the next word after `token` [B], and the state."""
         x, after = self.embedding(token), []
         for experts, before in zip(self.recurrent, state):
             x, now = experts.cell(x, before)
@@ -126,7 +124,6 @@ class ExpertLSTMCell(ZeroState, tf.keras.layers.Layer):
         self.output_size = tf.TensorShape([num_experts, units])
 
     def build(self, input_shape: Any) -> None:
-        """Make the weights for inputs of shape [B, E] or [B, K, E]."""
         self.row = list(input_shape[1:])
         self.product = "nke,keg->nkg" if len(self.row) > 1 else "ne,keg->nkg"
         self.kernel = self._add_kernel("kernel", self.row[-1], "glorot_uniform")
@@ -170,7 +167,6 @@ class ExpertLSTMCell(ZeroState, tf.keras.layers.Layer):
         return outputs, state
 
     def call(self, inputs: tf.Tensor, states: Any) -> tuple[tf.Tensor, list[tf.Tensor]]:
-        """Make one step; see the class."""
         return self.recur(self.input_gates(inputs), states)
 
 
@@ -195,7 +191,6 @@ class MixtureSoftmax(AdaptiveSoftmax):
     """
 
     def build(self, input_shape: Any) -> None:
-        """Make the weights for hidden states of shape [N, K, H]."""
         super().build(input_shape[0])
 
     def call(

@@ -71,11 +71,9 @@ class NeuralTopicModel(Model):
         return {"loss": loss, "bound": tf.math.divide_no_nan(nats, words), **terms}
 
     def prepare(self, dataset: Dataset) -> None:
-        """Start the topics."""
         start_topics(self, dataset, {})
 
     def param_groups(self) -> list[Group]:
-        """Return the weights of encoder and W, and beta's."""
         inference = self.encoder, self.proportions
         weights = [weight for part in inference for weight in part.trainable_variables]
         beta = self.decoder.trainable_variables

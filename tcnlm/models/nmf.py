@@ -52,12 +52,10 @@ class NMF(Model):
         self.fitted = self.topic_weights, self.idf
 
     def topics(self) -> tf.Tensor:
-        """Return the topics [K, D], rows on the simplex."""
         total = tf.reduce_sum(self.topic_weights, axis=1, keepdims=True)
         return self.topic_weights / total
 
     def infer(self, context: tf.Tensor) -> tf.Tensor:
-        """Return proportions [B, K] of topic-word ids [B, C], -1 padding."""
         weights = self._weights(self._tf_idf(context)) + SMALLEST
         return weights / tf.reduce_sum(weights, axis=1, keepdims=True)
 
@@ -74,7 +72,6 @@ class NMF(Model):
         return {"loss": tf.math.divide_no_nan(total, tf.reduce_sum(words))}
 
     def prepare(self, dataset: Dataset) -> None:
-        """Fit the topics to the whole training documents."""
         contexts = dataset.split("train").contexts
         counts = contexts.counts(len(self.vocabulary.topic_words))
         topics, _ = nmf_topics(counts, self.config.num_topics, self.initial_seed)
@@ -82,7 +79,6 @@ class NMF(Model):
         self.idf.assign(inverse_frequencies(counts))
 
     def param_groups(self) -> list[Group]:
-        """Return no group."""
         return []
 
     def _basis(self) -> tf.Tensor:

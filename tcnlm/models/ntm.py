@@ -175,7 +175,6 @@ class WordTopics(tf.keras.layers.Layer):
         self.num_topics = num_topics
 
     def build(self, input_shape: Any) -> None:
-        """Make le, until it is given a draw, and W2."""
         self.le = self.add_weight(
             "le", [self.num_words, self.size], initializer="normal", trainable=False
         )

@@ -26,10 +26,9 @@ from tcnlm.layers.noise import Noise
 from tcnlm.layers.optimization import GroupedAdam, decay
 from tcnlm.layers.tf_function import graph
 from tcnlm.models import lda
-from tcnlm.models.lda_fits import gibbs, tomotopy
 from tcnlm.models.nmf import nmf_topics
 from tcnlm.models.seeds import check_seeds, seeded_start
-from tcnlm.models.topic_quality import describe_topics, list_topics
+from tcnlm.models.topics import describe_topics, list_topics
 from tcnlm.preprocessing.warnings import warn
 
 FITTED_SHARE = 0.7  # of a fit's topics where beta starts; the frequencies have the rest
@@ -52,7 +51,7 @@ def check_starts(model: Any) -> None:
     for setting in ("fit=gibbs", "topic_start=lda"):
         name, _, value = setting.partition("=")
         if getattr(config, name, "") == value:
-            tomotopy(setting)
+            lda.tomotopy(setting)
     warn(check_seeds(config, model.vocabulary))
 
 
@@ -106,7 +105,7 @@ def _nmf(model: Any, dataset: Dataset) -> np.ndarray:
 def _lda(model: Any, dataset: Dataset) -> np.ndarray:
     config = lda.Config(num_topics=model.config.num_topics)
     words, seed = model.vocabulary.topic_words, model.initial_seed
-    weights = gibbs(dataset.split("train"), words, config, seed)
+    weights = lda.gibbs(dataset.split("train"), words, config, seed)
     return weights / weights.sum(axis=1, keepdims=True)
 
 

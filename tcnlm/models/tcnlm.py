@@ -195,12 +195,10 @@ class TCNLM(Model):
         return [*split_param_group(language, self.recurrent, share), topic]
 
     def initial_state(self, context: tf.Tensor, rows: Any) -> tuple[Any, Any]:
-        """Return the zero state, and what each LSTM makes of t."""
         factors = [lstm.cell.topic_factors(context) for lstm in self.recurrent]
         return zero_states(self.recurrent, rows), factors
 
     def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
-        """Return the next word's distribution after `token` [B], and the state."""
         x, after = self.embedding(token), []
         for lstm, before, factors in zip(self.recurrent, state, constants):
             x, now = lstm.cell.step(x, before, factors)

@@ -240,11 +240,9 @@ class TDLM(Model):
         return [(exclude(self.trainable_variables, apart), rate), (topic, rate)]
 
     def initial_state(self, context: tf.Tensor, rows: Any) -> tuple[Any, Any]:
-        """Return the zero state, and s."""
         return zero_states(self.recurrent, rows), context
 
     def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
-        """Return the next word's distribution after `token` [B], and the state."""
         h, state = lstm.step_layers(self, token, state)
         return self.softmax.next_word(self.gate(h, constants)), state
 
@@ -284,7 +282,6 @@ class DocumentEncoder(tf.keras.layers.Layer):
         )
 
     def build(self, input_shape: Any) -> None:
-        """Make the running mean, if there is to be one."""
         if self.center:
             fitted = {"initializer": "zeros", "trainable": False}
             self.mean = self.add_weight("mean", [self.filters], **fitted)
@@ -337,7 +334,6 @@ class TopicGate(tf.keras.layers.Layer):
         self.candidate = MixedDense(units, "tanh", name="candidate")
 
     def call(self, hidden: tf.Tensor, vector: tf.Tensor) -> tf.Tensor:
-        """Return h'; see the class."""
         z, r = tf.split(self.gates(tf.concat([vector, hidden], axis=1)), 2, axis=1)
         candidate = self.candidate(tf.concat([vector, r * hidden], axis=1))
         return (1.0 - z) * hidden + z * candidate

@@ -173,7 +173,6 @@ class TopicRNN(Model):
         return tf.concat([mu, lstm.last_output(self, batch)], axis=1)
 
     def prepare(self, dataset: Dataset) -> None:
-        """Start the embeddings."""
         start_embeddings(self, dataset)
 
     def initial_state(self, context: tf.Tensor, rows: Any) -> tuple[Any, Any]:
@@ -181,7 +180,6 @@ class TopicRNN(Model):
         return zero_states(self.recurrent, rows), self.softmax.topic_bias(context)
 
     def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
-        """Return the next word's distribution after `token` [B], and the state."""
         h, state = lstm.step_layers(self, token, state)
         return NextWord(lambda: self.softmax.log_probs(h, constants)), state
 
@@ -221,7 +219,6 @@ class SwitchedSoftmax(tf.keras.layers.Layer):
         self.num_topics = num_topics
 
     def build(self, input_shape: Any) -> None:
-        """Make the weights for hidden states [N, H] and theta [B, K] of rows [N]."""
         units = int(input_shape[0][-1])
         shape = self.num_topics, len(self.topic_words)
         self.words = self.add_weight("words", [units, self.vocabulary_size])

@@ -1,12 +1,18 @@
-"""The words of a model's topics."""
+"""The words of a model's topics, and how good these are while it is trained."""
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tcnlm.coherence import TOPS, topic_coherence
+from tcnlm.coherence.definitions import DIVERSITY_WORDS, diversity
+from tcnlm.coherence.reference import Reference
+
 if TYPE_CHECKING:
+    from tcnlm.data.dataset import Dataset
     from tcnlm.preprocessing.vocabulary import Vocabulary
 
 RELEVANCE = 0.5  # weight of p(w|t) in what is shown: docs/report.md has what was tried
@@ -47,3 +53,27 @@ def word_shares(vocabulary: Vocabulary) -> np.ndarray:
     """Return p(w) of the topic words in the training text, [D]."""
     counts = np.maximum(vocabulary.topic_counts, 1)
     return counts / counts.sum()
+
+
+def describe_topics(model: Any, dataset: Dataset) -> str:
+    """Return the topics' NPMI and diversity in words, as evaluate.py measures them.
+
+    Of their most probable words, and of those that are shown, by relevance.
+    """
+    count = max(*TOPS, DIVERSITY_WORDS)
+    lists = [top_words(model, count, weight=w) for w in (PROBABILITY, RELEVANCE)]
+    scored = (words[: max(TOPS)] for topics in lists for words in topics)
+    counts = Reference().window_counts(chain.from_iterable(scored), dataset=dataset)
+
+    def figures(topics: list[list[str]]) -> str:
+        scores = [topic_coherence(counts, words) for words in topics if len(words) > 1]
+        npmi = f"NPMI {np.mean(scores):.3f}, " if scores else ""
+        return f"{npmi}diversity {diversity(topics):.2f}"
+
+    return "; by relevance ".join(map(figures, lists))
+
+
+def list_topics(model: Any, count: int = 10) -> list[str]:
+    """Return a line for every topic: its number and most relevant words."""
+    lines = enumerate(top_words(model, count))
+    return [f"{number:5}  {' '.join(words)}" for number, words in lines]

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tcnlm.common.settings import setting
 from tcnlm.data.dataset import Dataset
-from tcnlm.data.windows import Windows
+from tcnlm.data.documents import Windows
 from tcnlm.layers.lstm import CarriedState
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.relative_attention import TransformerXLLayer, remembered, sinusoids
@@ -125,15 +125,12 @@ class TransformerXL(Model):
         return tf.while_loop(lambda start, *_: start < length, read_on, start)[-1]
 
     def prepare(self, dataset: Dataset) -> None:
-        """Start the embeddings."""
         start_embeddings(self, dataset)
 
     def initial_state(self, context: Any, rows: Any) -> tuple[Any, Any]:
-        """Return an empty memory of every layer, and q."""
         return empty_memories(self, rows, self.config.memory), context
 
     def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
-        """Return the next word's distribution after `token` [B], and the memories."""
         noise = self.noise("words", {}, training=False)
         h, state = attend(self, token[:, None], state, noise)
         seen = tf.concat([h[:, 0], *tf.nest.flatten(constants)], axis=1)

@@ -73,7 +73,7 @@ def train(options: argparse.Namespace, command: str) -> None:
     """Train as the options say, then write the SavedModel."""
     # Here, as below: to say how it is used takes no TensorFlow.
     from tcnlm.models.starts import check_starts
-    from tcnlm.models.topic_quality import describe_topics
+    from tcnlm.models.topics import describe_topics
     from tcnlm.runs.checkpoints import saved
     from tcnlm.runs.new_run import TRAINED, open_run
     from tcnlm.runs.run_folder import make_model, settings_of

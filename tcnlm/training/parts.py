@@ -13,9 +13,8 @@ import numpy as np
 import tensorflow as tf
 
 from tcnlm.common.errors import InputError
-from tcnlm.data.documents import DocumentContexts
+from tcnlm.data.documents import DocumentContexts, Windows
 from tcnlm.data.sequences import Sequences
-from tcnlm.data.windows import Windows
 from tcnlm.layers.tf_function import graph
 
 PART, ROW = "part", "row"  # beside a batch's arrays: see `divide`

@@ -76,21 +76,16 @@ class TopicMatrix(tf.keras.layers.Layer):
         newest, sums = i**-MASS_DECAY, _column_sums(expected)
         self.mass.assign((1.0 - newest) * self.mass + newest * sums)
         eps = self.step * ((self.delay + i) / (self.delay + 1.0)) ** -self.decay
-        moved = self._moved(expected + self.prior, eps, seed)
-        self.value.assign(tf.where(self.mass > 0, moved, self.value))
-
-    def _moved(self, weights: tf.Tensor, eps: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        """Return the columns after a step eps towards Dirichlet(weights)."""
-        phi = self.value
+        weights, phi = expected + self.prior, self.value
         # With next to no counts 1 / M would make noise of 1e10: the prior's mass is the
         # least that the law of a column has.
         rate = eps / tf.maximum(self.mass, self.least_mass)
         drift = weights - _column_sums(weights) * phi
         noise = tf.random.stateless_normal(phi.shape, seed, dtype=phi.dtype)
         moved = phi + rate * drift + tf.sqrt(2.0 * rate * phi) * noise
-        moved -= (_column_sums(moved) - 1.0) * phi
-        moved = tf.maximum(moved, 0.0)
-        return moved / _column_sums(moved)
+        moved = tf.maximum(moved - (_column_sums(moved) - 1.0) * phi, 0.0)
+        moved /= _column_sums(moved)
+        self.value.assign(tf.where(self.mass > 0, moved, phi))
 
 
 def _column_sums(values: tf.Tensor) -> tf.Tensor:
@@ -103,13 +98,6 @@ def _column_sums(values: tf.Tensor) -> tf.Tensor:
 SMALLEST_SHAPE = 1e-6  # of a gamma distribution: its log density ends at 0
 MASS_DECAY = 0.9  # of the moving mean of what topics have; released code
 TRANSITION_PRIOR = 1.0  # of every entry of Pi; released code
-
-
-class Counts(NamedTuple):
-    """What each matrix used, summed over sentences and documents."""
-
-    A: list[tf.Tensor]  # of Phi^l, [K_(l-1), K_l]
-    Z: list[tf.Tensor] | None  # of Pi^l, [K_l, K_l]
 
 
 class GammaBeliefNetwork(tf.keras.layers.Layer):
@@ -155,11 +143,6 @@ class GammaBeliefNetwork(tf.keras.layers.Layer):
         """Pi^1, ..., Pi^L, or nothing."""
         return [each.value for each in self.transitions]
 
-    @property
-    def matrices(self) -> list[tf.Variable]:
-        """All of Phi and Pi."""
-        return [*self.Phi, *self.Pi]
-
     def update(
         self,
         words: tf.Tensor,
@@ -173,8 +156,8 @@ class GammaBeliefNetwork(tf.keras.layers.Layer):
         """
         chains = [*self.topics, *self.transitions]
         first, *seeds = _seeds(seed, 1 + len(chains))
-        A, Z = augment(words, thetas, self.Phi, self.Pi or None, first)
-        for chain, counts, each in zip(chains, [*A, *(Z or [])], seeds):
+        A, Z = augment(words, thetas, self.Phi, self.Pi, first)
+        for chain, counts, each in zip(chains, [*A, *Z], seeds):
             chain.update(counts, scale, each)
 
     def word_topics(self, layer: int) -> tf.Tensor:
@@ -185,10 +168,7 @@ class GammaBeliefNetwork(tf.keras.layers.Layer):
         return tf.convert_to_tensor(product)
 
     def prior_shapes(self, thetas: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-        """Return the shape of every theta's gamma law; both [B, J, K_l].
-
-        Without recurrence [..., K_l].
-        """
+        """Return the shape of every theta's gamma law, [B, J, K_l] as theta is."""
         shapes = [_apply(Phi, theta) for Phi, theta in zip(self.Phi[1:], thetas[1:])]
         top = tf.zeros_like if self.Pi else tf.ones_like
         shapes.append(top(thetas[-1]))
@@ -204,10 +184,13 @@ def augment(
     words: tf.Tensor,
     thetas: Sequence[tf.Tensor],
     Phis: Sequence[tf.Tensor],
-    Pis: Sequence[tf.Tensor] | None,
+    Pis: Sequence[tf.Tensor],
     seed: tf.Tensor,
-) -> Counts:
+) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
     """Draw the counts of a batch, upward through layers, backward through sentences.
+
+    Return A of every Phi^l [K_(l-1), K_l] and Z of every Pi^l [K_l, K_l], summed over
+    sentences and documents.
 
     words [B, J, C], topic-word ids with -1 as padding; thetas [B, J, K_l]. Eq. 13 to
     16, one categorical draw for every word and every table. A sentence without words
@@ -222,13 +205,13 @@ def augment(
         used, counts = _assign(rows, items, theta, Phis[n], for_A)
         A.append(used)
         above = tf.zeros_like(theta) if top else _apply(Phis[n + 1], thetas[n + 1])
-        if Pis is None:
-            tables = crt(counts, above, for_tables)
-        else:
+        if Pis:
             tables, used = _through_time(counts, above, theta, Pis[n], for_tables)
             Z.append(used)
+        else:
+            tables = crt(counts, above, for_tables)
         rows, items = _customers(tables)
-    return Counts(A, None if Pis is None else Z)
+    return A, Z
 
 
 def _through_time(
@@ -329,13 +312,9 @@ class GammaEncoder(tf.keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         self.num_words, self.sizes, self.recurrent = num_words, sizes, recurrent
-        self.k = [
-            MixedDense(1, "softplus", name=f"k_{n}") for n, _ in enumerate(sizes, 1)
-        ]
-        self.scale = [
-            MixedDense(size, "softplus", name=f"lambda_{n}")
-            for n, size in enumerate(sizes, 1)
-        ]
+        layers = list(enumerate(sizes, 1))
+        self.k = [MixedDense(1, "softplus", name=f"k_{n}") for n, _ in layers]
+        self.scale = [MixedDense(K, "softplus", name=f"lambda_{n}") for n, K in layers]
 
     def build(self, input_shape: Any) -> None:
         words = tf.keras.initializers.TruncatedNormal(stddev=WORD_STDDEV)

@@ -362,9 +362,8 @@ class CoupledLSTM(tf.keras.layers.Layer):
     def __init__(self, units: int, **kwargs: Any):
         super().__init__(**kwargs)
         self.units = units
-        self.lstm = FastLSTM(
-            units, return_sequences=True, dtype=self.dtype, name="lstm"
-        )
+        options = {"return_sequences": True, "dtype": self.dtype, "name": "lstm"}
+        self.lstm = FastLSTM(units, **options)
 
     @property
     def cell(self) -> tf.keras.layers.Layer:
@@ -372,9 +371,8 @@ class CoupledLSTM(tf.keras.layers.Layer):
         return self.lstm.cell
 
     def build(self, input_shape: Any) -> None:
-        inputs, theta = input_shape
+        (inputs, theta), units = input_shape, self.units
         self.lstm.build(inputs)
-        units = self.units
         self.W = self.add_weight("W", [int(theta[-1]), COUPLED * units])
         self.U = self.add_weight("U", [units, 2 * units])
         self.Uh = self.add_weight("Uh", [units, units])
@@ -390,13 +388,8 @@ class CoupledLSTM(tf.keras.layers.Layer):
         """Return W theta + b [B, 3H], the same for every word."""
         return matmul(theta, self.W) + self.bias
 
-    def step(
-        self, inputs: tf.Tensor, state: Any, topics: tf.Tensor
-    ) -> tuple[tf.Tensor, Any]:
-        """Return a [B, H] of one word [B, E] and the LSTM's state after it.
-
-        topics: what `from_topics` returned.
-        """
+    def step(self, inputs: tf.Tensor, state: Any, topics: tf.Tensor) -> tuple:
+        """Return a [B, H] of a word [B, E] and the state; topics: by `from_topics`."""
         h, state = self.cell(inputs, state)
         return self._couple(h, topics), state
 

@@ -116,9 +116,8 @@ class TopicProportions(tf.keras.layers.Layer):
     def __init__(self, num_topics: int, **kwargs: Any):
         super().__init__(**kwargs)
         self.num_topics = num_topics
-        self.linear = MixedDense(
-            num_topics, kernel_initializer=ProportionsStart(), dtype=self.dtype_policy
-        )
+        options = {"kernel_initializer": ProportionsStart(), "dtype": self.dtype_policy}
+        self.linear = MixedDense(num_topics, **options)
 
     def call(self, theta: tf.Tensor) -> tf.Tensor:
         return tf.nn.softmax(self.linear(theta))
@@ -150,14 +149,12 @@ class TopicDecoder(tf.keras.layers.Layer):
 
     def __init__(self, num_topics: int, num_words: int, **kwargs: Any):
         super().__init__(**kwargs)
-        self.num_topics = num_topics
-        self.num_words = num_words
+        self.num_topics, self.num_words = num_topics, num_words
 
     def build(self, input_shape: Any) -> None:
+        shape, start = [self.num_topics, self.num_words], tf.keras.initializers
         self.logits = self.add_weight(
-            "beta_logits",
-            [self.num_topics, self.num_words],
-            initializer=tf.keras.initializers.RandomNormal(stddev=1.0),
+            "beta_logits", shape, initializer=start.RandomNormal(stddev=1.0)
         )
         self.built = True
 

@@ -33,8 +33,7 @@ class Noise:
             self.seed = tf.random.experimental.stateless_fold_in(
                 seeds, zlib.crc32(name.encode()) >> 1
             )
-            ops = tf.raw_ops
-            self.key, _ = ops.StatelessRandomGetKeyCounter(seed=self.seed)
+            self.key, _ = tf.raw_ops.StatelessRandomGetKeyCounter(seed=self.seed)
 
     def uniform(self, shape: Any) -> tf.Tensor:
         """Return draws from U[0, 1), float32, of a shape [B, ...]."""
@@ -51,13 +50,8 @@ class Noise:
         first = self.row * tf.cast(blocks, tf.uint64)
         counter = tf.stack([first, tf.constant(self.draws, tf.uint64)])
         self.draws += 1
-        drawn = draw(
-            shape=[shape[0], BLOCK * blocks],
-            key=self.key,
-            counter=counter,
-            alg=PHILOX,
-            dtype=tf.float32,
-        )
+        numbered = {"key": self.key, "counter": counter, "alg": PHILOX}
+        drawn = draw(shape=[shape[0], BLOCK * blocks], dtype=tf.float32, **numbered)
         return tf.reshape(drawn[:, :size], shape)
 
     def integer(self, below: Any) -> tf.Tensor:

@@ -49,9 +49,7 @@ class GroupedAdam(tf.__internal__.tracking.AutoTrackable):
         self.adams = [adam(schedule(rate)) for _, rate in groups]
         for adam, weights in zip(self.adams, self.groups):
             # Without a gradient nothing moves, and the moments are there to restore.
-            adam.apply_gradients(
-                [(tf.zeros_like(weight), weight) for weight in weights]
-            )
+            adam.apply_gradients([(tf.zeros_like(each), each) for each in weights])
             adam.iterations.assign(0)
 
     def apply_gradients(
@@ -122,7 +120,6 @@ class LazyAdam(tf.keras.optimizers.legacy.Adam):
 
 
 def _lazy_adam() -> type:
-    # Only where it is asked for: no other training needs the package.
     try:
         with warnings.catch_warnings():  # a notice that its development has ended
             warnings.filterwarnings("ignore", message="\\s*TensorFlow Addons")
@@ -141,6 +138,11 @@ def _sum_rows(gradient: Any) -> Any:
     return tf.IndexedSlices(values, rows, gradient.dense_shape)
 
 
+def weights_of(*layers: Any) -> list[tf.Variable]:
+    """Return the trainable weights of layers, in order."""
+    return [weight for layer in layers for weight in layer.trainable_variables]
+
+
 def exclude(weights: list[tf.Variable], removed: list[tf.Variable]) -> list:
     """Return the weights that are not among those removed, in order."""
     references = {weight.ref() for weight in removed}
@@ -149,8 +151,7 @@ def exclude(weights: list[tf.Variable], removed: list[tf.Variable]) -> list:
 
 def split_param_group(group: Group, layers: list[Any], share: float) -> list[Group]:
     """Return a group without the layers' weights, and those at a share of its rate."""
-    weights, rate = group
-    own = [weight for layer in layers for weight in layer.trainable_variables]
+    (weights, rate), own = group, weights_of(*layers)
     return [(exclude(weights, own), rate), (own, share * rate)]
 
 
@@ -159,16 +160,10 @@ class Training(Settings):
     """Settings of the training loop, the same for every model."""
 
     batch_size: int = setting(64, "sequences; Lau et al. 2017", least=1)
-    accumulate: int = setting(
-        1, "batches a step, added up: as one so many times larger", least=1
-    )
+    accumulate: int = setting(1, "batches added up in a step, as one larger", least=1)
     epochs: int = setting(20, "at most; TCNLM's are not stated", least=1)
-    judge: str = setting(
-        "", "measure that chooses the weights to keep; empty: the model's own"
-    )
-    patience: int = setting(
-        2, "evaluations without improvement before training ends", least=1
-    )
+    judge: str = setting("", "measure that chooses the weights; empty: the model's own")
+    patience: int = setting(2, "evaluations without improvement that end it", least=1)
     context: str = setting(
         "data",
         'context rule; "data" is the one DATA was made with; "read" is all '
@@ -183,19 +178,13 @@ class Training(Settings):
     )
     decay: str = setting(
         "constant",
-        "schedule of the rates; 'linear', 'cosine': to 0 at `epochs`' end",
+        "schedule of the rates; others end at 0 after `epochs`",
         choices=DECAYS,
     )
-    lazy_adam: bool = setting(
-        False, "do not update embeddings that a batch does not use"
-    )
-    deterministic: bool = setting(
-        True, "deterministic kernels; on a GPU others are faster"
-    )
+    lazy_adam: bool = setting(False, "update no embeddings that a batch does not use")
+    deterministic: bool = setting(True, "deterministic kernels; slower on a GPU")
     precision: str = setting(
-        "float32",
-        "precision of matrix products in training; docs/installing.md",
-        choices=PRECISIONS,
+        "float32", "of products in training; docs/installing.md", choices=PRECISIONS
     )
     checkpoint_minutes: float = setting(
         10.0,
@@ -203,9 +192,7 @@ class Training(Settings):
         least=0,
         size=LARGEST_FLOAT,  # for never
     )
-    checkpoint_steps: int = setting(
-        0, "steps between checkpoints; 0 goes by minutes alone", least=0
-    )
+    checkpoint_steps: int = setting(0, "steps between them; 0: minutes alone", least=0)
 
     @property
     def step_size(self) -> int:

@@ -102,19 +102,17 @@ class TransformerXLLayer(tf.keras.layers.Layer):
         for name in ("u", "v"):
             shape = [self.heads, self.head_size]
             setattr(self, name, self.add_weight(name, shape, initializer=_start()))
-        self.norms = [self._norm(f"norm_{i}", size) for i in (1, 2)]
+        options = {"epsilon": EPSILON, "dtype": self.dtype}
+        kind = tf.keras.layers.LayerNormalization
+        self.norms = [kind(name=f"norm_{i}", **options) for i in (1, 2)]
+        for norm in self.norms:
+            norm.build([None, None, size])
         self.built = True
 
     def _dense(self, name: str, rows: int, size: int, **options: Any) -> Any:
         options = {"use_bias": False, **options, "name": name, "dtype": self.dtype}
         layer = MixedDense(size, kernel_initializer=_start(), **options)
         layer.build([None, rows])
-        return layer
-
-    def _norm(self, name: str, size: int) -> Any:
-        options = {"epsilon": EPSILON, "name": name, "dtype": self.dtype}
-        layer = tf.keras.layers.LayerNormalization(**options)
-        layer.build([None, None, size])
         return layer
 
     def call(
@@ -125,36 +123,21 @@ class TransformerXLLayer(tf.keras.layers.Layer):
         R: tf.Tensor,
         drop: Drop = lambda values, rate: values,
     ) -> tf.Tensor:
-        rate = self.dropout
-        attended = self.attention(inputs, memory, filled, R, drop)
-        outputs = self.norms[0](inputs + drop(self.Wo(attended), rate))
-        inner = drop(self.W1(outputs), rate)
-        return self.norms[1](outputs + drop(self.W2(inner), rate))
-
-    def attention(
-        self,
-        inputs: tf.Tensor,
-        memory: tf.Tensor,
-        filled: tf.Tensor,
-        R: tf.Tensor,
-        drop: Drop,
-    ) -> tf.Tensor:
-        """Return the a_i of all heads beside each other, [B, L, H d_h]."""
-        known = tf.concat([tf.stop_gradient(memory), inputs], axis=1)
-        q, k, v = (
-            self._by_head(values)
-            for values in (self.Wq(inputs), self.Wk(known), self.Wv(known))
-        )
+        known, rate = tf.concat([tf.stop_gradient(memory), inputs], 1), self.dropout
+        sources = self.Wq(inputs), self.Wk(known), self.Wv(known)
+        q, k, v = map(self._by_head, sources)
         r = tf.reshape(self.Wr(R), [-1, self.heads, self.head_size])
         content = einsum("blhn,bkhn->bhlk", q + self.u, k)
         position = einsum("blhn,khn->bhlk", q + self.v, r)
-        scores = (content + shifted(position)) / self.head_size**0.5
+        A = (content + shifted(position)) / self.head_size**0.5
         queries, keys = tf.shape(inputs)[1], tf.shape(known)[1]
         seen = visible(queries, filled, keys, self.reach)
-        shares = tf.nn.softmax(tf.where(seen, scores, -np.inf))
-        means = einsum("bhlk,bkhn->blhn", shares, v)
-        rows = tf.shape(inputs)[0]
-        return tf.reshape(means, [rows, queries, self.heads * self.head_size])
+        shares = tf.nn.softmax(tf.where(seen, A, -np.inf))
+        a = einsum("bhlk,bkhn->blhn", shares, v)
+        a = tf.reshape(a, [tf.shape(inputs)[0], queries, self.heads * self.head_size])
+        outputs = self.norms[0](inputs + drop(self.Wo(a), rate))
+        inner = drop(self.W1(outputs), rate)
+        return self.norms[1](outputs + drop(self.W2(inner), rate))
 
     def _by_head(self, values: tf.Tensor) -> tf.Tensor:
         rows, length = tf.unstack(tf.shape(values)[:2])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -22,36 +23,31 @@ from tcnlm.preprocessing.vocabulary import PAD
 Drawn = tuple[tf.Tensor, tf.Tensor]
 
 
+@dataclass(frozen=True)
 class NextWord:
     """The distribution of the next word of N sentences.
 
-    of_all: returns log p of every word, nats, [N, V], as the model has it; draw: where
-    there is a way to a word without these, draws one by (forbidden, seed), if it
-    `can_draw(forbidden)`; forbidden: words that are not to come.
+    of_all: returns log p of every word, nats, [N, V], as the model has it; shorter: a
+    way to a word without these, if any, by (forbidden, seed); forbidden: words that are
+    not to come.
     """
 
-    def __init__(
-        self,
-        of_all: Callable[[], tf.Tensor],
-        draw: Callable[[Sequence[int], tf.Tensor], Drawn] | None = None,
-        can_draw: Callable[[Sequence[int]], bool] = lambda forbidden: True,
-        forbidden: Sequence[int] = (),
-    ):
-        self._ways, self._forbidden = (of_all, draw, can_draw), forbidden
+    of_all: Callable[[], tf.Tensor]
+    shorter: Callable[[Sequence[int], tf.Tensor], Drawn] | None = None
+    forbidden: Sequence[int] = ()
 
     def without(self, forbidden: Sequence[int]) -> NextWord:
         """Return the same with some words forbidden."""
-        return NextWord(*self._ways, forbidden)
+        return replace(self, forbidden=forbidden)
 
     def log_probs(self) -> tf.Tensor:
         """Return log p [N, V], minus infinity at forbidden words, else the model's."""
-        return forbid(self._ways[0](), self._forbidden)
+        return forbid(self.of_all(), self.forbidden)
 
     def draw(self, seed: tf.Tensor) -> Drawn:
         """Return a word [N] drawn from the allowed ones, and its log p [N], nats."""
-        _, draw, can_draw = self._ways
-        if draw is not None and can_draw(self._forbidden):
-            return draw(self._forbidden, seed)
+        if self.shorter:
+            return self.shorter(self.forbidden, seed)
         log_probs = self.log_probs()
         return chosen(log_probs, draw_by_blocks(log_probs, seed))
 
@@ -188,30 +184,24 @@ class AdaptiveSoftmax(tf.keras.layers.Layer):
 
         A tail is computed only for the rows whose target is in it.
         """
-        head_targets = self._head_targets(targets)
-        log_prob = -cross_entropy(head_targets, matmul(hidden, self.head))
-        for i, (low, high) in enumerate(self._tail_ranges):
-            rows = tf.where((targets >= low) & (targets < high))
-            inside = tf.gather_nd(hidden, rows)
-            logits = matmul(matmul(inside, self.projections[i]), self.tails[i])
-            tail = -cross_entropy(tf.gather_nd(targets, rows) - low, logits)
-            log_prob = tf.tensor_scatter_nd_add(log_prob, rows, tail)
-        return log_prob
-
-    def _head_targets(self, targets: tf.Tensor) -> tf.Tensor:
+        head_targets, tails = targets, []
         for i, (low, high) in enumerate(self._tail_ranges):
             inside = (targets >= low) & (targets < high)
-            cluster = tf.cast(self.cutoffs[0] + i, targets.dtype)
-            targets = tf.where(inside, cluster, targets)
-        return targets
+            head_targets = tf.where(inside, self.cutoffs[0] + i, head_targets)
+            rows = tf.where(inside)
+            projected = matmul(tf.gather_nd(hidden, rows), self.projections[i])
+            logits = matmul(projected, self.tails[i])
+            tails.append(
+                (rows, cross_entropy(tf.gather_nd(targets, rows) - low, logits))
+            )
+        log_prob = -cross_entropy(head_targets, matmul(hidden, self.head))
+        for rows, nats in tails:
+            log_prob = tf.tensor_scatter_nd_sub(log_prob, rows, nats)
+        return log_prob
 
     def get_config(self) -> dict[str, Any]:
-        return {
-            **super().get_config(),
-            "vocabulary_size": self.vocabulary_size,
-            "cutoffs": self.cutoffs[:-1],
-            "div_value": self.div_value,
-        }
+        sizes = {"vocabulary_size": self.vocabulary_size, "div_value": self.div_value}
+        return {**super().get_config(), **sizes, "cutoffs": self.cutoffs[:-1]}
 
     def log_probs(self, hidden: tf.Tensor) -> tf.Tensor:
         """Return log p of every word, nats: hidden [N, H] -> [N, V]."""
@@ -224,22 +214,19 @@ class AdaptiveSoftmax(tf.keras.layers.Layer):
 
     def next_word(self, hidden: tf.Tensor) -> NextWord:
         """Return the distribution of the words after hidden states [N, H]."""
-
-        def in_head(forbidden: Sequence[int]) -> bool:
-            return max(forbidden, default=-1) < self.cutoffs[0]
-
-        draw = partial(self.draw, hidden)
-        return NextWord(lambda: self.log_probs(hidden), draw, in_head)
+        return NextWord(lambda: self.log_probs(hidden), partial(self.draw, hidden))
 
     def draw(
         self, hidden: tf.Tensor, forbidden: Sequence[int], seed: tf.Tensor
-    ) -> tuple[tf.Tensor, tf.Tensor]:
+    ) -> Drawn:
         """Return a word [N] of the allowed ones and its log p [N], nats, of the model.
 
         The head's entry is drawn first, and a tail computed only for the rows whose
-        entry it is. forbidden: words of the head; in a tail they would leave their
+        entry it is: not where a word of a tail is forbidden, which would leave its
         probability to that tail alone.
         """
+        if max(forbidden, default=-1) >= self.cutoffs[0]:
+            return NextWord(lambda: self.log_probs(hidden), None, forbidden).draw(seed)
         head = tf.nn.log_softmax(hidden @ self.head)
         entries = draw_by_blocks(forbid(head, forbidden), seed)
         words, log_prob = chosen(head, entries)
@@ -307,9 +294,8 @@ def full_nats(
 def _over_chunks(body: Callable, hidden: tf.Tensor, sums: tuple) -> Any:
     """Run the body from chunk to chunk, once at least; return the sums at the end."""
     last = tf.maximum(tf.shape(hidden)[0], 1)
-    return tf.while_loop(lambda start, *_: start < last, body, (tf.constant(0), *sums))[
-        1:
-    ]
+    loop = tf.constant(0), *sums
+    return tf.while_loop(lambda start, *_: start < last, body, loop)[1:]
 
 
 def _array(hidden: tf.Tensor, shape: list) -> tf.TensorArray:

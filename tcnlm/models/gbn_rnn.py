@@ -140,7 +140,7 @@ class GBNRNN(Model):
         self.network = GammaBeliefNetwork(
             self.sizes, words, over, c.chain_step, c.chain_delay
         )
-        self.fitted = tuple(self.network.matrices)
+        self.fitted = (*self.network.Phi, *self.network.Pi)
         self.embedding = word_embedding(len(vocabulary), c)
         self.recurrent = [
             CoupledLSTM(units, name=f"coupled_lstm_{layer}")

@@ -9,7 +9,7 @@ import tensorflow as tf
 from tcnlm.common.settings import setting
 from tcnlm.data.dataset import Dataset
 from tcnlm.data.documents import DocumentContexts
-from tcnlm.layers.optimization import Group
+from tcnlm.layers.optimization import Group, weights_of
 from tcnlm.models import tcnlm
 from tcnlm.models.base import Model, Terms
 from tcnlm.models.settings import TopicSettings
@@ -74,7 +74,6 @@ class NeuralTopicModel(Model):
         start_topics(self, dataset, {})
 
     def param_groups(self) -> list[Group]:
-        inference = self.encoder, self.proportions
-        weights = [weight for part in inference for weight in part.trainable_variables]
-        beta = self.decoder.trainable_variables
-        return [(weights, self.config.learning_rate), (beta, self.config.beta_rate)]
+        inference, beta = weights_of(self.encoder, self.proportions), self.decoder
+        rates = self.config.learning_rate, self.config.beta_rate
+        return list(zip([inference, beta.trainable_variables], rates))

@@ -23,7 +23,7 @@ from tcnlm.data.word_vectors import (
     starting_vectors,
 )
 from tcnlm.layers.noise import Noise
-from tcnlm.layers.optimization import GroupedAdam, decay
+from tcnlm.layers.optimization import GroupedAdam, decay, weights_of
 from tcnlm.layers.tf_function import graph
 from tcnlm.models import lda
 from tcnlm.models.nmf import nmf_topics
@@ -124,10 +124,8 @@ def pretrain_topics(
     config, steps = model.config, model.config.topic_pretrain_steps
     if not steps:
         return
-    inference = chain(
-        model.encoder.trainable_variables, model.proportions.trainable_variables
-    )
-    weights = [list(inference), model.decoder.trainable_variables]
+    inference = weights_of(model.encoder, model.proportions)
+    weights = [inference, model.decoder.trainable_variables]
     optimizer = GroupedAdam(
         list(zip(weights, config.topic_pretrain_rates)),
         TOPIC_PRETRAIN_CLIP,

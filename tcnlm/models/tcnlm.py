@@ -27,7 +27,7 @@ from tcnlm.layers.neural_topics import (
     log_likelihood,
 )
 from tcnlm.layers.noise import Noise
-from tcnlm.layers.optimization import Group, exclude, split_param_group
+from tcnlm.layers.optimization import Group, exclude, split_param_group, weights_of
 from tcnlm.layers.softmax import adaptive_softmax, language_loss, of_targets
 from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTM
 from tcnlm.layers.words import word_embedding
@@ -208,7 +208,6 @@ class TCNLM(Model):
 
 def joint_param_groups(model: Model) -> list[Group]:
     """Return the language model's weights, and the topic model's, with their rates."""
-    parts = model.encoder, model.proportions, model.decoder
-    topic = [weight for part in parts for weight in part.trainable_variables]
+    topic = weights_of(model.encoder, model.proportions, model.decoder)
     c, language = model.config, exclude(model.trainable_variables, topic)
     return [(language, c.learning_rate), (topic, c.topic_learning_rate)]

@@ -17,7 +17,7 @@ from tcnlm.data.sequences import SequencesAndStretches
 from tcnlm.layers.lstm import FastLSTM, zero_states
 from tcnlm.layers.mixed_precision import MixedConv1D, MixedDense
 from tcnlm.layers.noise import Noise
-from tcnlm.layers.optimization import Group, GroupedAdam, exclude
+from tcnlm.layers.optimization import Group, GroupedAdam, exclude, weights_of
 from tcnlm.layers.softmax import adaptive_softmax, language_loss, of_targets
 from tcnlm.layers.words import word_embedding
 from tcnlm.models import lstm
@@ -232,8 +232,7 @@ class TDLM(Model):
 
         By published batches the former are all but W, since s is learned by both.
         """
-        parts = self.encoder, self.attention, self.vectors, self.words
-        topic = [weight for part in parts for weight in part.trainable_variables]
+        topic = weights_of(self.encoder, self.attention, self.vectors, self.words)
         published = self.config.topic_batches == "published"
         apart = self.words.trainable_variables if published else topic
         rate = self.config.learning_rate

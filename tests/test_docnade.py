@@ -22,9 +22,7 @@ ACTIVATIONS = {"sigmoid": oracle.sigmoid, "tanh": np.tanh}
 
 
 def make_layer(rng, activation="sigmoid", dtype="float64"):
-    layer = DocumentNade(D, H, activation, dtype=dtype)
-    layer.build(None)
-    return randomise(layer, rng)
+    return randomise(DocumentNade(D, H, activation, dtype=dtype), rng)
 
 
 def make_model(rng, **settings):

@@ -27,16 +27,10 @@ class Config(Settings):
 
     units: int = setting(50, "hidden units; Larochelle and Lauly 2012", least=1)
     activation: str = setting(
-        "sigmoid",
-        'hidden activation, theirs; "tanh" is AYLIEN\'s',
-        choices=("sigmoid", "tanh"),
+        "sigmoid", 'of h; theirs, "tanh" is AYLIEN\'s', choices=("sigmoid", "tanh")
     )
-    log_counts: bool = setting(
-        True, "read a word of count n round(ln(1 + n)) times; theirs"
-    )
-    sampled: int = setting(
-        0, "words that the softmax's sum is estimated from; 0: all", least=0
-    )
+    log_counts: bool = setting(True, "read a word round(ln(1 + count)) times; theirs")
+    sampled: int = setting(0, "words that estimate the softmax's sum; 0: all", least=0)
     objective: str = setting(
         "full",
         'all words of a document, or a "split" of it a visit (Zheng et al. 2016)',
@@ -85,15 +79,8 @@ class DocNADE(Model):
             )
         counts = np.maximum(np.asarray(vocabulary.topic_counts, np.float32), 1)
         frequencies = counts / counts.sum()
-        self.nade = DocumentNade(
-            len(vocabulary.topic_words),
-            config.units,
-            config.activation,
-            config.output_start,
-            np.log(frequencies),
-            name="nade",
-        )
-        self.nade.build(None)
+        start = config.activation, config.output_start, np.log(frequencies)
+        self.nade = DocumentNade(len(counts), config.units, *start, name="nade")
         self.frequencies = tf.constant(frequencies)
 
     def read(self, words: tf.Tensor) -> tf.Tensor:
@@ -158,22 +145,17 @@ class DocNADE(Model):
         would not average out over them.
         """
         width, uniform = tf.shape(words)[1:], tf.random.stateless_uniform
-
-        def of_document(own: tf.Tensor) -> tf.Tensor:
-            return uniform(width, own, alg="philox")
-
-        hashes = self._hashes(words, seed)
+        of_word = {"minval": None, "dtype": tf.int32, "alg": "philox"}
+        numbers = uniform(self.frequencies.shape, seed, **of_word)
+        found = tf.cast(tf.gather(numbers, tf.maximum(words, 0)), tf.int64)
+        hashes = tf.reduce_sum(tf.where(words != NO_WORD, found, 0), axis=1)
         seeds = tf.stack([hashes, tf.zeros_like(hashes)], axis=1)
-        keys = tf.map_fn(of_document, seeds, fn_output_signature=tf.float32)
-        return in_order(self.read(words), keys)
-
-    def _hashes(self, words: tf.Tensor, seed: Any) -> tf.Tensor:
-        """Return a number of each document by its words, the sum of one a word, [B]."""
-        numbers = tf.random.stateless_uniform(
-            self.frequencies.shape, seed, None, None, tf.int32, alg="philox"
+        keys = tf.map_fn(
+            lambda own: uniform(width, own, alg="philox"),
+            seeds,
+            fn_output_signature=tf.float32,
         )
-        found = tf.gather(numbers, tf.maximum(words, 0))
-        return tf.reduce_sum(tf.where(words != NO_WORD, tf.cast(found, tf.int64), 0), 1)
+        return in_order(self.read(words), keys)
 
 
 class DocumentNade(tf.keras.layers.Layer):
@@ -194,37 +176,25 @@ class DocumentNade(tf.keras.layers.Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        self.num_words = num_words
-        self.units = units
         self.activation = tf.keras.activations.get(activation)
-        self.output_start = output_start
-        self.log_frequencies = np.asarray(log_frequencies, np.float32)
-
-    def build(self, input_shape: Any) -> None:
-        draw, shape = tf.keras.initializers, [self.num_words, self.units]
-        uniform = {"minval": 0.0, "maxval": 1 / (self.num_words * self.units)}
-        start = draw.RandomUniform(**uniform)
-        if self.output_start == "normal":
-            output = draw.RandomNormal(stddev=(2 / self.units) ** 0.5)
-        else:
-            output = draw.RandomUniform(**uniform)
-        bias = draw.Constant(self.log_frequencies)
-        self.W = self.add_weight("W", shape, initializer=start)
-        self.c = self.add_weight("c", [self.units], initializer="zeros")
-        self.V = self.add_weight("V", shape, initializer=output)
-        self.b = self.add_weight("b", [self.num_words], initializer=bias)
-        self.built = True
+        draw, shape = tf.keras.initializers, [num_words, units]
+        uniform = {"minval": 0.0, "maxval": 1 / (num_words * units)}
+        W, V = draw.RandomUniform(**uniform), draw.RandomUniform(**uniform)
+        if output_start == "normal":
+            V = draw.RandomNormal(stddev=(2 / units) ** 0.5)
+        b = draw.Constant(np.asarray(log_frequencies, np.float32))
+        self.W = self.add_weight("W", shape, initializer=W)
+        self.c = self.add_weight("c", [units], initializer="zeros")
+        self.V = self.add_weight("V", shape, initializer=V)
+        self.b = self.add_weight("b", [num_words], initializer=b)
 
     def vector(self, words: tf.Tensor, weights: Any = 1.0) -> tf.Tensor:
-        """Return act(c + the sum over all words), [B, H]: no order is in it.
-
-        weights [B, N]: what each word counts in the sum.
-        """
-        rows = self._rows(words, weights)
-        return self.activation(self.c + tf.reduce_sum(rows, axis=1))
+        """Return act(c + the sum over all words, by weights [B, N]), [B, H]."""
+        total = tf.reduce_sum(self._rows(words, weights), axis=1)
+        return self.activation(self.c + total)
 
     def hidden(self, words: tf.Tensor, weights: Any = 1.0) -> tf.Tensor:
-        """Return every h_i, [B, N, H]; weights as above."""
+        """Return every h_i, [B, N, H]."""
         before = tf.cumsum(self._rows(words, weights), axis=1, exclusive=True)
         return self.activation(self.c + before)
 
@@ -241,21 +211,16 @@ class DocumentNade(tf.keras.layers.Layer):
 
     def nats(self, words: tf.Tensor, weights: Any = 1.0) -> tf.Tensor:
         """Return - log p of all documents together."""
-        found = self._predictions(words, weights)
-        return full_nats(*found, *self._softmax())
+        return full_nats(*self._predictions(words, weights), *self._softmax())
 
     def sampled_nats(
-        self,
-        words: tf.Tensor,
-        samples: tf.Tensor,
-        frequencies: tf.Tensor,
-        weights: Any = 1.0,
+        self, words: tf.Tensor, samples: tf.Tensor, q: tf.Tensor, weights: Any = 1.0
     ) -> tf.Tensor:
         """Return an estimate of it, the softmax's sum being one over sampled words [S].
 
         Sum: exp of the target's logit, and for the other words 1/S sum_s exp(logit_s) /
-        q_s (Bengio and Senecal 2003); frequencies q [D]: by which the words were drawn,
-        with replacement.
+        q_s (Bengio and Senecal 2003); q [D]: the frequencies by which the words were
+        drawn, with replacement.
         """
         hidden, targets = self._predictions(words, weights)
         V, b = self._softmax()
@@ -263,7 +228,7 @@ class DocumentNade(tf.keras.layers.Layer):
         own += tf.gather(b, targets)[:, None]
         others = full_logits(hidden, tf.gather(V, samples), tf.gather(b, samples))
         number = tf.cast(tf.size(samples), b.dtype)
-        others -= tf.math.log(number * tf.gather(frequencies, samples))
+        others -= tf.math.log(number * tf.gather(q, samples))
         others = tf.where(samples == targets[:, None], others.dtype.min, others)
         scores = tf.concat([own, others], axis=1)
         return tf.reduce_sum(tf.reduce_logsumexp(scores, axis=1) - own[:, 0])

@@ -78,9 +78,7 @@ class LCLM(Model):
             for layer in range(config.layers)
         ]
         self.softmax = adaptive_softmax(len(vocabulary), config)
-        self.encoder = SentenceEncoder(
-            len(vocabulary), config.embedding_size, config.embedding_scale, units
-        )
+        self.encoder = SentenceEncoder(len(vocabulary), config)
 
     def context(self, batch: dict[str, tf.Tensor], noise: Noise | None = None) -> Any:
         """Return the preceding sentences' z [B, n, Z] and which there are, [B, n]."""
@@ -128,21 +126,11 @@ class SentenceEncoder(tf.keras.layers.Layer):
     z_j = [forward_j; backward_j], LSTMs over the mean embeddings of the sentences.
     """
 
-    def __init__(
-        self, num_words: int, size: int, scale: float, units: int, **kwargs: Any
-    ):
+    def __init__(self, num_words: int, config: Config, **kwargs: Any):
         super().__init__(**kwargs)
-        self.num_words, self.size = num_words, size
-        self.scale, self.units = scale, units
-        self.embedding = tf.keras.layers.Embedding(
-            num_words,
-            size,
-            embeddings_initializer=tf.keras.initializers.RandomUniform(-scale, scale),
-            name="context_embedding",
-        )
-        self.sequence = tf.keras.layers.Bidirectional(
-            tf.keras.layers.LSTM(units, return_sequences=True), name="sequence"
-        )
+        self.embedding = word_embedding(num_words, config, "context_embedding")
+        each = tf.keras.layers.LSTM(config.context_units, return_sequences=True)
+        self.sequence = tf.keras.layers.Bidirectional(each, name="sequence")
 
     def call(self, sentences: tf.Tensor) -> Sentences:
         real = tf.reduce_any(sentences >= 0, axis=2)
@@ -181,26 +169,20 @@ class LateFusionLSTMCell(ZeroState, tf.keras.layers.Layer):
         self, units: int, sentence_size: int, attention_units: int, **kwargs: Any
     ):
         super().__init__(**kwargs)
-        self.units = units
-        self.sentence_size = sentence_size
+        self.units, self.sentence_size = units, sentence_size
         self.attention_units = attention_units
-        self.state_size = [units, units]
-        self.output_size = units
+        self.state_size, self.output_size = [units, units], units
 
     def build(self, input_shape: Any) -> None:
         H, Z, A = self.units, self.sentence_size, self.attention_units
-        self.kernel = self.add_weight("kernel", [input_shape[-1], GATES * H])
-        self.recurrent_kernel = self.add_weight(
-            "recurrent_kernel", [H, GATES * H], initializer="orthogonal"
-        )
-        self.bias = self.add_weight("bias", [GATES * H], initializer=forget_bias)
-        self.Wa = self.add_weight("Wa", [Z, A])
-        self.Ua = self.add_weight("Ua", [H, A])
-        self.v = self.add_weight("v", [A])
-        self.Wp = self.add_weight("Wp", [Z, H])
-        self.Wr = self.add_weight("Wr", [H, H])
-        self.Ur = self.add_weight("Ur", [H, H])
-        self.br = self.add_weight("br", [H], initializer="zeros")
+        add = self.add_weight
+        self.kernel = add("kernel", [input_shape[-1], GATES * H])
+        shape = [H, GATES * H]
+        self.recurrent_kernel = add("recurrent_kernel", shape, initializer="orthogonal")
+        self.bias = add("bias", [GATES * H], initializer=forget_bias)
+        self.Wa, self.Ua, self.v = add("Wa", [Z, A]), add("Ua", [H, A]), add("v", [A])
+        self.Wp, self.Wr = add("Wp", [Z, H]), add("Wr", [H, H])
+        self.Ur, self.br = add("Ur", [H, H]), add("br", [H], initializer="zeros")
         self.built = True
 
     def input_gates(self, inputs: tf.Tensor) -> tf.Tensor:

@@ -41,12 +41,8 @@ CELLS = {
 class WindowSettings(Settings):
     """Settings of a model whose state can go on through a document."""
 
-    carry: bool = setting(
-        False, "carry the state from sentence to sentence of a document"
-    )
-    window: int = setting(
-        30, "with carry: targets of a window, through which gradients flow", least=1
-    )
+    carry: bool = setting(False, "carry the state through a document's sentences")
+    window: int = setting(30, "with carry: targets that a gradient spans", least=1)
     reset: str = setting(
         "document", "with carry: when the state is reset", choices=("document", "never")
     )
@@ -56,22 +52,16 @@ class WindowSettings(Settings):
 class CellSettings(WindowSettings):
     """The same of recurrent layers."""
 
-    cell: str = setting(
-        "lstm", "type of the recurrent layers", choices=("lstm", "gru", "rnn")
-    )
+    cell: str = setting("lstm", "type of the recurrent layers", choices=tuple(CELLS))
 
 
 @dataclass(frozen=True)
 class StartSettings(Settings):
     """Settings of how an LSTM's own weights start and learn."""
 
-    recurrent_lr_multiplier: float = setting(
-        1.0, "factor on learning_rate for the LSTM's own weights", above=0
-    )
+    recurrent_lr_multiplier: float = setting(1.0, "factor on the LSTM's rate", above=0)
     recurrent_start: str = setting(
-        "keras",
-        "initial ones; product: TCNLM's factors multiplied out",
-        choices=("keras", "product"),
+        "keras", "or the product of TCNLM's factors", choices=("keras", "product")
     )
 
 
@@ -99,7 +89,7 @@ class LSTM(Model):
         self.embedding = word_embedding(len(vocabulary), config)
         self.recurrent = recurrent_layers(config)
         self.softmax = adaptive_softmax(len(vocabulary), config)
-        carry_state(self)
+        carry_state(self, lstm.zero_states(self.recurrent, 1))
 
     def make_context(self) -> None:
         """Make what reads the context q [B, C] beside h; there is none."""
@@ -116,10 +106,23 @@ class LSTM(Model):
 
     def hidden(self, batch: dict[str, tf.Tensor], noise: Noise) -> tf.Tensor:
         """Return the last layer's outputs [B, T, H]; go on from a carried state."""
-        return read(self, batch, noise)
+        inputs, rate = batch["inputs"], self.config.dropout
+        carried = self.carried is not None and "fresh" in batch
+        x, after = noise.dropout(self.embedding(inputs), rate), []
+        states = self.carried.start(batch) if carried else [None] * len(self.recurrent)
+        for layer, before in zip(self.recurrent, states):
+            kept = {"initial_state": before, "mask": inputs != PAD} if carried else {}
+            x, *state = layer(x, **kept)
+            x = noise.dropout(x, rate)
+            after.append(state)
+        if carried:
+            self.carried.keep(after)
+        return x
 
     def features(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
-        return last_output(self, batch)
+        """Return the state [B, H] after the last word of each document [B, T]."""
+        h = self.hidden(batch, self.noise("words", batch, training=False))
+        return at_last(h, batch["targets"])
 
     def prepare(self, dataset: Dataset) -> None:
         start_embeddings(self, dataset)
@@ -145,9 +148,7 @@ class BagConfig(StartSettings, SoftmaxSettings, WordSettings):
     encoder_units: tuple[int, ...] = setting(
         (256, 256), "ReLU units of the encoder's layers; TCNLM's", least=1
     )
-    context_units: int = setting(
-        30, "size of q; as many as TCNLM's topics in Table 6", least=1
-    )
+    context_units: int = setting(30, "size of q; TCNLM's topics in Table 6", least=1)
 
 
 class BagLSTM(LSTM):
@@ -259,35 +260,13 @@ def recurrent_layers(config: Any) -> list[tf.keras.layers.Layer]:
     ]
 
 
-def carry_state(model: Model) -> None:
-    """Let the state go on from batch to batch, if that is asked for."""
+def carry_state(model: Model, start: Any) -> None:
+    """Let the state, of the shapes of `start`, go on from batch to batch, if asked."""
     config = model.config
     if getattr(config, "carry", False):
         asked = model.batching.of_document
         model.batching = Windows(config.window, config.reset, asked)
-        model.carried = CarriedState(lstm.zero_states(model.recurrent, 1))
-
-
-def read(model: Model, batch: dict[str, tf.Tensor], noise: Noise) -> tf.Tensor:
-    """Return the last layer's outputs [B, T, H]; go on from a carried state."""
-    inputs, rate = batch["inputs"], model.config.dropout
-    carried = model.carried is not None and "fresh" in batch
-    x, after = noise.dropout(model.embedding(inputs), rate), []
-    states = model.carried.start(batch) if carried else [None] * len(model.recurrent)
-    for layer, before in zip(model.recurrent, states):
-        options = {"initial_state": before, "mask": inputs != PAD} if carried else {}
-        x, *state = layer(x, **options)
-        x = noise.dropout(x, rate)
-        after.append(state)
-    if carried:
-        model.carried.keep(after)
-    return x
-
-
-def last_output(model: Model, batch: dict[str, tf.Tensor]) -> tf.Tensor:
-    """Return the last layer's output [B, H] at each row's last target."""
-    h = read(model, batch, model.noise("words", batch, training=False))
-    return at_last(h, batch["targets"])
+        model.carried = CarriedState(start)
 
 
 def at_last(hidden: tf.Tensor, targets: tf.Tensor) -> tf.Tensor:

@@ -14,7 +14,7 @@ from tcnlm.common.settings import setting
 from tcnlm.data.batching import Batching
 from tcnlm.data.dataset import NO_WORD, Dataset
 from tcnlm.data.sequences import SequencesAndStretches
-from tcnlm.layers.lstm import FastLSTM, zero_states
+from tcnlm.layers.lstm import zero_states
 from tcnlm.layers.mixed_precision import MixedConv1D, MixedDense
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.optimization import Group, GroupedAdam, exclude, weights_of
@@ -35,16 +35,10 @@ STEP_TERMS = ("nll", "topic_model", "gradient_norm_0", "gradient_norm_1")
 class Config(SoftmaxSettings, WordSettings):
     """Settings of TDLM; "small" is units=600 layers=1, "large" units=900 layers=2."""
 
-    num_topics: int = setting(
-        100, "k; Lau et al. 2017: 50, 100 and 150 topics", least=1
-    )
-    topic_size: int = setting(
-        50, "b, size of a topic's vector; Lau et al. 2017", least=1
-    )
+    num_topics: int = setting(100, "k; Lau et al. 2017: 50, 100 and 150", least=1)
+    topic_size: int = setting(50, "b, of a topic's vector; Lau et al. 2017", least=1)
     filters: int = setting(20, "a, filters of the convolution; released code", least=1)
-    filter_width: int = setting(
-        2, "h, words that a filter spans; released code", least=1
-    )
+    filter_width: int = setting(2, "h, words that one spans; released code", least=1)
     topic_batches: str = setting(
         "published",
         "the topic model's: three words of a whole document each, mixed with those of "
@@ -56,7 +50,7 @@ class Config(SoftmaxSettings, WordSettings):
     )
     topic_dropout: float = setting(
         0.6,
-        "dropout of document embeddings and topic vector; released code",
+        "of documents' embeddings and topic vector; released code",
         least=0,
         below=1,
     )
@@ -102,24 +96,12 @@ class TDLM(Model):
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
         self.embedding = word_embedding(len(vocabulary), config)
-        options = {"return_sequences": True, "return_state": True}
-        self.recurrent = [
-            FastLSTM(config.units, **options, name=f"lstm_{layer}")
-            for layer in range(config.layers)
-        ]
+        self.recurrent = lstm.recurrent_layers(config)
         self.softmax = adaptive_softmax(len(vocabulary), config)
         self.topic_words = vocabulary.ids(vocabulary.topic_words)
-        self.encoder = DocumentEncoder(
-            len(vocabulary.topic_words),
-            config.embedding_size,
-            config.embedding_scale,
-            config.filters,
-            config.filter_width,
-            config.center_documents,
-        )
-        self.attention = MixedDense(
-            config.num_topics, "softmax", use_bias=False, name="A"
-        )
+        self.encoder = DocumentEncoder(len(self.topic_words), config)
+        K = config.num_topics
+        self.attention = MixedDense(K, "softmax", use_bias=False, name="A")
         self.vectors = MixedDense(config.topic_size, use_bias=False, name="B")
         self.words = MixedDense(len(vocabulary), name="W")
         self.gate = TopicGate(config.units, name="gate")
@@ -127,6 +109,8 @@ class TDLM(Model):
             self.why_not_shardable = "topic_batches=published steps two models apart"
         elif config.center_documents:
             self.why_not_shardable = "center_documents takes means over whole batches"
+
+    hidden = lstm.LSTM.hidden
 
     def topics(self) -> tf.Tensor:
         """Return softmax(B W + c) over the topic vocabulary alone, [K, D]."""
@@ -145,7 +129,7 @@ class TDLM(Model):
     def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:
         """Return log p(y_m | y_<m, s), nats, [B, T]."""
         s = self.context(batch) if context is None else context
-        h = lstm.read(self, batch, self.noise("words", batch, training))
+        h = self.hidden(batch, self.noise("words", batch, training))
 
         def gated(h: tf.Tensor, words: tf.Tensor, s: tf.Tensor) -> tf.Tensor:
             return self.softmax(self.gate(h, s), words)
@@ -252,40 +236,22 @@ class DocumentEncoder(tf.keras.layers.Layer):
     A window of `width` words begins at every word; what lies beyond the last word is
     zero. d is each linear filter's maximum over the windows, and zero without a word.
 
-    center: take off a running mean of what d is in training, which is most of it: of
-    many windows the largest is nearly the same in every document.
+    center_documents: take off a running mean of what d is in training, which is most of
+    it: of many windows the largest is nearly the same in every document.
     """
 
-    def __init__(
-        self,
-        num_words: int,
-        size: int,
-        scale: float,
-        filters: int,
-        width: int,
-        center: bool = False,
-        **kwargs: Any,
-    ):
+    def __init__(self, num_words: int, config: Config, **kwargs: Any):
         super().__init__(**kwargs)
-        self.num_words, self.size, self.scale = num_words, size, scale
-        self.filters, self.width, self.center = filters, width, center
-        initializers = tf.keras.initializers
-        self.embedding = tf.keras.layers.Embedding(
-            num_words,
-            size,
-            embeddings_initializer=initializers.RandomUniform(-scale, scale),
-            name="document_embedding",
-        )
+        self.width, self.center = config.filter_width, config.center_documents
+        self.embedding = word_embedding(num_words, config, "document_embedding")
+        start = tf.keras.initializers.TruncatedNormal(stddev=0.1)
         self.convolution = MixedConv1D(
-            filters, width, kernel_initializer=initializers.TruncatedNormal(stddev=0.1)
+            config.filters, self.width, kernel_initializer=start
         )
-
-    def build(self, input_shape: Any) -> None:
         if self.center:
             fitted = {"initializer": "zeros", "trainable": False}
-            self.mean = self.add_weight("mean", [self.filters], **fitted)
+            self.mean = self.add_weight("mean", [config.filters], **fitted)
             self.seen = self.add_weight("seen", [], **fitted)
-        self.built = True
 
     def call(
         self,
@@ -326,10 +292,8 @@ class TopicGate(tf.keras.layers.Layer):
 
     def __init__(self, units: int, **kwargs: Any):
         super().__init__(**kwargs)
-        self.units = units
-        self.gates = MixedDense(
-            2 * units, "sigmoid", bias_initializer="ones", name="gates"
-        )
+        options = {"bias_initializer": "ones", "name": "gates"}
+        self.gates = MixedDense(2 * units, "sigmoid", **options)
         self.candidate = MixedDense(units, "tanh", name="candidate")
 
     def call(self, hidden: tf.Tensor, vector: tf.Tensor) -> tf.Tensor:

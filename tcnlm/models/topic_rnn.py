@@ -11,7 +11,6 @@ import numpy as np
 import tensorflow as tf
 
 from tcnlm.common.settings import setting
-from tcnlm.data.dataset import Dataset
 from tcnlm.layers.distributions import gaussian_kl
 from tcnlm.layers.lstm import zero_states
 from tcnlm.layers.mixed_precision import matmul
@@ -30,9 +29,7 @@ from tcnlm.preprocessing.vocabulary import PAD, Vocabulary
 class Config(lstm.CellSettings, WordSettings):
     """Settings of TopicRNN; TCNLM's authors compare it at the sizes of their LSTM."""
 
-    num_topics: int = setting(
-        100, "TCNLM, Tables 2 to 4: 50, 100 and 150 topics", least=1
-    )
+    num_topics: int = setting(100, "TCNLM, Tables 2 to 4: 50, 100, 150 topics", least=1)
     encoder_units: tuple[int, ...] = setting(
         (256, 256), "ReLU units of the inference network's layers; as TCNLM's", least=1
     )
@@ -42,13 +39,10 @@ class Config(lstm.CellSettings, WordSettings):
         choices=("counts", "log", "frequencies"),
     )
     document_sequences: float = setting(
-        0.0,
-        "rows that share a document's KL; 0: as many as it has, sequences "
-        "or, with carry, windows",
-        least=0,
+        0.0, "rows that share a document's KL; 0: as many as it has", least=0
     )
     kl_warmup_steps: int = setting(
-        0, "steps in which the KL's weight rises to 1; poster: none", least=0
+        0, "steps to the KL's weight of 1; 0: poster", least=0
     )
 
 
@@ -90,11 +84,7 @@ class TopicRNN(Model):
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
         self.embedding = word_embedding(len(vocabulary), config)
-        cell, options = config.cell, {"return_sequences": True, "return_state": True}
-        self.recurrent = [
-            lstm.CELLS[cell](config.units, **options, name=f"{cell}_{layer}")
-            for layer in range(config.layers)
-        ]
+        self.recurrent = lstm.recurrent_layers(config)
         self.softmax = SwitchedSoftmax(
             len(vocabulary), vocabulary.ids(vocabulary.topic_words), config.num_topics
         )
@@ -103,9 +93,11 @@ class TopicRNN(Model):
         )
         self.is_stop_word = (vocabulary.topic_ids < 0).astype(np.int32)  # [V]
         self.feature_parts = {"topics": config.num_topics, "last state": config.units}
-        lstm.carry_state(self)
+        lstm.carry_state(self, zero_states(self.recurrent, 1))
         if not config.document_sequences:
             self.batching = replace(self.batching, of_document=("siblings",))
+
+    hidden, prepare = lstm.LSTM.hidden, start_embeddings
 
     def topics(self) -> tf.Tensor:
         """Return the softmax of the rows of B over the topic vocabulary, [K, D]."""
@@ -133,7 +125,7 @@ class TopicRNN(Model):
 
         The latter for l_t as labelled and for l_t as not, [N] each.
         """
-        h = lstm.read(self, batch, self.noise("words", batch, training))
+        h = self.hidden(batch, self.noise("words", batch, training))
         places = tf.where(batch["targets"] != PAD)
         words = tf.gather_nd(batch["targets"], places)
         outputs = tf.gather_nd(h, places), theta, places[:, 0]
@@ -170,10 +162,7 @@ class TopicRNN(Model):
         The paper's features: "the output of the inference network" and the last state.
         """
         mu, _ = self.posterior(batch["words"])
-        return tf.concat([mu, lstm.last_output(self, batch)], axis=1)
-
-    def prepare(self, dataset: Dataset) -> None:
-        start_embeddings(self, dataset)
+        return tf.concat([mu, lstm.LSTM.features(self, batch)], axis=1)
 
     def initial_state(self, context: tf.Tensor, rows: Any) -> tuple[Any, Any]:
         """Return the zero state, and what theta adds to the words' logits [B, V]."""

@@ -8,9 +8,6 @@ from typing import Any
 import tensorflow as tf
 
 from tcnlm.common.settings import setting
-from tcnlm.data.dataset import Dataset
-from tcnlm.data.documents import Windows
-from tcnlm.layers.lstm import CarriedState
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.relative_attention import TransformerXLLayer, remembered, sinusoids
 from tcnlm.layers.softmax import adaptive_softmax
@@ -37,15 +34,11 @@ class Config(WindowSettings, SoftmaxSettings, WordSettings):
     )
     units: int = setting(1024, "units of W1; paper: 2,100, base", least=1)
     layers: int = setting(4, "layers; paper: 16, base", least=1, most=100)
-    dropout: float = setting(
-        0.1, "dropout rate in and before all layers; paper", least=0, below=1
-    )
+    dropout: float = setting(0.1, "in and before all layers; paper", least=0, below=1)
     learning_rate: float = setting(2.5e-4, "Adam's; paper", above=0)
     window: int = setting(60, "with carry: targets of a window", least=1)
     heads: int = setting(4, "attention heads; paper: 10, base", least=1)
-    memory: int = setting(
-        60, "preceding words that a word attends to; paper: 150, base", least=1
-    )
+    memory: int = setting(60, "preceding words attended to; paper: 150, base", least=1)
 
 
 class TransformerXL(Model):
@@ -76,23 +69,16 @@ class TransformerXL(Model):
         super().__init__(config, vocabulary, seed)
         self.make_context()
         self.embedding = word_embedding(len(vocabulary), config)
+        sizes = config.heads, config.units, config.memory, config.dropout
         self.recurrent = [
-            TransformerXLLayer(
-                config.heads,
-                config.units,
-                config.memory,
-                config.dropout,
-                name=f"layer_{layer}",
-            )
+            TransformerXLLayer(*sizes, name=f"layer_{layer}")
             for layer in range(config.layers)
         ]
-        if config.carry:
-            asked = self.batching.of_document
-            self.batching = Windows(config.window, config.reset, asked)
-            self.carried = CarriedState(empty_memories(self, 1, config.memory))
+        lstm.carry_state(self, empty_memories(self, 1, config.memory))
         self.softmax = adaptive_softmax(len(vocabulary), config)
 
     make_context, call = lstm.LSTM.make_context, lstm.LSTM.call
+    prepare = start_embeddings
 
     def hidden(self, batch: dict[str, tf.Tensor], noise: Noise) -> tf.Tensor:
         """Return h^N [B, T, d]; go on from carried memories, and keep them."""
@@ -123,9 +109,6 @@ class TransformerXL(Model):
         nothing = tf.zeros([rows, self.config.embedding_size])
         start = tf.constant(0), empty_memories(self, rows, stretch), nothing
         return tf.while_loop(lambda start, *_: start < length, read_on, start)[-1]
-
-    def prepare(self, dataset: Dataset) -> None:
-        start_embeddings(self, dataset)
 
     def initial_state(self, context: Any, rows: Any) -> tuple[Any, Any]:
         return empty_memories(self, rows, self.config.memory), context

@@ -8,7 +8,7 @@ order i, f, o, c: input, forget, output and candidate.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -269,6 +269,16 @@ def forget_bias(shape: Any, dtype: Any = None, **_: Any) -> tf.Tensor:
     """Return biases [..., 4H] to start at: one at the forget gate, else zero."""
     gate = tf.one_hot(1, GATES, dtype=dtype or tf.float32)
     return tf.broadcast_to(tf.repeat(gate, shape[-1] // GATES), shape)
+
+
+def apart(start: str) -> Callable[..., tf.Tensor]:
+    """Return an initializer that draws each [...] of a weight [N, ...] by itself."""
+
+    def draw(shape: Any, dtype: Any = None, **_: Any) -> tf.Tensor:
+        each = [tf.keras.initializers.get(start) for _ in range(shape[0])]
+        return tf.stack([drawn(shape[1:], dtype) for drawn in each])
+
+    return draw
 
 
 class OverSequence(tf.keras.layers.Layer):

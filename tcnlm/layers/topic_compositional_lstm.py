@@ -20,6 +20,7 @@ from tcnlm.layers.lstm import (
     OverSequence,
     ZeroState,
     activate,
+    apart,
     composed,
     forget_bias,
     recurrence,
@@ -31,10 +32,7 @@ RECURRENT_GAIN = 0.5  # of U(t) as it starts
 TOPIC_STDDEV = 0.5  # of Wb and Ub, around one
 
 
-def by_gate(shape: Any, dtype: Any = None, **_: Any) -> tf.Tensor:
-    """Draw a [4, rows, columns] weight, orthogonal in each gate by itself."""
-    gates = [tf.keras.initializers.Orthogonal() for _ in range(shape[0])]
-    return tf.stack([gate(shape[1:], dtype) for gate in gates])
+by_gate = apart("orthogonal")  # of weights [4, rows, columns]
 
 
 def side_by_side(shape: Any, dtype: Any = None, **_: Any) -> tf.Tensor:

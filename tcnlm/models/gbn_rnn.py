@@ -48,13 +48,9 @@ class Config(SoftmaxSettings, EmbeddingSettings):
         (600, 512, 256), "hidden units of each LSTM layer; Guo et al. 2020", least=1
     )
     num_topics: tuple[int, ...] = setting(
-        (100, 80, 50),
-        "topics of each layer, as many layers as units has; Guo et al. 2020",
-        least=1,
+        (100, 80, 50), "topics of as many layers as units has; the same", least=1
     )
-    flipped: bool = setting(
-        False, "couple the lowest LSTM with the highest topics, and so on; a variant"
-    )
+    flipped: bool = setting(False, "lowest LSTM with highest topics, a variant")
     theta_scale: str = setting(
         "none",
         "divisor of theta for the LSTM: none, or its largest, as released code",
@@ -64,12 +60,10 @@ class Config(SoftmaxSettings, EmbeddingSettings):
         1.0, "weight of the topic model's loss; released code: .001", least=0
     )
     kl_weights: tuple[float, ...] = setting(
-        (1.0,),
-        "weight of each layer's KL, or one for all; released: .1,.01,.001",
-        least=0,
+        (1.0,), "of each layer's KL, or one for all; released: .1,.01,.001", least=0
     )
     kl_warmup_steps: int = setting(
-        0, "steps in which the KL's weight rises to that; paper: none", least=0
+        0, "steps to the KL's full weight; 0: paper", least=0
     )
     chain_step: float = setting(
         1.0,
@@ -136,10 +130,8 @@ class GBNRNN(Model):
                     f"layer of units={as_text(c.units)}"
                 )
         self.sizes = c.num_topics
-        self.encoder = GammaEncoder(words, self.sizes, over)
-        self.network = GammaBeliefNetwork(
-            self.sizes, words, over, c.chain_step, c.chain_delay
-        )
+        self.encoder, chain = GammaEncoder(words, self.sizes, over), c.chain_step
+        self.network = GammaBeliefNetwork(self.sizes, words, over, chain, c.chain_delay)
         self.fitted = (*self.network.Phi, *self.network.Pi)
         self.embedding = word_embedding(len(vocabulary), c)
         self.recurrent = [
@@ -182,10 +174,7 @@ class GBNRNN(Model):
         return as_seen(self, infer_theta(self, batch["context"], noise))
 
     def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:
-        """Return log p(y_t | y_<t, theta), nats, [..., T] (eq. 5).
-
-        Only real sentences are read.
-        """
+        """Return log p(y_t | y_<t, theta), nats, [..., T] (eq. 5)."""
         theta, real = self.context(batch) if context is None else context, places(batch)
         inputs, targets, theta = at(real, (batch["inputs"], batch["targets"], theta))
         noise, rate = self.noise("words", batch, training), self.config.dropout
@@ -228,17 +217,13 @@ class GBNRNN(Model):
         }
 
     def train_step(self, batch: dict[str, tf.Tensor]) -> Terms:
-        """Take a step up the bound, then one of every matrix's chain (algorithm 1).
-
-        By the counts of a theta drawn anew, whose sums are followed.
-        """
+        """Take a step up the bound, then one of every matrix's chain (algorithm 1)."""
         terms, words = super().train_step(batch), batch["context"]
         noise = self.noise("counts", batch, training=True)
         theta = infer_theta(self, words, noise)
         share = self.rows / tf.cast(tf.shape(words)[0], tf.float32)
         batches = tf.maximum(share, 1.0)  # in an epoch
-        seed = fold_in(noise.seed, 0)
-        self.network.update(words, theta, batches, seed)
+        self.network.update(words, theta, batches, fold_in(noise.seed, 0))
         real = at(places(batch), theta)
         means = [tf.reduce_mean(tf.reduce_sum(each, axis=1)) for each in real]
         self.sums.assign_add((1.0 - MOMENTUM) * (tf.stack(means) - self.sums))
@@ -271,10 +256,7 @@ class GBNRNN(Model):
 class RecurrentConfig(Config):
     """Settings of rGBN-RNN; units=600 num_topics=100 is its smallest, of one layer."""
 
-    sentences: int = setting(
-        8, "sentences of a document in a row, theta starting anew; released code",
-        least=2,
-    )  # fmt: skip
+    sentences: int = setting(8, "of a document in a row; released code", least=2)
 
 
 class RGBNRNN(GBNRNN):
@@ -322,15 +304,12 @@ class RGBNRNN(GBNRNN):
             if after:
                 above = tf.transpose(self.network.Phi[n + 1])
                 shape += tf.tensordot(after[0], above, 1)
-            drawn = shape if seed is None else _gamma(shape, fold_in(seed, n))
-            after.insert(0, self.sums[n] * proportions(drawn))
+            if seed is not None:  # what a float32 cannot hold is next to nothing
+                size, own = tf.shape(shape), fold_in(seed, n)
+                shape = tf.random.stateless_gamma(size, own, shape + SMALLEST_SHAPE)
+                shape += np.finfo("float32").tiny
+            after.insert(0, self.sums[n] * proportions(shape))
         return after
-
-
-def _gamma(shape: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-    """Draw from Gamma(shape, 1); what a float32 cannot hold is next to nothing."""
-    drawn = tf.random.stateless_gamma(tf.shape(shape), seed, shape + SMALLEST_SHAPE)
-    return drawn + np.finfo("float32").tiny
 
 
 # --- theta [..., K_l], of sentences [B] or groups [B, J] ------------------------------
@@ -348,8 +327,7 @@ def theta_of_sentences(
 ) -> list[tf.Tensor]:
     """Return the mean theta of every layer, [J, K_l] for J sentences, as in training.
 
-    preprocessing: sequence_length, context and context_words, those of the training;
-    but no sentence is cut up.
+    preprocessing: that of the training; but no sentence is cut up.
     """
     longest = max(map(len, document)) + 1  # with <eos>
     made = {**preprocessing, "sequence_length": longest}
@@ -361,10 +339,7 @@ def theta_of_sentences(
 
 
 def usual_theta(model: Model, topics: Any) -> list[tf.Tensor]:
-    """Return theta of the sums that are usual, of proportions [..., K_1].
-
-    Or of a list of those of every layer.
-    """
+    """Return theta of usual sums, of proportions [..., K_1] or of every layer's."""
     layers = topics if isinstance(topics, (list, tuple)) else spread(model, topics)
     return [model.sums[n] * each for n, each in enumerate(layers)]
 

@@ -13,6 +13,7 @@ from tcnlm.layers.lstm import (
     OverSequence,
     ZeroState,
     activate,
+    apart,
     forget_bias,
     update,
     zero_states,
@@ -26,6 +27,7 @@ from tcnlm.models.base import Model
 from tcnlm.models.settings import JointSettings
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
+Mixed = tuple[tf.Tensor, tf.Tensor]  # hidden states [N, K, H] and proportions [N, K]
 EPSILON = 1.2e-38  # floor of a proportion, keeps the logarithm finite
 
 
@@ -33,9 +35,7 @@ EPSILON = 1.2e-38  # floor of a proportion, keeps the logarithm finite
 class Config(JointSettings):
     """Settings of the naive MoE; the topic model's are TCNLM's."""
 
-    units: int = setting(
-        100, "hidden units of each expert; paper, section 5.4", least=1
-    )
+    units: int = setting(100, "of each expert; paper, section 5.4", least=1)
     num_topics: int = setting(30, "topics and experts; paper, section 5.4", least=1)
 
 
@@ -56,10 +56,8 @@ class NaiveMoE(Model):
 
     draws_topics = True
     Config = Config
-    test_config = {
-        name: tcnlm.TCNLM.test_config[name]
-        for name in tcnlm.TCNLM.test_config.keys() - {"num_factors"}
-    }
+    test_config = {**tcnlm.TCNLM.test_config}
+    del test_config["num_factors"]
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
@@ -69,9 +67,8 @@ class NaiveMoE(Model):
             ExpertLSTM(config.units, config.num_topics, name=f"expert_lstm_{layer}")
             for layer in range(config.layers)
         ]
-        self.softmax = MixtureSoftmax(
-            len(vocabulary), config.cutoffs, config.div_value, name="softmax"
-        )
+        tails = config.cutoffs, config.div_value
+        self.softmax = MixtureSoftmax(len(vocabulary), *tails, name="softmax")
 
     topics, infer = tcnlm.TCNLM.topics, tcnlm.TCNLM.infer
     context, compute_loss = tcnlm.TCNLM.context, tcnlm.TCNLM.compute_loss
@@ -118,29 +115,20 @@ class ExpertLSTMCell(ZeroState, tf.keras.layers.Layer):
 
     def __init__(self, units: int, num_experts: int, **kwargs: Any):
         super().__init__(**kwargs)
-        self.units = units
-        self.num_experts = num_experts
+        self.units, self.num_experts = units, num_experts
         self.state_size = [tf.TensorShape([num_experts, units])] * 2
         self.output_size = tf.TensorShape([num_experts, units])
 
     def build(self, input_shape: Any) -> None:
         self.row = list(input_shape[1:])
         self.product = "nke,keg->nkg" if len(self.row) > 1 else "ne,keg->nkg"
-        self.kernel = self._add_kernel("kernel", self.row[-1], "glorot_uniform")
-        self.recurrent_kernel = self._add_kernel(
-            "recurrent_kernel", self.units, "orthogonal"
-        )
-        shape = [self.num_experts, GATES * self.units]
-        self.bias = self.add_weight("bias", shape, initializer=forget_bias)
+        K, gates, add = self.num_experts, GATES * self.units, self.add_weight
+        shape, start = [K, self.row[-1], gates], apart("glorot_uniform")
+        self.kernel = add("kernel", shape, initializer=start)
+        shape, start = [K, self.units, gates], apart("orthogonal")
+        self.recurrent_kernel = add("recurrent_kernel", shape, initializer=start)
+        self.bias = add("bias", [K, gates], initializer=forget_bias)
         self.built = True
-
-    def _add_kernel(self, name: str, size: int, initializer: str) -> tf.Variable:
-        def draw(shape: Any, dtype: Any = None, **_: Any) -> tf.Tensor:
-            starts = [tf.keras.initializers.get(initializer) for _ in range(shape[0])]
-            return tf.stack([start(shape[1:], dtype) for start in starts])
-
-        shape = [self.num_experts, size, GATES * self.units]
-        return self.add_weight(name, shape, initializer=draw)
 
     def input_gates(self, inputs: tf.Tensor) -> tf.Tensor:
         """Return the input side with the bias [..., K, 4H] of [..., E] or [..., K, E].
@@ -178,9 +166,8 @@ class ExpertLSTM(OverSequence):
 
     def __init__(self, units: int, num_experts: int, **kwargs: Any):
         super().__init__(**{"return_sequences": True, **kwargs})
-        self.cell = ExpertLSTMCell(
-            units, num_experts, name="cell", dtype=self.dtype_policy
-        )
+        options = {"name": "cell", "dtype": self.dtype_policy}
+        self.cell = ExpertLSTMCell(units, num_experts, **options)
 
 
 class MixtureSoftmax(AdaptiveSoftmax):
@@ -193,21 +180,19 @@ class MixtureSoftmax(AdaptiveSoftmax):
     def build(self, input_shape: Any) -> None:
         super().build(input_shape[0])
 
-    def call(
-        self, inputs: tuple[tf.Tensor, tf.Tensor], targets: tf.Tensor
-    ) -> tf.Tensor:
+    def call(self, inputs: Mixed, targets: tf.Tensor) -> tf.Tensor:
         """Return log p(target), nats: ([N, K, H], [N, K]), targets [N] -> [N]."""
         hidden, topics = inputs
         each = tf.repeat(targets, hidden.shape[1])
         log_probs = super().call(_rows(hidden), each)
         return _mix(log_probs[:, None], topics)[:, 0]
 
-    def log_probs(self, inputs: tuple[tf.Tensor, tf.Tensor]) -> tf.Tensor:
+    def log_probs(self, inputs: Mixed) -> tf.Tensor:
         """Return log p of every word, nats: ([N, K, H], [N, K]) -> [N, V]."""
         hidden, topics = inputs
         return _mix(super().log_probs(_rows(hidden)), topics)
 
-    def next_word(self, inputs: tuple[tf.Tensor, tf.Tensor]) -> NextWord:
+    def next_word(self, inputs: Mixed) -> NextWord:
         """Return the mixture, of which log p of every word is needed.
 
         Each expert has a share of its own for the forbidden words.

@@ -115,8 +115,7 @@ def nmf_topics(
     Return the topics [K, D], rows of H over idf that sum to one, and W [N, K], its
     columns scaled so that W times those topics times idf is W H.
     """
-    # Here, since it takes a second to import.
-    from sklearn.decomposition import NMF as Factorisation
+    from sklearn.decomposition import NMF as Factorisation  # takes a second to import
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.feature_extraction.text import TfidfTransformer
 

@@ -24,12 +24,10 @@ START = 2.0  # deviation of a topic's logits before training; docs/deviations.md
 class Config(Settings):
     """Settings of NTM; the paper could not be opened, so all are open."""
 
-    num_topics: int = setting(
-        100, "Wang et al. 2018, Table 4: 50, 100 and 150 topics", least=1
-    )
+    num_topics: int = setting(100, "TCNLM, Table 4: 50, 100 and 150 topics", least=1)
     embedding_size: int = setting(300, "size of word vectors", least=1)
     embeddings: str = setting(
-        "train", 'the words\' vectors: "train" (word2vec) or a word2vec file'
+        "train", '"train" (word2vec) or a word2vec file of vectors'
     )
     margin: float = setting(
         0.5, "margin of the hinge loss; said to be Cao et al.'s, not verified", above=0
@@ -65,19 +63,14 @@ class NTM(Model):
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
         self.num_words = len(vocabulary.topic_words)
-        self.words = WordTopics(
-            self.num_words, config.embedding_size, config.num_topics, name="words"
-        )
-        self.documents = MixedDense(
-            config.num_topics, "softmax", use_bias=False, name="W1"
-        )
+        K, size = config.num_topics, config.embedding_size
+        self.words = WordTopics(self.num_words, size, K, name="words")
+        self.documents = MixedDense(K, "softmax", use_bias=False, name="W1")
 
     def prepare(self, dataset: Dataset) -> None:
         """Start at the words' vectors; a word that has none keeps its draw."""
-        config = self.config
-        vectors = starting_vectors(
-            config.embeddings, dataset, config.embedding_size, self.initial_seed
-        )
+        c, seed = self.config, self.initial_seed
+        vectors = starting_vectors(c.embeddings, dataset, c.embedding_size, seed)
         table = self.words.le.numpy()
         for row, word in enumerate(self.vocabulary.ids(self.vocabulary.topic_words)):
             table[row] = vectors.get(word, table[row])
@@ -123,11 +116,16 @@ def start_at_clusters(model: NTM, vectors: np.ndarray, contexts: Contexts) -> No
     their deviation there, both times `START`. Topics beyond the words that there are
     keep their draws.
     """
+    from sklearn.cluster import KMeans  # takes a second to import
+
     words = contexts.words
     bags = contexts.counts(len(vectors))
     counts = np.bincount(words, minlength=len(vectors))
     le = _unit(vectors - np.average(vectors, axis=0, weights=counts))
-    centres = _centres(le[counts > 0], counts[counts > 0], model)
+    used = le[counts > 0]
+    number = min(model.config.num_topics, len(np.unique(used, axis=0)))
+    clusters = KMeans(number, n_init=1, random_state=model.initial_seed)
+    centres = clusters.fit(used, sample_weight=counts[counts > 0]).cluster_centers_.T
     near = le @ centres
     lengths = np.diff(contexts.first)
     filled = lengths > 0
@@ -151,16 +149,6 @@ def _deviation(values: np.ndarray) -> np.ndarray:
     return np.maximum(values.std(axis=0), SMALLEST)
 
 
-def _centres(le: np.ndarray, counts: np.ndarray, model: NTM) -> np.ndarray:
-    """Return the centres [E, K] of clusters of words; of fewer words, fewer."""
-    # Here, since it takes a second to import.
-    from sklearn.cluster import KMeans
-
-    number = min(model.config.num_topics, len(np.unique(le, axis=0)))
-    clusters = KMeans(number, n_init=1, random_state=model.initial_seed)
-    return clusters.fit(le, sample_weight=counts).cluster_centers_.T
-
-
 class WordTopics(tf.keras.layers.Layer):
     """lt(g) = sigmoid(le(g) W2): every word's topics, [D, K], each in 0..1.
 
@@ -170,15 +158,12 @@ class WordTopics(tf.keras.layers.Layer):
 
     def __init__(self, num_words: int, size: int, num_topics: int, **kwargs: Any):
         super().__init__(**kwargs)
-        self.num_words = num_words
-        self.size = size
-        self.num_topics = num_topics
+        self.shapes = [num_words, size], [size, num_topics]
 
     def build(self, input_shape: Any) -> None:
-        self.le = self.add_weight(
-            "le", [self.num_words, self.size], initializer="normal", trainable=False
-        )
-        self.W2 = self.add_weight("W2", [self.size, self.num_topics])
+        given = {"initializer": "normal", "trainable": False}
+        self.le = self.add_weight("le", self.shapes[0], **given)
+        self.W2 = self.add_weight("W2", self.shapes[1])
         self.built = True
 
     def call(self, words: tf.Tensor) -> tf.Tensor:

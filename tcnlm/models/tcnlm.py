@@ -2,8 +2,7 @@
 
 A neural topic model infers the topic proportions t of a document d (section 3.1); they
 compose every weight matrix of an LSTM that predicts a sentence y of it (section 3.2);
-both are learned by one bound (section 3.3). Symbols and shapes: tcnlm/__init__.py; the
-settings that other systems share with it: settings.py.
+both are learned by one bound (section 3.3). Symbols and shapes: tcnlm/__init__.py.
 """
 
 from __future__ import annotations
@@ -37,8 +36,6 @@ from tcnlm.models.settings import JointSettings
 from tcnlm.models.starts import pretrain_topics, start_embeddings, start_topics
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
-# fmt: off
-
 
 @dataclass(frozen=True)
 class Config(JointSettings):
@@ -46,14 +43,12 @@ class Config(JointSettings):
 
     num_factors: int = setting(0, "n_f, not stated; 0: as many as units", least=0)
     candidate_activation: str = setting(
-        "tanh", 'eq. 13 prints "sigmoid"; docs/deviations.md',
-        choices=("tanh", "sigmoid"))
+        "tanh", 'eq. 13: "sigmoid"; docs/deviations.md', choices=("tanh", "sigmoid")
+    )
     use_bias: bool = setting(True, 'biases of the gates; "omitted for simplicity", 3.2')
     factor_lr_multiplier: float = setting(
-        0.5, "factor on learning_rate for the factors; docs/deviations.md", above=0)
-
-
-# fmt: on
+        0.5, "factor on learning_rate for the factors; docs/deviations.md", above=0
+    )
 
 
 # --- Section 3.1: the neural topic model, which other systems here share --------------
@@ -63,9 +58,12 @@ def make_topic_model(model: Model) -> None:
     """Make q(theta | d), g and beta."""
     c, words = model.config, len(model.vocabulary.topic_words)
     model.encoder = TopicEncoder(
-        c.latent_size or c.num_topics, c.encoder_units, c.encoder_input,
-        c.log_variance, c.mu_batchnorm_std,
-    )  # fmt: skip
+        latent_size=c.latent_size or c.num_topics,
+        hidden=c.encoder_units,
+        transform=c.encoder_input,
+        log_variance=c.log_variance,
+        mu_batchnorm_std=c.mu_batchnorm_std,
+    )
     model.proportions = TopicProportions(c.num_topics)
     model.decoder = TopicDecoder(c.num_topics, words)
     model.seeds = seed_weights(c, model.vocabulary)
@@ -127,14 +125,12 @@ class TCNLM(Model):
         c, V = config, len(vocabulary)
         make_topic_model(self)
         self.embedding = word_embedding(V, c)
+        cell = c.units, c.num_topics, c.num_factors, c.candidate_activation, c.use_bias
+        name = "topic_compositional_lstm"
         self.recurrent = [
-            TopicCompositionalLSTM(
-                c.units, c.num_topics, c.num_factors or None, c.candidate_activation,
-                c.use_bias, return_sequences=True,
-                name=f"topic_compositional_lstm_{layer}",
-            )
+            TopicCompositionalLSTM(*cell, return_sequences=True, name=f"{name}_{layer}")
             for layer in range(c.layers)
-        ]  # fmt: skip
+        ]
         self.softmax = adaptive_softmax(V, c)
 
     def topics(self) -> tf.Tensor:
@@ -152,22 +148,17 @@ class TCNLM(Model):
 
     def context(self, batch: dict[str, tf.Tensor], noise: Noise | None = None) -> Any:
         """Return t [B, K]: the batch's "topics", or g(theta) of q(theta | d)."""
-        if "topics" in batch:
-            return batch["topics"]
-        return self.infer(batch["context"], noise)
-
-    def hidden(self, inputs: tf.Tensor, t: tf.Tensor, noise: Noise) -> tf.Tensor:
-        """Return h [B, T, H] of the last LSTM under W(t) and U(t) (eq. 12 to 15)."""
-        x = noise.dropout(self.embedding(inputs), self.config.dropout)
-        for lstm in self.recurrent:
-            x = noise.dropout(lstm(x, t), self.config.dropout)
-        return x
+        given = batch.get("topics")
+        return self.infer(batch["context"], noise) if given is None else given
 
     def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:
         """Return log p(y_m | y_<m, t), nats, [B, T] (eq. 11)."""
         t = self.context(batch) if context is None else context
-        h = self.hidden(batch["inputs"], t, self.noise("words", batch, training))
-        return of_targets(self.softmax, batch["targets"], h)
+        noise, rate = self.noise("words", batch, training), self.config.dropout
+        x = noise.dropout(self.embedding(batch["inputs"]), rate)
+        for lstm in self.recurrent:  # under W(t) and U(t), eq. 12 to 15
+            x = noise.dropout(lstm(x, t), rate)
+        return of_targets(self.softmax, batch["targets"], x)
 
     def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
         """Return {"loss": -J, ...} (eq. 17, 18), nats a sequence; "nll", a target."""
@@ -186,10 +177,7 @@ class TCNLM(Model):
         pretrain_topics(self, dataset, topic_terms, topic_loss)
 
     def param_groups(self) -> list[Group]:
-        """Return three: the rest, the LSTM's factors, and the topic model's weights.
-
-        W(t) is a product of three: where each takes a full step it takes three.
-        """
+        """Return three: W(t)'s factors by themselves, since each moves their product."""
         language, topic = joint_param_groups(self)
         share = self.config.factor_lr_multiplier
         return [*split_param_group(language, self.recurrent, share), topic]

@@ -117,7 +117,7 @@ class Split:
 
     def content(self, index: int) -> np.ndarray:
         """Return all content words of a document as topic-word ids, in order."""
-        return self.contexts.document(index)
+        return self.contexts.words[slice(*self.contexts.first[index : index + 2])]
 
     def document_contexts(self, batch_size: int) -> Iterator[np.ndarray]:
         """Yield the contexts [B, 300] of whole documents, in order."""
@@ -154,8 +154,7 @@ class Stream:
     """
 
     def __init__(self, tokens: np.ndarray, sentences: np.ndarray):
-        self.tokens = tokens
-        self.sentences = sentences
+        self.tokens, self.sentences = tokens, sentences
         self.starts = sentences + np.arange(len(sentences))  # of each sentence
 
     def sentence_of(self, places: np.ndarray) -> np.ndarray:
@@ -209,10 +208,6 @@ class Contexts:
         self.before = np.zeros(len(ids) + 1, np.int64)  # content words before a token
         np.cumsum(ids >= 0, out=self.before[1:])
         self.first = self.before[arrays.sentences[arrays.documents]]  # each document's
-
-    def document(self, index: int) -> np.ndarray:
-        """Return all content words of a document."""
-        return self.words[self.first[index] : self.first[index + 1]]
 
     def lengths(self) -> np.ndarray:
         """Return the number of content words of every document."""

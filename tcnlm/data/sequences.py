@@ -136,8 +136,8 @@ class MixedRows(SequenceRows):
         return {**super().batch(rows), "content": content}
 
     def _stretches(self, rows: np.ndarray) -> Batch:
-        contexts = self.split.contexts
-        documents = [contexts.document(i)[: contexts.size] for i in self.document[rows]]
+        contexts, content = self.split.contexts, self.split.content
+        documents = [content(i)[: contexts.size] for i in self.document[rows]]
         stretches = [contexts.words[self.begin[i] : self.end[i]] for i in rows]
         batch = {name: np.full([len(rows), 1], PAD, np.int32) for name in WORDS}
         batch["context"] = pad(documents, NO_WORD, 1)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # gensim takes seconds to import: only where vectors are want
 WordVectors = dict[int, np.ndarray]  # of word ids
 
 EPOCHS = 5  # of word2vec
-SMALLEST = 1e-12  # deviation of vectors; less are all the same
+SMALLEST = 1e-12  # deviation or length of vectors; less are all the same
 
 
 def starting_vectors(
@@ -49,9 +49,8 @@ def check_source(source: str, size: int) -> None:
 def train_vectors(dataset: Dataset, size: int, seed: int) -> KeyedVectors:
     """Return skip-gram vectors of the training sentences, keyed by word id.
 
-    One worker: gensim gives the same vectors again only without threads. A bag of
-    words is a sentence in an order drawn anew every time, whose windows then are draws
-    from the whole document.
+    One worker: with threads gensim gives others every time. A bag of words is a
+    sentence in an order drawn anew, whose windows are draws from the whole document.
     """
     from gensim.models import Word2Vec
 
@@ -100,11 +99,9 @@ def read_vectors(path: Path, size: int) -> KeyedVectors:
     """
     from gensim.models import KeyedVectors
 
-    said = f"--embeddings {path}"
+    said, binary = f"--embeddings {path}", ".bin" in path.suffixes
     try:
-        vectors = KeyedVectors.load_word2vec_format(
-            path, binary=".bin" in path.suffixes
-        )
+        vectors = KeyedVectors.load_word2vec_format(path, binary=binary)
     except (OSError, ValueError, EOFError, MemoryError) as error:
         raise InputError(f"{said}: not a word2vec file: {error}") from None
     if vectors.vector_size != size:
@@ -136,23 +133,23 @@ def fill(table: np.ndarray, vectors: WordVectors) -> np.ndarray:
 
 
 def similarities(vectors: np.ndarray, clusters: int, seed: int) -> np.ndarray:
-    """Return how near every word is to each of k-means' centres: [K, D].
+    """Return how near words [D, E], of length 1, are to each k-means centre: [K, D].
 
-    vectors [D, E], brought to length 1 before. A row is the cosines to one centre, less
-    their mean and over their deviation.
+    A row is the cosines to one centre, less their mean and over their deviation.
     """
     from sklearn.cluster import KMeans  # takes a second to import
     from sklearn.exceptions import ConvergenceWarning
 
-    words = _to_length_one(vectors)
+    words = to_length_one(vectors)
     with warnings.catch_warnings():  # of words that are alike, some topics start so
         warnings.simplefilter("ignore", ConvergenceWarning)
         clustered = KMeans(clusters, n_init=3, random_state=seed).fit(words)
-    cosines = _to_length_one(clustered.cluster_centers_) @ words.T
+    cosines = to_length_one(clustered.cluster_centers_) @ words.T
     centred = cosines - cosines.mean(axis=1, keepdims=True)
     return centred / np.maximum(centred.std(axis=1, keepdims=True), 1e-6)
 
 
-def _to_length_one(vectors: np.ndarray) -> np.ndarray:
+def to_length_one(vectors: np.ndarray) -> np.ndarray:
+    """Return vectors [N, E] over their lengths."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.maximum(lengths, 1e-12)
+    return vectors / np.maximum(lengths, SMALLEST)

@@ -1,11 +1,9 @@
 """What every system here is: a Keras model, and the ten methods that it may offer.
 
-`METHODS` are all that programs, metrics and the decoder ask of a system; its file holds
-the rest. A batch is a dict of what `tcnlm.data` yields.
-
-Of sentences these are `call`, `context`, `initial_state` and `step`; of topics `infer`
-and `topics`; of documents `features`; of training `compute_loss`, `prepare` and
-`param_groups`.
+`METHODS` are all that programs, metrics and the decoder ask of a system: of sentences
+`call`, `context`, `initial_state` and `step`; of topics `infer` and `topics`; of
+documents `features`; of training `compute_loss`, `prepare` and `param_groups`. A batch
+is a dict of what `tcnlm.data` yields.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import tensorflow as tf
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import Contexts, Dataset
 from tcnlm.data.documents import Documents
-from tcnlm.data.word_vectors import SMALLEST, starting_vectors
+from tcnlm.data.word_vectors import SMALLEST, starting_vectors, to_length_one
 from tcnlm.layers.mixed_precision import MixedDense, matmul
 from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.models.base import Model, Terms
@@ -121,7 +121,7 @@ def start_at_clusters(model: NTM, vectors: np.ndarray, contexts: Contexts) -> No
     words = contexts.words
     bags = contexts.counts(len(vectors))
     counts = np.bincount(words, minlength=len(vectors))
-    le = _unit(vectors - np.average(vectors, axis=0, weights=counts))
+    le = to_length_one(vectors - np.average(vectors, axis=0, weights=counts))
     used = le[counts > 0]
     number = min(model.config.num_topics, len(np.unique(used, axis=0)))
     clusters = KMeans(number, n_init=1, random_state=model.initial_seed)
@@ -138,11 +138,6 @@ def start_at_clusters(model: NTM, vectors: np.ndarray, contexts: Contexts) -> No
     model.words.le.assign(le)
     model.words.W2.assign(W2)
     model.documents.kernel.assign(W1)
-
-
-def _unit(vectors: np.ndarray) -> np.ndarray:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.maximum(lengths, SMALLEST)
 
 
 def _deviation(values: np.ndarray) -> np.ndarray:

@@ -85,10 +85,9 @@ def topic_terms(model: Model, batch: dict, noise: Noise) -> tuple[tf.Tensor, Ter
     mu, log_variance = model.encoder(d, drop, noise.training)  # q(theta | d)
     t = model.proportions(noise.gaussian(mu, log_variance))  # eq. 4
     log_p_d = log_likelihood(d, model.decoder(t))  # eq. 5, 6
-    kl = gaussian_kl(mu, log_variance, prior_variance=c.prior_variance)
     terms = {
         "reconstruction": -tf.reduce_mean(vote * log_p_d),
-        "kl": tf.reduce_mean(vote * kl),
+        "kl": tf.reduce_mean(vote * gaussian_kl(mu, log_variance, c.prior_variance)),
         "diversity": diversity(model.topics()),
     }
     if model.seeds is not None:
@@ -177,7 +176,7 @@ class TCNLM(Model):
         pretrain_topics(self, dataset, topic_terms, topic_loss)
 
     def param_groups(self) -> list[Group]:
-        """Return three: W(t)'s factors by themselves, since each moves their product."""
+        """Return three, W(t)'s factors by themselves: each moves their product."""
         language, topic = joint_param_groups(self)
         share = self.config.factor_lr_multiplier
         return [*split_param_group(language, self.recurrent, share), topic]

@@ -27,11 +27,10 @@ OVERLAP_WORDS, PERSISTENCE = 10, 0.9  # of rank-biased overlap, as in IRBO's pap
 def pairwise_npmi(
     counts: WindowCounts, words: Sequence[Hashable], never: float = 0.0
 ) -> np.ndarray:
-    """NPMI of every pair of words, [N, N], in -1 .. 1.
+    """NPMI of all pairs of words, [N, N]: log(p12 / (p1 p2)) / -log p12, p by windows.
 
-    log(p12 / (p1 p2)) / -log p12 with p = windows / all windows. A pair that shares no
-    window scores `never`; one that shares every window scores 0: its NPMI is 0/0, and
-    it tells nothing.
+    A pair that shares no window scores `never`; one that shares all, whose NPMI is 0/0
+    and tells nothing, 0.
     """
     missing = [word for word in words if word not in counts.index]
     if missing:
@@ -54,8 +53,7 @@ def topic_scores(
 ) -> list[float]:
     """NPMI of one topic for each N of `tops`: mean over the pairs of its N best words.
 
-    topic: words, best first; where it has fewer than N, all of them are taken. A word
-    listed twice makes no pair with itself.
+    Of fewer words all are taken; a word listed twice makes no pair with itself.
     """
     best = topic[: min(tops)]
     if len(set(best)) < 2:
@@ -132,19 +130,16 @@ def coherence(
 ) -> list[float | None]:
     """Return one coherence of every topic, of its first `top` words, best first.
 
-    Words that the reference lacks are left out, and a word listed twice counts once;
-    None where fewer than two are left.
+    Of different words that the reference has; None of fewer than two.
     """
-    scores = []
-    for topic in topics:
+
+    def score(topic: Sequence[str]) -> float | None:
         rows = dict.fromkeys(counts.index[word] for word in topic[:top])
         rows = [row for row in rows if counts.single[row]]
-        if len(rows) < 2:
-            scores.append(None)
-            continue
-        together = counts.pairs[rows][:, rows].toarray()
-        scores.append(COHERENCES[name].score(together / counts.windows))
-    return scores
+        together = counts.pairs[rows][:, rows].toarray() / counts.windows
+        return COHERENCES[name].score(together) if len(rows) > 1 else None
+
+    return list(map(score, topics))
 
 
 def kinds(counts: Mapping[str, WindowCounts]) -> dict[str, str]:
@@ -164,8 +159,7 @@ def mean(scores: Iterable[float | None]) -> float | None:
 def diversity(topics: Sequence[Sequence[str]], count: int = DIVERSITY_WORDS) -> float:
     """Return the share of different words among the first `count` of all topics, 0..1.
 
-    1: no word is shared. Dieng, Ruiz and Blei, "Topic Modeling in Embedding Spaces"
-    (TACL 2020); the paper's R (eq. 18) is another measure, on angles.
+    Dieng, Ruiz and Blei (TACL 2020); the paper's R (eq. 18) is another, on angles.
     """
     words = [word for topic in topics for word in topic[:count]]
     return len(set(words)) / len(words)
@@ -174,8 +168,7 @@ def diversity(topics: Sequence[Sequence[str]], count: int = DIVERSITY_WORDS) -> 
 def irbo(topics: Sequence[Sequence[str]], count: int = OVERLAP_WORDS) -> float | None:
     """Return 1 - the mean rank-biased overlap of two topics' first words, 0..1.
 
-    1: no word is shared; a word shared high up in both lists counts more. None of one
-    topic. Bianchi, Terragni and Hovy, "Pre-training is a Hot Topic" (ACL 2021).
+    None of one topic. Bianchi, Terragni and Hovy (ACL 2021).
     """
     pairs = itertools.combinations([topic[:count] for topic in topics], 2)
     overlaps = [rank_biased_overlap(*pair) for pair in pairs]
@@ -185,10 +178,9 @@ def irbo(topics: Sequence[Sequence[str]], count: int = OVERLAP_WORDS) -> float |
 def rank_biased_overlap(
     first: Sequence[str], second: Sequence[str], persistence: float = PERSISTENCE
 ) -> float:
-    """Return how far two ranked lists agree, 0..1, as deep as the shorter goes.
+    """Return how far two ranked lists agree, 0..1: what lies deeper as much.
 
-    What lies deeper is taken to agree as much: the extrapolated overlap of Webber,
-    Moffat and Zobel, "A Similarity Measure for Indefinite Rankings" (TOIS 2010).
+    The extrapolated overlap of Webber, Moffat and Zobel (TOIS 2010).
     """
     depths = np.arange(1, min(len(first), len(second)) + 1)
     shared = [len({*first[:d]} & {*second[:d]}) for d in depths]

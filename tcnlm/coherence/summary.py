@@ -41,11 +41,9 @@ def measure(
     zero: str = "zero",
     others: Mapping[str, WindowCounts] | None = None,
 ) -> dict[str, Any]:
-    """Coherence of each topic and of all, and their diversity.
+    """Coherence of each topic, None without two words, and of all; their diversity.
 
-    None is the coherence of a topic without two words. others: what the coherences
-    of these names were counted in, to be there too. Raises InputError where no word
-    of theirs was ever seen: nothing can be said then.
+    others: what further coherences were counted in. InputError where no word was seen.
     """
     words = scored_words([listed], tops)
     absent = counts.absent(words)

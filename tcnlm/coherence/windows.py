@@ -93,11 +93,10 @@ def count_windows(
     window: int = WINDOW,
     reference: str = "",
 ) -> WindowCounts:
-    """Count windows over documents, each a sequence of tokens, in one pass.
+    """Count windows over documents of tokens in one pass, for `words` alone.
 
-    Only `words` are counted; all other tokens merely take their place. Time is linear
-    in the tokens, memory does not depend on them (the longest document must fit).
-    reference: says in words what the documents are.
+    Time is linear in the tokens, memory does not depend on them (the longest document
+    must fit). reference: says in words what the documents are.
     """
     return count_kinds(documents, words, [Windows(window)], reference)[0]
 
@@ -132,10 +131,7 @@ def count_kinds(
 def _chunks(
     documents: Iterable[Sequence[Hashable]], index: Mapping[Hashable, int]
 ) -> Iterator[list[np.ndarray]]:
-    """Documents in lists of at least CHUNK tokens (the last: what is left).
-
-    Each is int32 rows of its tokens, -1 for those that are not counted.
-    """
+    """Documents in lists of CHUNK tokens or more, as rows; -1 is not counted."""
     chunk, size = [], 0
     for document in documents:
         rows = map(index.get, document, itertools.repeat(-1))
@@ -151,10 +147,9 @@ def _chunks(
 def _occurrences(
     tokens: np.ndarray, lengths: np.ndarray, kind: Windows
 ) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray, int]:
-    """Each counted token's first window and the one after its last, and its word.
+    """Each counted token's first window and the one after its last; words; all windows.
 
-    Windows are numbered through all documents, by where they begin; the last that is
-    returned is how many they are.
+    Windows are numbered through all documents, by where they begin.
     """
     counted = np.flatnonzero(tokens >= 0)
     document = np.repeat(np.arange(len(lengths)), lengths)[counted]
@@ -240,11 +235,7 @@ def as_arrays(counts: WindowCounts) -> dict[str, Any]:
 def load_counts(
     path: Path, words: Iterable[str] = (), window: int = WINDOW
 ) -> WindowCounts:
-    """Read window counts that `save_counts` wrote.
-
-    Raises InputError, with the file's name, where it is no such file, or was counted
-    without one of `words` or with another window.
-    """
+    """Read what `save_counts` wrote; InputError if made for other words or windows."""
     try:
         # Opened here, since NumPy leaves a file open that turns out to be damaged.
         with reading(path):

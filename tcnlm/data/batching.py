@@ -73,19 +73,15 @@ class Batching:
         return len(next(iter(batch.values())))
 
     def of_texts(self, texts: Any, documents: Any) -> dict[str, Any]:
-        """Return what a batch says of given documents, apart from the row's own words.
-
-        texts: has `content(documents)` and `last_sentences(documents, number)`, from
-        text to ids.
-        """
+        """Return what a batch says of documents, from text, but for a row's words."""
         return {"context": texts.content(documents)}
 
 
 class Rows:
     """The rows of a split that a model's batching makes, in batches.
 
-    lengths: of every row, those alike come together; documents: the number in the split
-    of the document that each row is of; num_targets: how many all rows have.
+    lengths: of every row, those alike come together; documents: which one each row is
+    of; num_targets: of all rows.
     """
 
     def __init__(
@@ -105,11 +101,9 @@ class Rows:
     def batches(
         self, batch_size: int, seed: int | None = None, epoch: int = 0, skip: int = 0
     ) -> Iterator[Batch]:
-        """Yield batches of all rows, once.
+        """Yield batches of all rows, once: after `skip`, as if those had come before.
 
-        With a seed the rows are shuffled anew for every epoch; the order depends on
-        nothing but seed and epoch, so that `skip` batches on, a resumed run sees what
-        an uninterrupted one would have. Without a seed it is the one for evaluation.
+        The order is of seed and epoch alone; without a seed the one for evaluation.
         """
         for rows in self.order(batch_size, seed, epoch)[skip:]:
             yield self.batch(rows)
@@ -162,11 +156,7 @@ class TargetRows(Rows):
 
     @cached_property
     def vote(self) -> np.ndarray:
-        """Rows / documents / rows of the row's document: 1 on average.
-
-        Weighted so, each document counts as much as any other, however many rows it
-        has; those without a row do not count.
-        """
+        """Weights, 1 on average, by which documents count alike, if they have a row."""
         shares = 1 / self.siblings
         return (shares / shares.mean()).astype(np.float32)
 

@@ -131,10 +131,7 @@ def split_of(
     vocabulary: Vocabulary,
     preprocessing: Mapping[str, Any],
 ) -> Split:
-    """Return documents as a split; words that a vocabulary lacks are unknown.
-
-    preprocessing: sequence_length, context and context_words, as in DATA/meta.json.
-    """
+    """Return documents as a split; preprocessing: settings as in DATA/meta.json."""
     sentences = [sentence for document in documents for sentence in document]
     words = [word for sentence in sentences for word in sentence]
     arrays = Arrays(
@@ -181,10 +178,7 @@ class Stream:
         return tokens
 
     def bounds(self, first: np.ndarray, last: np.ndarray) -> tuple[Bounds, Bounds]:
-        """Return the bounds of the tokens that targets first .. last - 1 are about.
-
-        Those of all sentences that the targets touch, and those of their own.
-        """
+        """Return bounds of the tokens of all sentences touched, and of the targets."""
         begin, end = self.sentence_of(first), self.sentence_of(last - 1)
         touched = self.sentences[begin], self.sentences[end + 1]
         return touched, (first - begin, np.minimum(last - end, touched[1]))
@@ -221,10 +215,7 @@ class Contexts:
         return bags
 
     def of(self, documents: np.ndarray, touched: Bounds, own: Bounds) -> np.ndarray:
-        """Return the contexts [B, size] of rows.
-
-        documents [B]; touched, own: see `Stream.bounds`.
-        """
+        """Return the contexts [B, size] of rows of documents [B] by `Stream.bounds`."""
         low, high = self.first[documents], self.first[documents + 1]
         nothing = own[0], own[0]
         removed = {"leak": own, "read": own, "all": nothing}.get(self.rule, touched)

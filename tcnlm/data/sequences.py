@@ -74,10 +74,7 @@ class SequenceRows(TargetRows):
         return batch
 
     def _preceding(self, rows: np.ndarray) -> np.ndarray:
-        """Return the words [B, n, W] of the n sentences before each, oldest first.
-
-        Where a document has fewer of them, the last rows are empty.
-        """
+        """Return the words [B, n, W] of n sentences before each, then empty ones."""
         split, words = self.split, []
         firsts = split.documents[self.documents[rows]]
         for sentence, first in zip(self.sentence[rows], firsts):

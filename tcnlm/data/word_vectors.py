@@ -38,12 +38,9 @@ def starting_vectors(
 
 
 def check_source(source: str, size: int) -> None:
-    """Raise InputError where a source is a file without vectors of this size.
-
-    What it reads is kept for `starting_vectors`.
-    """
+    """Raise InputError where a source is a file without vectors of this size."""
     if source not in ("random", "train"):
-        read_vectors(Path(source), size)
+        read_vectors(Path(source), size)  # kept for `starting_vectors`
 
 
 def train_vectors(dataset: Dataset, size: int, seed: int) -> KeyedVectors:
@@ -93,10 +90,7 @@ class Sentences:
 
 @lru_cache(maxsize=1)
 def read_vectors(path: Path, size: int) -> KeyedVectors:
-    """Read word2vec's text format, or its binary one where the name has .bin.
-
-    Raises InputError where it is none, or a number in it is not finite.
-    """
+    """Read word2vec's text format, or its binary one (.bin); InputError if damaged."""
     from gensim.models import KeyedVectors
 
     said, binary = f"--embeddings {path}", ".bin" in path.suffixes
@@ -119,10 +113,9 @@ def read_vectors(path: Path, size: int) -> KeyedVectors:
 
 
 def fill(table: np.ndarray, vectors: WordVectors) -> np.ndarray:
-    """Return the table with the given rows put in; the specials keep their own.
+    """Return the table with the given rows put in, at its scale, but for the specials.
 
-    The vectors are brought to the table's scale, which decides how fast a recurrent
-    layer learns and differs between word2vec files.
+    The scale decides how fast a recurrent layer learns; word2vec files differ in it.
     """
     rows = [row for row in sorted(vectors) if row >= len(SPECIALS)]
     filled = table.copy()

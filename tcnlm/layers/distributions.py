@@ -18,11 +18,7 @@ SMALLEST_TAIL = 1e-6  # of a uniform draw: at 0 the gradient by k would be 0 log
 def gaussian_kl(
     mean: tf.Tensor, log_variance: tf.Tensor, prior_variance: float = 1.0
 ) -> tf.Tensor:
-    """Return KL(N(mean, variance) || N(0, prior_variance)), [B].
-
-    mean and log_variance [B, K], diagonal. t is a function of theta, so the divergence
-    of the bound (eq. 17) is taken between the Gaussians on theta, in closed form.
-    """
+    """Return KL(N(mean, variance) || N(0, prior_variance)), [B] of diagonal [B, K]."""
     ratio = (tf.exp(log_variance) + tf.square(mean)) / prior_variance
     terms = ratio - 1.0 - log_variance + math.log(prior_variance)
     return 0.5 * tf.reduce_sum(terms, axis=-1)
@@ -42,10 +38,7 @@ def dirichlet_kl(weights: tf.Tensor, prior: float) -> tf.Tensor:
 
 
 def weibull(k: tf.Tensor, scale: tf.Tensor, uniform: tf.Tensor) -> tf.Tensor:
-    """Return Weibull(k, scale) draws of draws from U(0, 1), differentiable by k, scale.
-
-    The caller keeps k at .1 or more: beyond that a float32 may overflow (below .03).
-    """
+    """Return Weibull(k, scale) draws of some from U(0, 1); k below .03 may overflow."""
     u = tf.clip_by_value(uniform, SMALLEST_TAIL, 1.0 - SMALLEST_TAIL)
     return scale * tf.exp(tf.math.log(-tf.math.log1p(-u)) / k)
 
@@ -56,10 +49,10 @@ def weibull_mean(k: tf.Tensor, scale: tf.Tensor) -> tf.Tensor:
 
 
 def weibull_gamma_kl(k: tf.Tensor, scale: tf.Tensor, shape: tf.Tensor) -> tf.Tensor:
-    """Return KL(Weibull(k, scale) || Gamma(shape, 1)) of every element.
+    """Return KL(Weibull(k, scale) || Gamma(shape, 1)) of every element, all positive.
 
     E ln x = ln scale - EULER / k and the entropy of a Weibull give it in closed form
-    (Zhang et al. 2018, WHAI). k as for `weibull`; scale and shape positive.
+    (Zhang et al. 2018, WHAI).
     """
     log_scale = tf.math.log(scale)
     entropy = EULER * (1.0 - 1.0 / k) + log_scale - tf.math.log(k) + 1.0
@@ -96,10 +89,7 @@ def crt(counts: tf.Tensor, concentration: tf.Tensor, seed: tf.Tensor) -> tf.Tens
 
 
 def categorical(weights: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-    """Return one of K for each row of weights [N, K], as they say: int32 [N].
-
-    Weights need no sum of 1. Where none is positive, all of K are equally likely.
-    """
+    """Return one of K for each row of weights [N, K], int32 [N]; if all are 0, any."""
     some = tf.reduce_max(weights, axis=-1, keepdims=True) > 0
     ends = tf.cumsum(tf.where(some, weights, tf.ones_like(weights)), axis=-1)
     total = ends[:, -1:]
@@ -110,10 +100,7 @@ def categorical(weights: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
 
 
 def split(counts: tf.Tensor, weights: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-    """Split counts [N] among K by multinomials of weights [N, K]: int32 [N, K].
-
-    Weights are those of `categorical`: counts without any are split evenly.
-    """
+    """Split counts [N] by multinomials of weights [N, K], evenly if 0: int32 [N, K]."""
     owners = owners_of(counts)
     chosen = categorical(tf.gather(weights, owners), seed)
     entries = tf.stack([owners, chosen], axis=1)

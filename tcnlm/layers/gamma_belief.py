@@ -150,10 +150,7 @@ class GammaBeliefNetwork(tf.keras.layers.Layer):
         scale: tf.Tensor,
         seed: tf.Tensor,
     ) -> None:
-        """Draw counts of a batch as `augment` does, then every matrix (algorithm 1).
-
-        scale: rho, the number of batches in an epoch.
-        """
+        """Draw counts of a batch, then every matrix (algorithm 1); scale: rho."""
         chains = [*self.topics, *self.transitions]
         first, *seeds = _seeds(seed, 1 + len(chains))
         A, Z = augment(words, thetas, self.Phi, self.Pi, first)
@@ -357,8 +354,7 @@ def from_the_top(
 ) -> list[Weibull]:
     """Return q of every layer, from the lowest up, with what `draw(k, lambda)` makes.
 
-    Phis: the topics of every layer, [K_(l-1), K_l], where q(theta^l) is
-    Weibull(k^l + Phi^(l+1) theta^(l+1), lambda^l) (appendix A).
+    With Phis q(theta^l) is Weibull(k^l + Phi^(l+1) theta^(l+1), lambda^l) (appendix A).
     """
     found: list[Weibull] = []
     for n in reversed(range(len(encoded))):
@@ -372,10 +368,9 @@ def from_the_top(
 def poisson_log_likelihood(
     words: tf.Tensor, theta: tf.Tensor, Phi: tf.Tensor
 ) -> tf.Tensor:
-    """Return log p(d | Phi theta) of counts d, nats, without ln d!: [B].
+    """Return log p(d) of d ~ Poisson(Phi theta), nats, without ln d!: [B].
 
-    d ~ Poisson(Phi theta), columns of Phi on the simplex; words [B, C] are topic-word
-    ids with -1 as padding, theta [B, K], Phi [D, K].
+    words [B, C], topic-word ids with -1 as padding; theta [B, K]; Phi [D, K].
     """
     ids, bag = real_words(words)
     rates = tf.reduce_sum(tf.gather(Phi, ids) * tf.gather(theta, bag), axis=1)

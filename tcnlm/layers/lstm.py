@@ -29,10 +29,9 @@ class CarriedState(tf.__internal__.tracking.AutoTrackable):
         self.nest = tf.nest.map_structure(_variable, like)
 
     def start(self, batch: dict[str, tf.Tensor]) -> Any:
-        """Return the states that a batch's rows start from.
+        """Return the states a batch's rows start from, zero where "fresh" [B] is 1.
 
-        Its "fresh" [B] is above 0 where a row begins anew, at zero; its "row" [B], if
-        it has one, says which rows of the global batch it holds.
+        "row" [B], if it has one, says which rows of the global batch it holds.
         """
         fresh = batch["fresh"]
         first, rows = batch["row"][0] if "row" in batch else 0, tf.shape(fresh)[0]

@@ -175,22 +175,16 @@ class TopicDecoder(tf.keras.layers.Layer):
 
 
 def log_likelihood(bow: tf.Tensor, word_probabilities: tf.Tensor) -> tf.Tensor:
-    """Return log p(d | beta, t) = sum_w d_w log (beta t)_w, [B] (eq. 5 and 6).
-
-    bow [B, D] counts, word_probabilities [B, D] = beta t.
-    """
+    """Return log p(d | beta, t) = sum_w d_w log (beta t)_w of [B, D], [B] (eq. 6)."""
     return tf.reduce_sum(bow * tf.math.log(word_probabilities + EPSILON), axis=-1)
 
 
 def topic_angles(topics: tf.Tensor) -> tf.Tensor:
-    """Return the angle of every ordered pair of topics [K, K], radians (section 3.1).
-
-    topics [K, D]. The angle of a topic with itself is the constant zero: the arc
-    cosine's slope is infinite there.
-    """
+    """Return the angles of topics [K, D] with each other, radians, [K, K] (3.1)."""
     unit = tf.math.l2_normalize(topics, axis=-1)
     cosine = tf.clip_by_value(tf.abs(unit @ tf.transpose(unit)), 0.0, 1.0 - 1e-6)
     angles = tf.acos(cosine)
+    # Of a topic with itself a constant: the arc cosine's slope is infinite there.
     return tf.linalg.set_diag(angles, tf.zeros_like(angles[0]))
 
 

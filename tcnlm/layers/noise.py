@@ -65,10 +65,7 @@ class Noise:
     def dropout(
         self, values: tf.Tensor, rate: float, shared: bool = False
     ) -> tf.Tensor:
-        """Drop a share of values [B, ...] in training and scale up the others.
-
-        shared: the values [...] are the same for all rows.
-        """
+        """Drop a share of [B, ...], or of what all rows share; scale up the rest."""
         if not self.training or not rate:
             return values
         kept = values[None] if shared else values

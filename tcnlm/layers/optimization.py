@@ -25,11 +25,9 @@ class GroupedAdam(tf.__internal__.tracking.AutoTrackable):
     over hundreds of words does not shorten the language model's steps. (Lau et al.
     2017, too, give the two parts an Adam each.)
 
-    schedule: makes of a group's rate what Adam is to use, by default the rate itself.
-
-    lazy: leave the rows of an embedding that a batch does not touch as they are, their
-    moments too. Adam proper lets those decay and moves the rows by what is left of
-    them: a sweep over the whole table in every step.
+    schedule: makes of a group's rate what Adam is to use; lazy: leave the rows of an
+    embedding that a batch does not touch as they are, their moments too. Adam proper
+    lets those decay and moves the rows: a sweep over the whole table in every step.
     """
 
     def __init__(
@@ -62,10 +60,7 @@ class GroupedAdam(tf.__internal__.tracking.AutoTrackable):
     def descend(
         self, gradients: list[list], group: int | None = None, clip: bool = True
     ) -> dict[str, tf.Tensor]:
-        """Step down gradients, a list a group; return the norms before clipping.
-
-        group: the only one to step, by default all; clip: whether to.
-        """
+        """Step down a list of gradients a group, or of one; return the norms."""
         norms = {}
         steps = range(len(self.adams)) if group is None else [group]
         for i, own in zip(steps, gradients):
@@ -82,8 +77,7 @@ class GroupedAdam(tf.__internal__.tracking.AutoTrackable):
 def decay(kind: str, steps: int, taken: Any = None) -> Callable[[float], Any]:
     """Return what makes a schedule of a rate: "constant", or to zero after `steps`.
 
-    It goes by Adam's own count of its steps, or by `taken`, a variable, where not every
-    group takes all of them. Checkpoints keep both.
+    It goes by Adam's own count, or by `taken` where not every group takes all steps.
     """
     schedules = tf.keras.optimizers.schedules
 

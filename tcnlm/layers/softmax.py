@@ -86,11 +86,9 @@ def chosen(log_probs: tf.Tensor, words: tf.Tensor) -> Drawn:
 
 
 def cross_entropy(targets: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
-    """Return -log softmax(logits)[target], nats: [N], [N, W] -> [N].
-
-    Where deterministic kernels are asked for, the public function takes a slow way
-    round the fused kernel on every device, though only a GPU's is not deterministic.
-    """
+    """Return -log softmax(logits)[target], nats: [N], [N, W] -> [N]."""
+    # Where deterministic kernels are asked for, the public function takes a slow way
+    # round the fused one on every device, though only a GPU's is not deterministic.
     if on_gpu():
         return tf.nn.sparse_softmax_cross_entropy_with_logits(targets, logits)
     fused = tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits
@@ -117,10 +115,7 @@ def of_targets(
 def language_loss(
     log_probs: tf.Tensor, targets: tf.Tensor
 ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
-    """Return the language model's loss, nats a sequence, and {"nll": nats a target}.
-
-    log_probs: of targets [B, T], as `of_targets` returns them.
-    """
+    """Return minus log p of targets [B, T], nats a sequence, and {"nll": a target}."""
     total = -tf.reduce_sum(log_probs)
     count = tf.math.count_nonzero(targets, dtype=tf.float32)
     batch = tf.cast(tf.shape(targets)[0], tf.float32)
@@ -180,11 +175,8 @@ class AdaptiveSoftmax(tf.keras.layers.Layer):
         self.built = True
 
     def call(self, hidden: tf.Tensor, targets: tf.Tensor) -> tf.Tensor:
-        """Return log p(target), nats: hidden [N, H], targets [N] -> [N].
-
-        A tail is computed only for the rows whose target is in it.
-        """
-        head_targets, tails = targets, []
+        """Return log p(target), nats: hidden [N, H], targets [N] -> [N]."""
+        head_targets, tails = targets, []  # a tail is for the rows with a target in it
         for i, (low, high) in enumerate(self._tail_ranges):
             inside = (targets >= low) & (targets < high)
             head_targets = tf.where(inside, self.cutoffs[0] + i, head_targets)

@@ -144,8 +144,7 @@ class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
     def effective_kernels(self, topics: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Return W(t) [B, 4, E, H] and U(t) [B, 4, H, H] of eq. 12.
 
-        They are used as x @ W + h @ U + bias; with t one-hot they are the weights of
-        that topic's expert, an ordinary LSTM.
+        Used as x @ W + h @ U + bias; with t one-hot those of a topic's expert, an LSTM.
         """
         return (
             self._compose(self.Wa, topics @ self.Wb, self.Wc),

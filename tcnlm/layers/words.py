@@ -37,10 +37,7 @@ def log_counts(words: tf.Tensor) -> tf.Tensor:
 
 
 def in_order(words: tf.Tensor, keys: tf.Tensor) -> tf.Tensor:
-    """Return documents with their words by rising key, padding at the end and cut.
-
-    keys [B, N] or [1, N], below 1: of the places in `words`.
-    """
+    """Return words [B, N] by rising keys below 1, padding at the end and cut."""
     real = words != NO_WORD
     order = tf.argsort(tf.where(real, keys, 1.0), axis=1, stable=True)
     longest = tf.reduce_max(lengths(words))
@@ -53,10 +50,7 @@ def lengths(words: tf.Tensor) -> tf.Tensor:
 
 
 def sum_rows(table: tf.Tensor, words: tf.Tensor) -> tf.Tensor:
-    """Return W^T d [..., K] of the counts d of word ids [..., C], W [D, K] the table.
-
-    By the words' rows of W, without bags of D numbers.
-    """
+    """Return W^T d [..., K] of the counts d of word ids [..., C]; table: W [D, K]."""
     ids, bag = real_words(words)
     sizes = tf.shape(words)[:-1]
     sums = tf.math.unsorted_segment_sum(
@@ -67,10 +61,7 @@ def sum_rows(table: tf.Tensor, words: tf.Tensor) -> tf.Tensor:
 
 
 def real_words(words: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the ids [N] of word ids [..., C] without padding, and the bag of each.
-
-    The bags are numbered in order over all of [...].
-    """
+    """Return the ids [N] among [..., C], and the number in [...] of each one's bag."""
     bags = tf.reshape(words, [-1, tf.shape(words)[-1]])
     places = tf.where(bags != NO_WORD)
     return tf.gather_nd(bags, places), tf.cast(places[:, 0], tf.int32)

@@ -294,10 +294,7 @@ class RGBNRNN(GBNRNN):
     def moved(
         self, theta: Sequence[tf.Tensor], seed: tf.Tensor | None = None
     ) -> list[tf.Tensor]:
-        """Return theta of the next sentence, [B, K_l] of every layer; see the class.
-
-        It is drawn by the seed [2]; without one it is the mean of eq. 2.
-        """
+        """Return theta of the next sentence, [B, K_l]; without a seed [2], the mean."""
         after: list[tf.Tensor] = []
         for n in reversed(range(len(theta))):
             shape = tf.tensordot(theta[n], tf.transpose(self.network.Pi[n]), 1)
@@ -345,10 +342,7 @@ def usual_theta(model: Model, topics: Any) -> list[tf.Tensor]:
 
 
 def spread(model: Model, topics: tf.Tensor, layer: int = 1) -> list[tf.Tensor]:
-    """Return the proportions of all layers of those of one; see `GBNRNN`.
-
-    It is linear. A topic that no topic above has is shared out evenly.
-    """
+    """Return all layers' proportions of one's; what no topic above has, evenly."""
     layers = [topics]
     for Phi in reversed(model.network.Phi[1:layer]):
         layers.insert(0, tf.tensordot(layers[0], tf.transpose(Phi), 1))

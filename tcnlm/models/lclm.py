@@ -186,10 +186,7 @@ class LateFusionLSTMCell(ZeroState, tf.keras.layers.Layer):
         self.built = True
 
     def input_gates(self, inputs: tf.Tensor) -> tf.Tensor:
-        """Return the input side with the bias [..., 4H] of inputs [..., E].
-
-        It does not depend on the recurrence: a sequence has it computed at once.
-        """
+        """Return the input side with the bias, [..., 4H] of [..., E], of all steps."""
         return matmul(inputs, self.kernel) + self.bias
 
     def read(self, sentences: Sentences) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:

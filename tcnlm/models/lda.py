@@ -99,10 +99,7 @@ def make_lda(model: Model) -> None:
 
 
 def fit_lda(model: Model, dataset: Dataset) -> None:
-    """Fit the topics to the whole training documents.
-
-    InputError where the fit's package is not installed.
-    """
+    """Fit the topics to whole documents; InputError without the fit's package."""
     c, words = model.config, model.vocabulary.topic_words
     fit = gibbs if c.fit == "gibbs" else variational
     fitted = fit(dataset.split("train"), words, c, model.initial_seed)

@@ -131,10 +131,7 @@ class ExpertLSTMCell(ZeroState, tf.keras.layers.Layer):
         self.built = True
 
     def input_gates(self, inputs: tf.Tensor) -> tf.Tensor:
-        """Return the input side with the bias [..., K, 4H] of [..., E] or [..., K, E].
-
-        It does not depend on the recurrence: a sequence has it computed at once.
-        """
+        """Return the input side with the bias, [..., K, 4H], of all steps."""
         # Rows first: the gradient of an einsum over "..." would broadcast the kernel to
         # every one of them.
         rows = tf.reshape(inputs, [-1, *self.row])
@@ -193,10 +190,7 @@ class MixtureSoftmax(AdaptiveSoftmax):
         return _mix(super().log_probs(_rows(hidden)), topics)
 
     def next_word(self, inputs: Mixed) -> NextWord:
-        """Return the mixture, of which log p of every word is needed.
-
-        Each expert has a share of its own for the forbidden words.
-        """
+        # Each expert has a share of its own for the forbidden words.
         return NextWord(lambda: self.log_probs(inputs))
 
 

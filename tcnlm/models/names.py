@@ -120,8 +120,7 @@ class Names:
     ) -> Names:
         """Return names with other labels and mergers, None for one that is undone.
 
-        hide: all that are hidden; None: as they are. Raises InputError for what
-        topics.csv must not say.
+        hide: all hidden, None as they are. InputError for what topics.csv must not say.
         """
         into = (k for k in merge.values() if k is not None)
         for k in (*labels, *merge, *into, *(hide or ())):
@@ -147,10 +146,7 @@ class Names:
 
 
 def automatic_labels(model: Any) -> list[str]:
-    """Return the name of each topic's seed words, or its most relevant words, [K].
-
-    Where two topics have the same, their numbers stand behind.
-    """
+    """Return the names of topics' seeds or their most relevant words, all apart."""
     part = LONGEST // (WORDS + 1)  # of a label: a number may stand behind it
     rows = top_words(model, CANDIDATES)
     fit = ((word for word in row if not _unfit(word, part)) for row in rows)
@@ -161,22 +157,16 @@ def automatic_labels(model: Any) -> list[str]:
 
 
 def shown_words(model: Any, names: Names, count: int) -> dict[str | int, list[str]]:
-    """Return the most relevant words of the topics shown, by what tables call them.
-
-    Those that are merged weigh the same, since a RUN keeps no shares.
-    """
+    """Return the most relevant words of the topics shown, by what tables call them."""
     beta = np.asarray(model.topics(), float)
-    means = names.mean(beta, np.zeros(len(beta)))
+    means = names.mean(beta, np.zeros(len(beta)))  # merged ones weigh the same
     rows = best_words(means, model.vocabulary, count)
     of_group = dict(zip(names.groups, rows))
     return {key: of_group[k] for key, k in zip(names.keys, names.shown)}
 
 
 def read_names(path: Path, automatic: Sequence[str]) -> Names:
-    """Return the names of a topics.csv, or the automatic ones [K] without it.
-
-    Raises InputError, which names file and line, for what is not right in it.
-    """
+    """Return a topics.csv's names or the automatic ones [K]; InputError by the line."""
     try:
         with reading(path):
             text = path.read_bytes().decode("utf-8-sig")

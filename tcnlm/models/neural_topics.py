@@ -52,10 +52,7 @@ class NeuralTopicModel(Model):
     topics, infer = tcnlm.TCNLM.topics, tcnlm.TCNLM.infer
 
     def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
-        """Return {"loss": minus the bound, nats a bag, and its terms}.
-
-        "bound" is reconstruction and KL, nats a content word.
-        """
+        """Return minus the bound, nats a bag, its terms, and "bound", nats a word."""
         noise = self.noise("topics", batch, training)
         _, terms = tcnlm.topic_terms(self, batch, noise)
         context = batch["context"]

@@ -60,10 +60,7 @@ class NMF(Model):
         return weights / tf.reduce_sum(weights, axis=1, keepdims=True)
 
     def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
-        """Return {"loss": |x - w H|^2 of rows of length one, a mean over words}.
-
-        It lies between 0 and 1.
-        """
+        """Return {"loss": |x - w H|^2 of rows of length one, a mean over words}."""
         context = batch["context"]
         x = self._tf_idf(context)
         rest = tf.reduce_sum((x - self._weights(x) @ self._basis()) ** 2, axis=1)
@@ -110,10 +107,9 @@ class NMF(Model):
 def nmf_topics(
     counts: sparse.csr_matrix, num_topics: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Fit NMF to the tf-idf of word counts [N, D].
+    """Return topics [K, D] and W [N, K] of NMF of the tf-idf of counts [N, D].
 
-    Return the topics [K, D], rows of H over idf that sum to one, and W [N, K], its
-    columns scaled so that W times those topics times idf is W H.
+    Rows of H over idf that sum to one; W times those topics times idf is W H.
     """
     from sklearn.decomposition import NMF as Factorisation  # takes a second to import
     from sklearn.exceptions import ConvergenceWarning

@@ -44,10 +44,7 @@ def seeds_of(config: Any, vocabulary: Vocabulary) -> list[Seed]:
 
 
 def check_seeds(config: Any, vocabulary: Vocabulary) -> list[str]:
-    """Return what to say of words that are no topic words.
-
-    InputError where a topic has none that is, or there are more seeds than topics.
-    """
+    """Return warnings; InputError of a seed without topic words, or one too many."""
     seeds = seeds_of(config, vocabulary)
     if seeds and len(seeds) > config.num_topics:
         raise InputError(

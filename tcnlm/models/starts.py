@@ -67,10 +67,7 @@ def start_embeddings(model: Any, dataset: Dataset) -> WordVectors:
 
 
 def start_topics(model: Any, dataset: Dataset, vectors: WordVectors) -> None:
-    """Start beta where `topic_start` says, and print how good that is.
-
-    vectors: the words', if any were made.
-    """
+    """Start beta where `topic_start` says, by vectors if any; print how good it is."""
     config, vocabulary = model.config, model.vocabulary
     frequencies = np.log(np.maximum(vocabulary.topic_counts, 1.0))
     if config.topic_start == "frequencies":
@@ -118,8 +115,7 @@ def pretrain_topics(
     """Take steps up the topic model's own bound, eq. 17's first two terms.
 
     So that the proportions mean something when the language model first sees them. By
-    `topic_rows` a row is a sequence's context or a whole document. Prints the topics.
-    terms_of, loss_of: `topic_terms` and `topic_loss` of tcnlm.py.
+    `topic_rows` a row is a sequence's context or a whole document.
     """
     config, steps = model.config, model.config.topic_pretrain_steps
     if not steps:

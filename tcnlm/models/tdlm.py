@@ -169,10 +169,7 @@ class TDLM(Model):
         return SequencesAndStretches(size=TOPIC_TARGETS)
 
     def train_step(self, batch: dict[str, tf.Tensor]) -> Terms:
-        """Take one step, of the model that the batch is for; for sentences of both.
-
-        The terms and gradient norms of the other model are zero.
-        """
+        """Take a step of the model a batch is for; the other's terms are zero."""
         if "content" not in batch:
             return super().train_step(batch)
         if not isinstance(self.optimizer, GroupedAdam):

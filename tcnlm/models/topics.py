@@ -24,8 +24,7 @@ def top_words(
 ) -> list[list[str]]:
     """Return the most relevant words of every topic, best first, K x count.
 
-    Ties go by frequency in the corpus. layer: of a hierarchy; without one, its lowest;
-    weight: see `relevance`.
+    Ties go by frequency in the corpus. layer: of a hierarchy, 0 for the lowest.
     """
     topics = np.asarray(model.topics(layer) if layer else model.topics(), float)
     return best_words(topics, model.vocabulary, count, weight)
@@ -41,10 +40,9 @@ def best_words(
 
 
 def relevance(topics: Any, shares: Any, weight: float = RELEVANCE) -> Any:
-    """Return p(w|t) / p(w)^(1 - weight) [K, D]: words by relevance, largest first.
+    """Return the exponential of relevance, p(w|t) / p(w)^(1 - weight), [K, D].
 
-    Sievert and Shirley 2014, eq. 1: its logarithm is weight log p(w|t) + (1 - weight)
-    log (p(w|t) / p(w)). shares: p(w) [D].
+    Sievert and Shirley 2014, eq. 1; shares: p(w) [D].
     """
     return topics / shares ** (1 - weight)
 
@@ -56,10 +54,7 @@ def word_shares(vocabulary: Vocabulary) -> np.ndarray:
 
 
 def describe_topics(model: Any, dataset: Dataset) -> str:
-    """Return the topics' NPMI and diversity in words, as evaluate.py measures them.
-
-    Of their most probable words, and of those that are shown, by relevance.
-    """
+    """Return NPMI and diversity of the most probable and the most relevant words."""
     count = max(*TOPS, DIVERSITY_WORDS)
     lists = [top_words(model, count, weight=w) for w in (PROBABILITY, RELEVANCE)]
     scored = (words[: max(TOPS)] for topics in lists for words in topics)

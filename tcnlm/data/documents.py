@@ -147,7 +147,7 @@ class WindowRows(TargetRows):
         self.windows = windows
 
     def order(self, batch_size: int, seed: int | None, epoch: int) -> list[np.ndarray]:
-        """Return the windows of batches, -1 for an empty row; each takes a next document."""
+        """Return windows, -1 for none; a row that is done takes the next document."""
         documents = np.arange(self.split.num_documents)
         if seed is not None:
             documents = np.random.default_rng([seed, epoch]).permutation(documents)

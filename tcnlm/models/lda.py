@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.progress_bar import progress_bar
+from tcnlm.common.process import progress_bar
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import Dataset, Split
 from tcnlm.layers.distributions import dirichlet_kl, dirichlet_log_mean

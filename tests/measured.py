@@ -15,47 +15,18 @@ HISTORY = {
 
 
 def fake_evaluation(words):
-    topic = {
-        "topic": 0,
-        "words": words,
-        "npmi": 0.1,
-        "documents": 1,
-        "proportion": 1.0,
-        "sentence": "a < b & <unk>",
-    }
-    protocol = {
-        "reference": "<b>.txt",
-        "documents": 1,
-        "tokens": 2,
-        "windows": 21,
-        "window": 20,
-        "tops": [5],
-        "zero": "0",
-        "absent_words": [],
-    }
-    return {
-        "run": "RUN",
-        "model": "tcnlm",
-        "split": "test",
-        "perplexity": 12.345,
-        "nll": 2.5,
-        "targets": 1000,
-        "samples": None,
-        "elbo": {"kl": 1.0},
-        "parameters": 7,
-        "npmi": 0.1,
-        "diversity": 1.0,
-        "topics_in_use": 1,
-        "corpus": None,
-        "continuations": None,
-        "largest_proportion": 1.0,
-        "coherence": protocol,
-        "topics": [topic],
-        "documents": [{"document": 3, "text": "</p><script>", "proportions": [1.0]}],
-        "command": "evaluate.py 'a&b'",
-        "seconds": 1.0,
-        "versions": {"numpy": "1"},
-    }
+    topic = {"topic": 0, "words": words, "npmi": 0.1, "documents": 1}
+    topic |= {"proportion": 1.0, "sentence": "a < b & <unk>"}
+    protocol = {"reference": "<b>.txt", "documents": 1, "tokens": 2, "windows": 21}
+    protocol |= {"window": 20, "tops": [5], "zero": "0", "absent_words": []}
+    document = {"document": 3, "text": "</p><script>", "proportions": [1.0]}
+    found = {"run": "RUN", "model": "tcnlm", "split": "test", "elbo": {"kl": 1.0}}
+    found |= {"perplexity": 12.345, "nll": 2.5, "targets": 1000, "parameters": 7}
+    found |= {"npmi": 0.1, "diversity": 1.0, "topics_in_use": 1}
+    found |= {"largest_proportion": 1.0, "coherence": protocol, "topics": [topic]}
+    found |= dict.fromkeys(("samples", "corpus", "continuations"))
+    found |= {"command": "evaluate.py 'a&b'", "versions": {"numpy": "1"}, "seconds": 1}
+    return {**found, "documents": [document]}
 
 
 def fake_run(words, **changes):

@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from tcnlm.common.errors import InputError
 from tcnlm.metrics.classification import (
     STRENGTHS,
+    agreement,
     classify,
     classify_by_network,
     held_out,
@@ -36,7 +37,7 @@ def test_the_strength_is_the_best_on_a_fifth_of_the_training_documents(rng):
     labels = np.arange(100) % 2
     train = rng.standard_normal((100, 151))
     train[:, 0] += 4 * labels
-    rest, held = held_out(labels, 0)
+    rest, held = held_out(labels)
     accuracy = {}
     for c in STRENGTHS:
         model = make_pipeline(StandardScaler(), LogisticRegression(C=c, max_iter=200))
@@ -72,3 +73,14 @@ def test_the_sigmoid_network_tells_what_no_plane_parts_and_repeats_itself(rng):
     network = classify_by_network(*halves)
     assert classify(*halves)["accuracy"] < 0.7 < network["accuracy"]
     assert network == classify_by_network(*halves)
+
+
+def test_agreement_of_topics_and_labels_by_hand():
+    # Topic 0 holds three of label 0 and one of 1; topic 1 the other two of label 1.
+    found = agreement(np.array([0, 0, 0, 0, 1, 1]), np.array([0, 0, 0, 1, 1, 1]))
+    joint = 3 / 6 * np.log(3 / 6 / (4 / 6 * 3 / 6))
+    joint += 1 / 6 * np.log(1 / 6 / (4 / 6 * 3 / 6)) + 2 / 6 * np.log(2)
+    own = -(4 / 6 * np.log(4 / 6) + 2 / 6 * np.log(2 / 6))
+    assert found["nmi"] == pytest.approx(joint / ((own + np.log(2)) / 2))
+    assert found["purity"] == pytest.approx(5 / 6)
+    assert found["ami"] < found["nmi"]

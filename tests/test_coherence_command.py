@@ -25,11 +25,11 @@ from tcnlm.coherence.reference import Reference
 from tcnlm.coherence.topic_lists import read_topics
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
-from tcnlm.metrics import evaluate as evaluation
 from tcnlm.metrics.features import infer_documents
 from tcnlm.models.topics import top_words
 from tcnlm.preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.programs import coherence as command
+from tcnlm.report import evaluate_run
 from tcnlm.runs.run_folder import RunFolder, write_config
 
 DOCUMENTS = ["the ship and the sea", "bread in the oven", "sea and ship", "oven ship"]
@@ -157,8 +157,8 @@ def test_evaluation_takes_counts_in_place_of_their_text(place, toy_data):
     model = tiny.untrained("neural_topics", dataset.vocabulary)
     text, path = Reference((place / "reference.txt",)), place / "counts.npz"
     save_counts(path, text.window_counts(itertools.chain(*top_words(model))))
-    by_text = evaluation.evaluate(model, dataset, text)
-    by_counts = evaluation.evaluate(model, dataset, Reference(counts=path))
+    _, by_text = evaluate_run.evaluate(model, dataset, text)
+    _, by_counts = evaluate_run.evaluate(model, dataset, Reference(counts=path))
     assert by_text["coherence"]["documents"] == len(DOCUMENTS)
     assert by_text["coherence"] == by_counts["coherence"]
     assert npmi(by_text) == npmi(by_counts)

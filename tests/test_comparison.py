@@ -20,9 +20,9 @@ PERPLEXITY, NPMI = figure("perplexity"), figure("npmi")
 DOCUMENTS = 400
 
 
-def bootstrap(nats, targets, **options):
+def bootstrap(nats, targets):
     """Return the ratios of systems of one seed each, nats [N, G]."""
-    return measured.bootstrap(np.split(nats, nats.shape[1], axis=1), targets, **options)
+    return measured.bootstrap(np.split(nats, nats.shape[1], axis=1), targets)
 
 
 def test_runs_that_differ_by_their_seed_alone_are_a_group():

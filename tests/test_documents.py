@@ -19,23 +19,17 @@ def test_the_published_form_averages_documents_and_the_corpus_form_words():
 
 
 @pytest.mark.parametrize("kind", [np.array, sparse.csr_matrix])
-def test_the_unigram_model_goes_by_frequencies_where_all_words_have_one(kind):
-    # n = 2, 1, 0 of three words, the last of which is never scored: p = 2/3, 1/3.
-    train = kind([[2, 0, 0], [0, 1, 0]])
-    test = kind([[1, 0, 0], [0, 0, 0], [1, 2, 0]])
-    mean = (math.log(3 / 2) + math.log(3 / 2 * 3 * 3) / 3) / 2
-    expected = math.exp(mean), (3 / 2 * 3 / 2 * 3 * 3) ** (1 / 4), 0
-    assert unigram(train, test) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("kind", [np.array, sparse.csr_matrix])
-def test_the_unigram_model_adds_one_to_every_word_where_one_has_none(kind):
-    # n = 2, 1, 0 of three words: p = 3/6, 2/6, 1/6.
-    train = kind([[2, 0, 0], [0, 1, 0]])
-    test = kind([[1, 0, 0], [0, 0, 0], [0, 2, 1]])
-    mean = (math.log(3 * 3 * 6) / 3 + LN2) / 2
-    expected = math.exp(mean), (2 * 3 * 3 * 6) ** (1 / 4), 1
-    assert unigram(train, test) == pytest.approx(expected)
+@pytest.mark.parametrize(
+    ("last", "p", "unseen"),
+    [([1, 2, 0], [2 / 3, 1 / 3, 1], 0), ([0, 2, 1], [3 / 6, 2 / 6, 1 / 6], 1)],
+)
+def test_the_unigram_model_adds_one_to_every_word_where_one_has_none(
+    kind, last, p, unseen
+):
+    train, test = kind([[2, 0, 0], [0, 1, 0]]), kind([[1, 0, 0], [0, 0, 0], last])
+    first, second = -math.log(p[0]), -np.dot(last, np.log(p))
+    expected = math.exp((first + second / 3) / 2), math.exp((first + second) / 4)
+    assert unigram(train, test) == pytest.approx((*expected, unseen))
 
 
 def test_documents_without_any_word_have_no_perplexity():

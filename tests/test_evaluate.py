@@ -20,11 +20,9 @@ from tcnlm.coherence.reference import Reference
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.metrics import bleu
-from tcnlm.metrics.evaluate import evaluate
 from tcnlm.metrics.evaluation_context import EvaluationContext
 from tcnlm.report import page as report
-from tcnlm.report.evaluate_run import evaluate_run, nats_file
-from tcnlm.report.records import read_records
+from tcnlm.report.evaluate_run import evaluate, evaluate_run, nats_file
 from tcnlm.runs.run_folder import RunFolder, write_config
 
 
@@ -155,17 +153,6 @@ def test_what_runs_cannot_have_is_refused_before_their_reference_is_counted(
     assert "Traceback" not in done.stderr
 
 
-def test_a_run_is_recorded_with_what_repeats_it(finished, tmp_path):
-    file = tmp_path / "lstm.jsonl"
-    done = call("evaluate", finished["lstm"], "--record", file)
-    assert done.returncode == 0, done.stderr
-    [kept] = read_records(file)
-    assert kept["model"] == "lstm"
-    assert kept["data"]["name"] == "DATA"
-    assert kept["figures"]["perplexity"] > 1
-    assert kept["curve"]["epoch"] == [1, 2]
-
-
 @pytest.mark.parametrize(
     ("asked", "said"),
     [("classification", "no labels"), ("retrieval", "no labels"), ("bleu", "10000")],
@@ -174,9 +161,7 @@ def test_what_the_data_cannot_tell_is_refused_before_any_work(
     finished, data, asked, said, monkeypatch
 ):
     monkeypatch.setattr(bleu, "LEAST", 10_000)
-    monkeypatch.setattr(
-        EvaluationContext, "__init__", lambda *each: pytest.fail("measured")
-    )
+    monkeypatch.setattr(EvaluationContext, "__init__", lambda *_: pytest.fail("work"))
     model = RunFolder(finished["tcnlm"]).load()
     with pytest.raises(InputError, match=said):
         evaluate(model, Dataset(data), Reference(), ask=[asked])

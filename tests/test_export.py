@@ -21,6 +21,7 @@ from tcnlm.generation.saved_model import (
     in_pieces,
     is_export_of,
 )
+from tcnlm.metrics.base import both
 from tcnlm.models import MODELS, model_class
 from tcnlm.models.topics import top_words
 from tcnlm.preprocessing.languages import languages
@@ -99,22 +100,6 @@ json.dump([answered(*each) for each in json.load(sys.stdin)], sys.stdout)
 """
 
 
-def ask(*calls):
-    """Call signatures of SavedModels in a process that cannot import our packages.
-
-    calls: a folder and the inputs of its signatures by name, each.
-    """
-    result = subprocess.run(
-        [sys.executable, "-I", "-c", CLIENT],
-        input=json.dumps(calls),
-        capture_output=True,
-        text=True,
-        cwd="/",
-    )
-    assert result.returncode == 0, result.stderr
-    return json.loads(result.stdout)
-
-
 @pytest.fixture(scope="module")
 def model():
     return tiny.make_model()
@@ -135,7 +120,7 @@ def saved(model, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def answers(saved, lstm, tmp_path_factory):
-    """Everything that SavedModels of a TCNLM and an LSTM say, from a fresh process."""
+    """What SavedModels of a TCNLM and an LSTM say where none of our packages is."""
     plain = tmp_path_factory.mktemp("export") / "saved_model"
     export(lstm, plain)
     topics, texts = {"topics": TOPICS.tolist()}, {"sentences": SENTENCES}
@@ -153,7 +138,11 @@ def answers(saved, lstm, tmp_path_factory):
         "generate": {"number": 5, "seed": 7, "temperature": 1.0},
         "beam_search": {"width": 3},
     }
-    return ask([str(saved), of_topics], [str(plain), of_none])
+    calls = json.dumps([[str(saved), of_topics], [str(plain), of_none]])
+    how = {"input": calls, "capture_output": True, "text": True, "cwd": "/"}
+    result = subprocess.run([sys.executable, "-I", "-c", CLIENT], **how)
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
 
 
 @pytest.fixture(scope="module")
@@ -229,10 +218,8 @@ def test_sentences_of_topics_are_the_decoders(signature, options, seed, answers,
     """The SavedModel writes what decoding.py writes from the same seed."""
     options = Decoding(**options)
     number = options.beam_width if options.method == "beam" else 1
-    assert_sentences(
-        answers[0][signature],
-        SentenceDecoder(model, options)(TOPICS, 3, number, (), seed),
-    )
+    expected = SentenceDecoder(model, options)(TOPICS, 3, number, (), seed)
+    assert_sentences(answers[0][signature], expected)
 
 
 def test_sentences_without_topics_are_the_decoders(answers, lstm):
@@ -252,14 +239,7 @@ def assert_sentences(answer, groups):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        name
-        for name in sorted(MODELS)
-        if model_class(name).offers("step") and model_class(name).offers("topics")
-    ],
-)
+@pytest.mark.parametrize("name", [n for n in sorted(MODELS) if both(model_class(n))])
 def test_a_language_model_with_topics_has_its_own_numbers(name, tmp_path):
     model = tiny.make_model(name)
     export(model, tmp_path / "saved_model")
@@ -458,18 +438,15 @@ def test_the_requests_of_a_warm_up_and_answers_come_through_their_bytes(tmp_path
     names = [request.model_spec.signature_name for request in requests]
     assert sorted(names) == sorted(signatures)
     for request in requests:
-        response, expected = (
-            predict_pb2.PredictResponse(),
-            answered(signatures, request),
-        )
+        response = predict_pb2.PredictResponse()
+        expected = answered(signatures, request)
         assert all(tf.size(value) > 0 for value in expected.values())
         for key, value in expected.items():
             response.outputs[key].CopyFrom(tf.make_tensor_proto(value))
         parsed = predict_pb2.PredictResponse.FromString(response.SerializeToString())
         for key, value in expected.items():
-            np.testing.assert_array_equal(
-                tf.make_ndarray(parsed.outputs[key]), value.numpy()
-            )
+            found = tf.make_ndarray(parsed.outputs[key])
+            np.testing.assert_array_equal(found, value.numpy())
 
 
 def test_what_reads_texts_has_one_batch_dimension_of_inputs_and_outputs(

@@ -27,8 +27,6 @@ from tcnlm.programs import generate
 
 FLAT = SimpleNamespace(layered=False, topics=lambda: range(4))
 LAYERED = SimpleNamespace(layered=True, sizes=(3, 4, 2))
-
-
 TEXT = "The ship of the sea. A judge, a court. The bread doesn't cook of the oven."
 SETTINGS = {"sequence_length": 4, "context": "preceding", "context_words": 300}
 SUMS = (5.0, 3.0)
@@ -105,15 +103,9 @@ def test_topics_are_mixed_by_normalised_weights(model, chosen, expected):
 @pytest.mark.parametrize(
     ("model", "value", "message"),
     [
-        *(
-            (FLAT, v, "give a topic's")
-            for v in ["", "-1", "1.5", "1:x", "1:0", "1:inf"]
-        ),
+        *((FLAT, v, "give a topic's") for v in "|-1|1.5|1:x|1:0|1:inf".split("|")),
         (FLAT, "4", "the model has topics 0 to 3"),
-        *(
-            (LAYERED, value, "give a topic's")
-            for value in ["2:0.7", "2:1:0", "2:1:1:1"]
-        ),
+        *((LAYERED, v, "give a topic's") for v in ["2:0.7", "2:1:0", "2:1:1:1"]),
         (LAYERED, "0:1", "the model has layers 1 to 3"),
         (LAYERED, "2:4", "layer 2 has topics 0 to 3"),
         (LAYERED, "3", "layer 1 has topics 0 to 2"),
@@ -173,7 +165,7 @@ def test_a_topic_weighs_its_layer_alone_and_the_others_by_phi(layers):
 def test_a_mixture_of_layers_is_the_mean_of_what_each_topic_gives(layers):
     def context(*chosen):
         topics = generation.requested_topics(layers, chosen, None, 300)
-        return generation.context_of(layers, topics)
+        return layers.context({"topics": generation.layers_of(layers, topics)})
 
     mixed, high, low = context("2:1:3", "1:2"), context("2:1"), context("1:2")
     for each, of_high, of_low in zip(mixed, high, low):

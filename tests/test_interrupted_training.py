@@ -52,15 +52,11 @@ train()
 @contextmanager
 def training(command, until):
     """Give a running command as soon as there is a file."""
-    with subprocess.Popen(
-        command,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=ENVIRONMENT,
-        # Where the tests run in the background, they were told to ignore Ctrl-C.
-        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
-    ) as process:
+    # Where the tests run in the background, they were told to ignore Ctrl-C.
+    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    how = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    how |= {"env": ENVIRONMENT, "preexec_fn": heed}
+    with subprocess.Popen(command, **how) as process:
         while process.poll() is None and not until.exists():
             time.sleep(0.005)
         yield process
@@ -101,13 +97,11 @@ def test_what_was_interrupted_goes_on_to_the_very_same_weights(
 
 def test_a_run_has_one_training_and_after_a_kill_any_other(toy_data, tmp_path):
     run = tmp_path / "RUN"
-    command = toy.train_command(
-        toy_data, run, settings=["topic_pretrain_steps=1000000"]
-    )
+    endless = ["topic_pretrain_steps=1000000"]
+    command = toy.train_command(toy_data, run, settings=endless)
+    how = {"capture_output": True, "text": True, "env": ENVIRONMENT}
     with training(command, run / "config.json") as process:
-        second = subprocess.run(
-            command, capture_output=True, text=True, env=ENVIRONMENT
-        )
+        second = subprocess.run(command, **how)
         process.kill()
         process.communicate(timeout=200)
     assert second.returncode == 2
@@ -130,9 +124,8 @@ def test_kills_in_the_first_write_the_validation_and_the_export_change_no_weight
         assert ended.returncode == (0 if place == "going on" else -signal.SIGKILL)
     assert_same_weights(run, whole_run_apart)
     assert list(tmp_path.iterdir()) == [run]
-    assert {path.name for path in run.iterdir()} == {
-        p.name for p in whole_run_apart.iterdir()
-    }
+    ours, theirs = ({p.name for p in r.iterdir()} for r in (run, whole_run_apart))
+    assert ours == theirs
 
 
 @pytest.fixture(scope="module")
@@ -208,9 +201,8 @@ def test_steps_are_the_same_bits_however_many_a_call_has(model, toy_data, tmp_pa
     for most in (1, 2, 20):
         tf.keras.utils.set_random_seed(1)
         trainer = make_trainer(toy_data, tmp_path / str(most), model, epochs=1)
-        trainer._until_due = lambda end, t=trainer, n=most: min(
-            n, end - t.state.position
-        )
+        state = trainer.state
+        trainer._until_due = lambda end, s=state, n=most: min(n, end - s.position)
         [row] = trainer.train().history
         weights = [w.numpy() for w in trainer.model.trainable_variables]
         ends[most] = {**row, "seconds": None}, weights

@@ -11,13 +11,12 @@ from gensim.models import LdaModel
 from helpers import assert_close, eager_and_graph, read_history
 from trained import make_trainer
 
-from tcnlm.coherence.reference import Reference
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.neural_topics import bag_of_words
-from tcnlm.metrics.evaluate import evaluate
 from tcnlm.models.lda import TOMOTOPY, LatentDirichletAllocation
 from tcnlm.models.topics import top_words
+from tcnlm.report.evaluate_run import evaluate
 
 B, K, D, ALPHA = 4, 3, 11, 0.3
 
@@ -133,7 +132,7 @@ def test_a_run_is_a_fit_a_validation_and_the_weights(toy_data, tmp_path):
     again = make_trainer(toy_data, tmp_path / "RUN", "lda", {"passes": 2})
     again.model.prepare = None  # not to be called
     assert again.train() == state
-    result = evaluate(other, dataset, Reference())
+    _, result = evaluate(other, dataset)
     assert result["perplexity"] is None
     assert result["parameters"] == other.topics().numpy().size  # lambda
     assert len(result["topics"]) == 3

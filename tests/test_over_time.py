@@ -15,7 +15,6 @@ from trained import call
 import tcnlm
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
-from tcnlm.metrics.evaluate import evaluate
 from tcnlm.metrics.over_time import (
     ByGroup,
     OverTime,
@@ -26,6 +25,7 @@ from tcnlm.metrics.over_time import (
 )
 from tcnlm.programs.preprocess import main as preprocess
 from tcnlm.report import page
+from tcnlm.report.evaluate_run import evaluate
 
 MONTHS = ["2019-11", "2019-12", "2020-01", "2020-03", "2020-04"]  # none of 2020-02
 
@@ -265,7 +265,7 @@ def test_the_page_has_curves_and_groups_of_all_documents(run, evaluation, tables
 
 def test_without_dates_and_labels_the_page_has_no_such_section(toy_data):
     data = Dataset(toy_data)
-    found = evaluate(tiny.untrained("lda", data.vocabulary), data, None)
+    _, found = evaluate(tiny.untrained("lda", data.vocabulary), data)
     assert found["over_time"] is found["by_group"] is found["clusters"] is None
     text = page.render([fake_run(["a", "b"], over_time=None, by_group=None)])
     assert "Topics over time" not in text

@@ -121,21 +121,6 @@ def test_what_is_another_s_is_not_written_into(
     assert (tmp_path / name).read_text() == text
 
 
-def test_what_breaks_off_leaves_the_old_file(tmp_path):
-    path = tmp_path / "history.csv"
-    path.write_text("old")
-
-    def write_half():
-        with replacing(path) as aside:
-            aside.write_text("ne")
-            raise OSError("disk full")
-
-    with pytest.raises(OSError, match="disk full"):
-        write_half()
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
 @pytest.mark.parametrize(
     "left",
     [
@@ -191,17 +176,6 @@ def test_a_run_has_one_owner(tmp_path):
     refused = pytest.raises(InputError, match=f"process {os.getpid()} is writing it")
     with owned(tmp_path / "RUN", ()), refused, owned(tmp_path / "RUN", ()):
         pass
-
-
-HOLD = """
-import sys, time
-from pathlib import Path
-from tcnlm.common.files import locked
-with locked(Path(sys.argv[1])):
-    print("held", flush=True)
-    time.sleep(0.5)
-    Path(sys.argv[1]).write_text("theirs")
-"""
 
 
 def test_an_export_into_a_run_in_training_is_refused(tmp_path):

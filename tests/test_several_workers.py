@@ -24,15 +24,16 @@ from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import GroupedAdam
 from tcnlm.models import MODELS
 from tcnlm.training import rendezvous
-from tcnlm.training.parts import (
-    PART,
+from tcnlm.training.rendezvous import CLUSTER, RIGHT, Cluster, parse_cluster
+from tcnlm.training.workers import (
+    SeveralWorkers,
+    Workers,
     check_accumulation,
     divide,
     learn,
+    named_workers,
     why_not_shardable,
 )
-from tcnlm.training.rendezvous import CLUSTER, RIGHT, Cluster, parse_cluster
-from tcnlm.training.workers import SeveralWorkers, Workers, named_workers
 
 TAKE_PARTS = ("bag_lstm", "lclm", "lda_lstm", "lstm", "naive_moe", "neural_topics")
 TAKE_PARTS += ("tcnlm", "topic_lstm", "topic_rnn", "transformer_xl")
@@ -94,24 +95,6 @@ def test_parts_of_a_batch_sum_to_the_whole_with_all_its_random_draws(
         summed = part if summed is None else [a + b for a, b in zip(summed, part)]
     for ours, expected in zip(summed, whole):
         np.testing.assert_allclose(ours, expected, rtol=2e-4, atol=1e-6)
-
-
-@pytest.mark.parametrize(("rows", "pieces"), [(13, 3), (7, 1), (1, 3)])
-def test_the_pieces_of_all_workers_are_the_rows_of_a_batch_once(rows, pieces, toy_data):
-    data = Dataset(toy_data)
-    model = tiny.untrained("lstm", data.vocabulary)
-    batch = next(iter(model.batching.rows(data.split("train")).batches(rows, 1)))
-    taken, words = [], 0
-    for index in range(2):
-        own = divide(batch, model, index, workers=2, pieces=pieces)
-        for first, number, sequences, _, own_words, _, begin, end in own[PART]:
-            assert number == rows
-            words += own_words
-            if sequences:
-                taken += list(own["targets"][begin:end])
-                assert taken[-sequences].tolist() == batch["targets"][first].tolist()
-    np.testing.assert_array_equal(taken, batch["targets"])
-    assert words == model.count_words(batch)
 
 
 def stepped(name, data, pieces, rows, lazy):
@@ -187,9 +170,7 @@ def test_it_is_known_of_every_model_whether_it_takes_parts():
         check_accumulation(models[name], 1)
         with pytest.raises(InputError, match="accumulate=2: not with this model: "):
             check_accumulation(models[name], 2)
-    with pytest.raises(
-        InputError, match="accumulate=2: .* continues from batch to batch"
-    ):
+    with pytest.raises(InputError, match="accumulate=2: .* from batch to batch"):
         check_accumulation(tiny.untrained("lstm", carry=True), 2)
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -10,9 +11,9 @@ import tiny
 from measured import shown
 from scipy.spatial.distance import jensenshannon
 
-from tcnlm.metrics.stability import match, matched
 from tcnlm.programs import evaluate
 from tcnlm.report import page
+from tcnlm.report.stability import match, matched
 from tcnlm.runs.run_folder import RunFolder, write_config
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -41,7 +42,7 @@ def test_half_of_the_probability_in_common_is_half_a_bit_and_the_same_is_none(rn
     apart = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])
     assert matched(*apart)[2] == pytest.approx(1.0)
     first = topics(rng)
-    assert match([first, first[::-1]]).distance == pytest.approx(0, abs=1e-6)
+    assert match([first, first[::-1]]) == pytest.approx(0, abs=1e-6)
 
 
 def seeds():
@@ -58,7 +59,8 @@ def run_of(seed, beta, model="tcnlm"):
         for k, row in enumerate(beta)
     ]
     evaluation = {**run.evaluation, "topics": named}
-    return dataclasses.replace(run, evaluation=evaluation, unsaved={"stability": beta})
+    unsaved = {"judges": SimpleNamespace(beta=beta)}
+    return dataclasses.replace(run, evaluation=evaluation, unsaved=unsaved)
 
 
 def test_the_page_of_seeds_says_which_topics_return(monkeypatch):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib import colormaps, rc_context
@@ -20,10 +19,9 @@ BLUE, RED = "#1f6f9f", "#c2452d"
 DPI = 144
 TYPE = {"svg.fonttype": "none", "pdf.fonttype": 42}  # text stays text
 
-History = dict[str, np.ndarray]  # column -> one value per evaluation
-
-
 PANEL = 4.4, 2.8  # inches: whole on a telephone; the page sets two side by side
+
+History = dict[str, np.ndarray]  # column -> one value per evaluation
 
 
 def save(figure: Figure, path: Path) -> None:
@@ -81,11 +79,7 @@ TOPIC_CURVES = {  # column -> title, unit
 
 
 def learning_curves(history: History) -> Iterator[tuple[str, Figure]]:
-    """Draw perplexity by training step and, for a topic model, how its topics live.
-
-    Where there is no perplexity, topics being all that is learned, it is their bound
-    or, of a model without one, their loss. Nothing where there is one point to show.
-    """
+    """Draw perplexity, else bound or loss, by step, and how topics live."""
     if len(history.get("step", ())) < 2:
         return
     yield "learning_curves", _learned(history)
@@ -107,13 +101,11 @@ def _learned(history: History) -> Figure:
     title = measure.capitalize() + " (logarithmic scale)" * logarithmic
     unit = measure if logarithmic else f"{measure} per content word"
     axes = axes_of(figure.subplots(), title, "training step", unit)
-    for split, label, colour in (
-        ("train", "training, since the last evaluation", GREY),
-        ("valid", "validation", BLUE),
-    ):
-        values, look = history.get(f"{split}_{measure}"), {"color": colour, "ms": 3}
-        if values is not None:
-            axes.plot(history["step"], values, "o-", lw=1.5, label=label, **look)
+    train, valid = "training, since the last evaluation", "validation"
+    for split, label, colour in ("train", train, GREY), ("valid", valid, BLUE):
+        look = {"color": colour, "ms": 3, "lw": 1.5, "label": label}
+        if f"{split}_{measure}" in history:
+            axes.plot(history["step"], history[f"{split}_{measure}"], "o-", **look)
     best = int(np.nanargmin(history[f"valid_{measure}"]))
     step, value = history["step"][best], history[f"valid_{measure}"][best]
     axes.plot(step, value, "o", color=RED, ms=6, label=f"lowest: {value:.1f}")
@@ -136,33 +128,20 @@ def _logarithmic(axes: Axes) -> None:
 
 
 def compared_curves(
-    histories: Sequence[tuple[str, History]],
-    title: str = "Validation perplexity",
-    size: tuple[float, float] = (9, 3.4),
-    units: Sequence[str] = ("epoch", "minutes of training"),
+    histories: Sequence[tuple[str, History]], title: str, unit: str
 ) -> Figure:
-    """Draw the validation perplexity of several runs, a panel a unit; size: inches.
-
-    By minutes Figure 2 of Guo et al. (2020) has it, of test documents.
-    """
-    figure = blank(*size)
-    panels = figure.subplots(1, len(units), sharey=True, squeeze=False)[0]
-    for axes, unit, told in zip(panels, units, (title, "")):
-        axes_of(axes, told, unit, "perplexity (logarithmic scale)" if told else "")
-        for index, (name, history) in enumerate(histories):
-            values, places = history.get("valid_perplexity", ()), _places(history, unit)
-            if len(values) and places is not None:
-                look = {"color": f"C{index}", "ms": 3, "lw": 1.5, "label": name}
-                axes.plot(places, values, "o-", **look)
-        _logarithmic(axes)
-    if "epoch" in units:
-        panels[0].xaxis.set_major_locator(whole_numbers(12))
-    if panels[0].lines:
-        panels[0].legend(fontsize=8, frameon=False, labelcolor=INK)
-    return figure
-
-
-def _places(history: History, unit: str) -> Any:
+    """Draw the validation perplexity of several runs by epoch or minutes."""
+    axes = blank(*PANEL).subplots()
+    axes_of(axes, title, unit, "perplexity (logarithmic scale)")
+    column, per = ("epoch", 1) if unit == "epoch" else ("seconds", 60)
+    for index, (name, history) in enumerate(histories):
+        values = history.get("valid_perplexity", ())
+        if len(values) and column in history:
+            look = {"color": f"C{index}", "ms": 3, "lw": 1.5, "label": name}
+            axes.plot(np.divide(history[column], per), values, "o-", **look)
+    _logarithmic(axes)
     if unit == "epoch":
-        return history.get("epoch")
-    return np.divide(history["seconds"], 60) if "seconds" in history else None
+        axes.xaxis.set_major_locator(whole_numbers(12))
+    if axes.lines:
+        axes.legend(fontsize=8, frameon=False, labelcolor=INK)
+    return axes.figure

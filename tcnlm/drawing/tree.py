@@ -29,8 +29,7 @@ Places = dict[tuple[int, int], tuple[float, float]]  # of (layer, topic) the cen
 def chosen_topics(layers: Layers) -> list[list[int]]:
     """Return the topics that are drawn of every layer, the lowest layer first.
 
-    The most used of the highest and, going down, what their columns of Phi weigh most,
-    side by side as the topics above them are.
+    The most used of the highest and, going down, what their columns of Phi weigh most.
     """
     most = WIDEST if len(layers) == 1 else ROOTS
     used = sorted(layers[-1], key=lambda topic: -topic["use"])[:most]
@@ -71,7 +70,13 @@ def topic_tree(layers: Layers) -> Figure:
         for topic in topics:
             _arrows(axes, layer, topic, places)
     for (layer, k), place in places.items():
-        _box(axes, layer, layers[layer - 1][k], place)
+        topic, style = layers[layer - 1][k], {"boxstyle": "round,pad=0.35", "lw": 0.8}
+        words = topic["words"][:WORDS]
+        rows = [", ".join(words[:2]), ", ".join(words[2:4]), *words[4:]]
+        text = "\n".join([f"{layer}:{k}  ({topic['use']:.0%})", *rows])
+        style |= {"facecolor": FILLS[min(layer, len(FILLS)) - 1], "edgecolor": GREY}
+        middle = {"ha": "center", "va": "center", "zorder": 3}
+        axes.text(*place, text, fontsize=8, color=INK, bbox=style, **middle)
     moves = any(topic["next"] for layer in layers for topic in layer)
     kinds = [(GREY, "below, by Φ")] + [(RED, "next sentence, by Π")] * moves
     lines = [Line2D([], [], color=colour, lw=2, label=text) for colour, text in kinds]
@@ -80,22 +85,8 @@ def topic_tree(layers: Layers) -> Figure:
     return figure
 
 
-def _box(axes: Axes, layer: int, topic: Mapping[str, Any], place: tuple) -> None:
-    words = topic["words"][:WORDS]
-    text = f"{layer}:{topic['topic']}  ({topic['use']:.0%})\n" + "\n".join(
-        [", ".join(words[:2]), ", ".join(words[2:4]), *words[4:]]
-    )
-    fill = {"facecolor": FILLS[min(layer, len(FILLS)) - 1], "edgecolor": GREY}
-    style = {**fill, "boxstyle": "round,pad=0.35", "lw": 0.8}
-    middle = {"ha": "center", "va": "center", "zorder": 3}
-    axes.text(*place, text, fontsize=8, color=INK, bbox=style, **middle)
-
-
 def _arrows(axes: Axes, layer: int, topic: Mapping[str, Any], places: Places) -> None:
-    """Draw the arrows from one topic to those that are drawn.
-
-    To the right they go over the boxes, to the left beneath.
-    """
+    """Draw a topic's arrows: to the right over the boxes, to the left beneath."""
     start = places.get((layer, topic["topic"]))
     if start is None:
         return

@@ -50,8 +50,7 @@ class SentenceDecoder:
     """Writes sentences with a language model; its graph is built once and kept."""
 
     def __init__(self, model: Any, options: Decoding | None = None):
-        self.model = model
-        self.options = options or Decoding()
+        self.model, self.options = model, options or Decoding()
         self._graph = graph(self._decode, reduce_retracing=True)
 
     def __call__(
@@ -71,42 +70,32 @@ class SentenceDecoder:
         context = repeated(context, copies)
         together = copies if self.options.method == "beam" else 1
         size, rows = max(SENTENCES // together, 1) * together, batch_size * copies
-        written = []
+        written, names = [], self.model.vocabulary.words
         for first in range(0, rows, size):
             last = min(first + size, rows)
-            written += self._piece(context, first, last, prompt, seed)
+            part, seeds = slice(first, last), tf.constant([seed, first], tf.int64)
+            piece = tf.nest.map_structure(lambda x, part=part: x[part], context)
+            inputs = tf.constant([GO, *prompt]), piece, tf.constant(last - first), seeds
+            # Concrete, since TensorFlow counts the traces of other decoders' as its own
+            # and warns.
+            ids, log_probs = self._graph.get_concrete_function(*inputs)(*inputs)
+            for row, log_prob in zip(ids.numpy(), log_probs.numpy()):
+                words = [names[i] for i in (*prompt, *row[row > EOS])]
+                ended = bool((row == EOS).any())
+                sentence = Sentence(words, float(log_prob), ended)
+                written.append(sentence if row.any() else None)  # a beam led nowhere
         groups = [written[i : i + copies] for i in range(0, len(written), copies)]
         return [[s for s in group if s is not None][:number] for group in groups]
-
-    def _piece(
-        self, context: Any, first: int, last: int, prompt: Sequence[int], seed: int
-    ) -> list[Sentence | None]:
-        """Return the sentences of these rows; None for a beam that led nowhere."""
-        context = tf.nest.map_structure(lambda x: x[first:last], context)
-        prefix, rows = tf.constant([GO, *prompt]), tf.constant(last - first)
-        inputs = prefix, context, rows, tf.constant([seed, first], tf.int64)
-        # Concrete, since TensorFlow counts the traces of other decoders' as its own
-        # and warns.
-        ids, log_probs = self._graph.get_concrete_function(*inputs)(*inputs)
-        names, sentences = self.model.vocabulary.words, []
-        for row, log_prob in zip(ids.numpy(), log_probs.numpy()):
-            words = [names[i] for i in (*prompt, *row[row > EOS])]
-            written = Sentence(words, float(log_prob), bool((row == EOS).any()))
-            sentences.append(written if row.any() else None)
-        return sentences
 
     def _decode(
         self, prefix: tf.Tensor, context: Any, rows: tf.Tensor, seeds: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return word ids [N, T], 0 after `<eos>`, and log p, the prefix's too, [N]."""
         options = self.options
-        if options.method == "greedy":
-            choose = greedy
-        elif options.method == "beam":
-            choose = beams(options.beam_width)
-        else:
-            limits = options.temperature, options.top_k, options.top_p
-            choose = sampled(seeds, *limits)
+        choose = {
+            "greedy": greedy,
+            "beam": beams(options.beam_width),
+            "sample": sampled(seeds, options.temperature, options.top_k, options.top_p),
+        }[options.method]
         limits = options.forbidden, options.max_length
         return decode(self.model, context, rows, choose, prefix, *limits)
 
@@ -157,8 +146,7 @@ def _read(
     """Return the state before the prefix's last word, and log p(prefix) [N]."""
 
     def read(i: tf.Tensor, state: Any, total: tf.Tensor) -> tuple[Any, ...]:
-        token = tf.fill([rows], prefix[i])
-        word, state = model.step(token, state, constants)
+        word, state = model.step(tf.fill([rows], prefix[i]), state, constants)
         return i + 1, state, total + word.log_probs()[:, prefix[i + 1]]
 
     start = tf.constant(0), state, tf.zeros([rows])
@@ -186,10 +174,7 @@ def sampled(
     top_k: int | None = None,
     top_p: float = 1.0,
 ) -> Callable[..., Chosen]:
-    """Return what draws words as `draw` does.
-
-    seeds [2], int64: the seed, and the number of the first of the rows at hand.
-    """
+    """Return what draws words as `draw`; seeds [2]: a seed, the first row's number."""
     unchanged = top_k is None and top_p >= 1 and temperature == 1
 
     def choose(i: Any, word: NextWord, *before: tf.Tensor) -> Chosen:
@@ -200,8 +185,10 @@ def sampled(
             return chosen(log_probs, draw(log_probs, seed, temperature, top_k, top_p))
 
         if isinstance(unchanged, bool):  # known beforehand: only one has a graph
-            return _each(word.draw(seed) if unchanged else from_all(), *before)
-        return _each(tf.cond(unchanged, lambda: word.draw(seed), from_all), *before)
+            drawn = word.draw(seed) if unchanged else from_all()
+        else:
+            drawn = tf.cond(unchanged, lambda: word.draw(seed), from_all)
+        return _each(drawn, *before)
 
     return choose
 

@@ -23,20 +23,18 @@ class Texts:
         ids = tf.constant(list(words.values()), tf.int32)
         pairs = tf.lookup.KeyValueTensorInitializer(list(words), ids)
         self.table = tf.lookup.StaticHashTable(pairs, UNK)
-        self.topic_ids = vocabulary.topic_ids
-        self.spellings = spellings(vocabulary.language)
-        self.rules = rules(vocabulary.language)
+        self.topic_ids, self.language = vocabulary.topic_ids, vocabulary.language
         phrases = vocabulary.phrases
         self.joined = JoinedPhrases(phrases) if phrases else None
 
     def tokens(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """Return the tokens [N, (tokens)] of texts [N]."""
-        texts = tf.strings.regex_replace(texts, r"\x00", " ")  # lower() stops at it
-        for found, letters in self.spellings:
-            texts = tf.strings.regex_replace(texts, found, letters)
+        # lower() stops at a zero byte.
+        for pattern, letters in ((r"\x00", " "), *spellings(self.language)):
+            texts = tf.strings.regex_replace(texts, pattern, letters)
         texts = tf.strings.lower(texts, "utf-8")
-        for pattern, replacement in self.rules:
-            texts = tf.strings.regex_replace(texts, pattern, replacement)
+        for pattern, letters in rules(self.language):
+            texts = tf.strings.regex_replace(texts, pattern, letters)
         words = tf.strings.split(texts)
         return self.joined(words) if self.joined else words
 
@@ -78,9 +76,8 @@ class JoinedPhrases:
         left -= tf.range(tf.size(words, tf.int64))  # of the sentence, from here on
         joined, sizes = words, tf.ones_like(left)
         for length in self.lengths:
-            is_one = self.table.lookup(_following(words, length, " ")) & (
-                length <= left
-            )
+            known = self.table.lookup(_following(words, length, " "))
+            is_one = known & (length <= left)
             joined = tf.where(is_one, _following(words, length, JOINT), joined)
             sizes = tf.where(is_one, tf.constant(length, tf.int64), sizes)
         first = _reached(sizes)
@@ -96,9 +93,9 @@ def _following(words: tf.Tensor, number: int, joint: str) -> tf.Tensor:
 
 
 def _reached(sizes: tf.Tensor) -> tf.Tensor:
-    """Return which places are reached from the first by steps of these sizes: [T].
+    """Return which places are reached from the first by steps of these sizes, [T].
 
-    Steps are doubled, so that there are as many rounds as T has binary digits.
+    Steps double from round to round: of these there are as many as T has binary digits.
     """
     end = tf.size(sizes)
     steps = tf.range(end) + tf.cast(sizes, tf.int32)
@@ -109,7 +106,6 @@ def _reached(sizes: tf.Tensor) -> tf.Tensor:
         after = tf.tensor_scatter_nd_max(reached, steps[:, None], reached)
         return tf.gather(steps, steps), after
 
-    _, reached = tf.while_loop(
-        lambda steps, _: steps[0] < end, double, (steps, reached)
-    )
+    start = steps, reached
+    _, reached = tf.while_loop(lambda steps, _: steps[0] < end, double, start)
     return reached[:end] > 0

@@ -33,20 +33,16 @@ class Decoding:
     def __post_init__(self):
         limits, whole = np.finfo("float32"), "a whole number, at least 1"
         heat, mass, top_k = self.temperature, self.top_p, self.top_k
-        unknown = self.allow_unknown
-        least, most = float(limits.tiny), float(limits.max)
+        warm = is_real(heat) and float(limits.tiny) <= heat <= float(limits.max)
+        is_flag = isinstance(self.allow_unknown, (bool, np.bool_))
         for name, good, wanted in (
             ("method", self.method in METHODS, f"one of {METHODS}"),
             ("beam_width", _is_count(self.beam_width), whole),
             ("max_length", _is_count(self.max_length), whole),
             ("top_k", top_k is None or _is_count(top_k), whole),
-            (
-                "temperature",
-                is_real(heat) and least <= heat <= most,
-                "a number above 0",
-            ),
+            ("temperature", warm, "a number above 0"),
             ("top_p", is_real(mass) and 0 < mass <= 1, "above 0 and at most 1"),
-            ("allow_unknown", isinstance(unknown, (bool, np.bool_)), "True or False"),
+            ("allow_unknown", is_flag, "True or False"),
         ):
             if not good:
                 value = getattr(self, name)

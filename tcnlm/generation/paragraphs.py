@@ -1,8 +1,7 @@
 """Paragraphs: sentences whose topics move on from one to the next (rgbn_rnn).
 
-Of topics, theta_1 is theirs and theta_j is drawn from theta_(j-1) through Pi. Of a
-document, theta_j is inferred from its sentences, as in training; past its end it is
-drawn. Every sentence starts from the zero state, as in training.
+theta_j is drawn from theta_(j-1) through Pi or, within a document, inferred from its
+sentences. Every sentence starts from the zero state, as in training.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from tcnlm.common.errors import InputError
-from tcnlm.generation.decoding import Sentence, SentenceDecoder
+from tcnlm.generation.decoding import Sentence, SentenceDecoder, repeated
 from tcnlm.generation.requests import Document, Topic, as_text, beginning_ids, layers_of
 from tcnlm.models.base import Model
 from tcnlm.models.gbn_rnn import as_seen, theta_of_sentences, usual_theta
@@ -72,18 +71,15 @@ def write_paragraphs(
     The prompt begins the first sentence. Where words are not sampled, theta is not
     either: it moves on to the mean of what would be drawn.
     """
-    model = write.model
-    length, rng = length or len(start), np.random.default_rng(seed % 2**64)
-    rows = start[0][0].shape[0] * number
-    begun = beginning_ids(model, prompt)
-    written, sampled = [], write.options.method == "sample"
-    for j in range(length):
-        words, draws, moves = rng.integers(SEEDS), rng.integers(SEEDS, size=2), None
+    model, written, rng = write.model, [], np.random.default_rng(seed % 2**64)
+    rows, begun = start[0][0].shape[0] * number, beginning_ids(model, prompt)
+    for j in range(length or len(start)):
+        words, draws = rng.integers(SEEDS), rng.integers(SEEDS, size=2)
         if j < len(start):
-            theta = [tf.repeat(each, number, axis=0) for each in start[j]]
+            theta = repeated(start[j], number)
         else:
-            moves = tf.constant(draws) if sampled else None
-            theta = model.moved(theta, moves)
+            sampled = write.options.method == "sample"
+            theta = model.moved(theta, tf.constant(draws) if sampled else None)
         context = as_seen(model, theta)
         written.append(write(context, rows, 1, () if j else begun, int(words)))
     each = [[sentences[row][0] for sentences in written] for row in range(rows)]

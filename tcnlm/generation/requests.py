@@ -12,6 +12,7 @@ import re
 import secrets
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -70,18 +71,18 @@ def requested_topics(
     if not model.offers("topics"):
         if chosen or (document and not model.reads_document):
             sign = "" if isinstance(chosen, Mapping) else "--"
-            text = "" if model.reads_document else f" and {sign}document"
-            raise InputError(
-                f"model {type(model).__name__} has no topics: leave out {sign}topic"
-                f"{text}"
-            )
+            out = f"{sign}topic" + f" and {sign}document" * (not model.reads_document)
+            kind = type(model).__name__
+            raise InputError(f"model {kind} has no topics: leave out {out}")
         return None
+    if chosen and not document:
+        return mixture(model, chosen, names)[None]
+    topics = np.eye(len(model.topics()), dtype="float32")
     if document:
         content = document_content(model, document, context_words)
-        return of_lowest(model, model.infer(content).numpy())
-    if chosen:
-        return mixture(model, chosen, names)[None]
-    return of_lowest(model, np.eye(len(model.topics()), dtype="float32"))
+        topics = model.infer(content).numpy()
+    above = sum(model.sizes[1:]) if model.layered else 0
+    return np.pad(topics, [(0, 0), (0, above)])
 
 
 def mixture(
@@ -109,12 +110,9 @@ def _of_option(model: Any, value: str, names: Names) -> tuple[str, str, float]:
     """Return what an error calls a value of --topic, its topic and its weight."""
     parts = value.split(":")
     in_layers = model.layered and len(parts) > 1 and not names.labelled(parts[0])
-    size = 1 + in_layers
-    weight, *more = parts[size:] or ["1"]
-    try:
-        share = math.nan if more else float(weight)
-    except ValueError:
-        share = math.nan
+    size, share = 1 + in_layers, math.nan
+    with suppress(ValueError):
+        share = float(":".join(parts[size:] or ["1"]))
     return f"--topic {value}", ":".join(parts[:size]), share
 
 
@@ -152,26 +150,11 @@ def _sizes(model: Any) -> Sequence[int]:
     return model.sizes if model.layered else (len(model.topics()),)
 
 
-def of_lowest(model: Any, topics: np.ndarray) -> np.ndarray:
-    """Return topics [N, K] as they stand among those of all layers, if there are."""
-    if not model.layered:
-        return topics
-    return np.pad(topics, [(0, 0), (0, sum(model.sizes[1:]))])
-
-
 def layers_of(model: Any, topics: np.ndarray) -> list[tf.Tensor]:
     """Return the proportions of every layer [N, K_l] of topics [N, K_1 + ... + K_L]."""
     parts = tf.split(tf.cast(topics, tf.float32), list(model.sizes), axis=1)
     shared = [spread(model, part, layer) for layer, part in enumerate(parts, 1)]
     return [tf.add_n(each) for each in zip(*shared)]
-
-
-def context_of(model: Any, topics: np.ndarray) -> Any:
-    """Return the context of topics [N, K], one layer after another."""
-    topics = tf.constant(topics, tf.float32)
-    if model.layered:
-        topics = layers_of(model, topics)
-    return model.context({"topics": topics})
 
 
 def document_content(model: Any, document: Document, context_words: int) -> tf.Tensor:
@@ -262,14 +245,14 @@ def write_sentences(
     before: Mapping[str, tf.Tensor] | None = None,
 ) -> list[list[Sentence]]:
     """Return `number` sentences for each row of topics, or for no topics at all."""
-    model = write.model
+    model, rows = write.model, 1 if topics is None else len(topics)
     if topics is None:
-        context = model.context({**model.batching.empty(1), **(before or {})})
+        batch = {**model.batching.empty(1), **(before or {})}
     else:
-        context = context_of(model, topics)
-    rows = 1 if topics is None else len(topics)
+        shares = tf.constant(topics, tf.float32)
+        batch = {"topics": layers_of(model, shares) if model.layered else shares}
     start = beginning_ids(model, prompt)
-    return write(context, rows, number, start, seed)
+    return write(model.context(batch), rows, number, start, seed)
 
 
 def largest_topics(
@@ -279,12 +262,12 @@ def largest_topics(
     if topics is None:
         return [[]]
     named = []
-    for layer, _ in enumerate(_sizes(model), 1):
-        of_layer = (layer,) if model.layered else ()
-        for k, words in enumerate(top_words(model, SHOWN_WORDS, *of_layer)):
-            topic = dict(zip(("layer",), of_layer)) | {"topic": k, "words": words}
+    for layer in range(1, 1 + len(_sizes(model))):
+        of_layer = {"layer": layer} if model.layered else {}
+        for k, words in enumerate(top_words(model, SHOWN_WORDS, **of_layer)):
             own = layer == 1 and names.rows and names.rows[k].given
-            named.append(topic | ({"label": names.rows[k].label} if own else {}))
+            label = {"label": names.rows[k].label} if own else {}
+            named.append({**of_layer, "topic": k, "words": words, **label})
     order = np.argsort(-topics, kind="stable")[:, :SHOWN_TOPICS]
     return [
         [{**named[k], "weight": float(row[k])} for k in best if row[k] > 0]
@@ -294,27 +277,19 @@ def largest_topics(
 
 def as_json(topics: list[Topic], written: list[Sentence]) -> str:
     """Return a line of JSON for every sentence."""
-    names = "log_probability", "ended"
-    return "\n".join(
-        json.dumps(
-            {"topics": topics, "sentence": str(each)}
-            | {name: getattr(each, name) for name in names}
-        )
-        for each in written
-    )
+    lines = []
+    for s in written:
+        how = {"log_probability": s.log_probability, "ended": s.ended}
+        lines.append(json.dumps({"topics": topics, "sentence": str(s), **how}))
+    return "\n".join(lines)
 
 
 def as_text(topics: list[Topic], written: list[Sentence]) -> str:
-    """Return the topics with their words, as --topic takes them, and the sentences.
-
-    A sentence that the maximum length cut ends with three dots.
-    """
+    """Return topics as --topic takes them, and sentences; a cut one ends in dots."""
     lines = []
     for topic in topics:
         called = f"{topic['layer']}:" if "layer" in topic else ""
-        called += str(topic["topic"]) + (
-            f" {topic['label']}" if "label" in topic else ""
-        )
+        called += " ".join(str(topic[n]) for n in ("topic", "label") if n in topic)
         weight, words = f"{topic['weight']:.2f}", " ".join(topic["words"])
         lines.append(f"topic {called} ({weight}): {words}")
     indent = "    " if topics else ""

@@ -1,12 +1,7 @@
-"""A trained model as a TensorFlow SavedModel: strings in, strings out.
+"""A trained model as a TensorFlow SavedModel, of which docs/serving.md has signatures.
 
-`tf.saved_model.load` is all that its user needs, and not this package. docs/serving.md
-has its signatures, each a method of `Program`.
-
-Every text is tokenized in the graph by the rules of its language in
-`preprocessing.text`, and its phrases are joined. A text may be in Unicode's NFC or in
-NFD. Every string is one sentence, markup is text. To a model that reads the preceding
-sentences (`lclm`) each line of a context is one, the last line the nearest.
+Every text is one sentence, tokenized in the graph by the rules of its language. To a
+model that reads the preceding sentences each line of a context is one.
 """
 
 from __future__ import annotations
@@ -30,7 +25,6 @@ from tcnlm.models.topics import relevance, word_shares
 from tcnlm.preprocessing.vocabulary import EOS, GO, PAD
 
 Tensors = dict[str, tf.Tensor]
-Contexts = tuple[tf.Tensor, Callable[..., Any]]  # how many, and context(first, last)
 
 DOCUMENTS, SENTENCES, CONTEXTS = (
     tf.TensorSpec([None], tf.string, name)
@@ -59,9 +53,8 @@ def export(
 ) -> None:
     """Write a model as a SavedModel; one that is there already is replaced.
 
-    sequence_length, context_words: those of the data that the model was trained on;
-    source: a name of its weights, see `is_export_of`; warm_up: with requests for
-    TensorFlow Serving to warm up by.
+    sequence_length, context_words: those of the training; source: a name of its
+    weights, see `is_export_of`; warm_up: with requests for TensorFlow Serving.
     """
     folder = Path(folder)
     check_free(folder)
@@ -82,20 +75,18 @@ def export(
 
 def check_free(folder: Path) -> None:
     """Raise InputError where a SavedModel cannot be written."""
-    if folder.exists() and not (folder / "saved_model.pb").exists():
-        parts = {p.name for p in folder.iterdir()} if folder.is_dir() else {"a file"}
-        if not parts <= PARTS:
-            raise InputError(
-                f"{folder}: exists and is not a SavedModel; give another --out"
-            )
+    names = {p.name for p in folder.iterdir()} if folder.is_dir() else set()
+    others = names - PARTS or folder.is_file()
+    if others and not (folder / "saved_model.pb").exists():
+        message = f"{folder}: exists and is not a SavedModel; give another --out"
+        raise InputError(message)
     check_folder(folder.parent)
 
 
 def is_export_of(folder: Path, source: str) -> bool:
     """Whether a folder is the SavedModel that was made of these weights."""
-    if not (folder / "saved_model.pb").exists() or not (folder / SOURCE).exists():
-        return False
-    return (folder / SOURCE).read_bytes() == f"{source}\n".encode()
+    made, of = folder / "saved_model.pb", folder / SOURCE
+    return made.exists() and of.exists() and of.read_bytes() == f"{source}\n".encode()
 
 
 def check_warm_up() -> None:
@@ -119,24 +110,21 @@ def _write_requests(path: Path, signatures: Mapping[str, Any]) -> None:
             request = log.predict_log.request
             request.model_spec.signature_name = name
             for spec in signature.input_signature:
-                value = tf.make_tensor_proto(_request_of(spec))
-                request.inputs[spec.name].CopyFrom(value)
+                if spec.dtype == tf.string:
+                    value = tf.constant([WARM_UP_TEXT])
+                elif spec.shape.rank == 2:
+                    value = tf.one_hot([0], spec.shape[1], dtype=spec.dtype)
+                else:
+                    value = tf.ones(spec.shape, spec.dtype)
+                request.inputs[spec.name].CopyFrom(tf.make_tensor_proto(value))
             file.write(log.SerializeToString())
-
-
-def _request_of(spec: tf.TensorSpec) -> tf.Tensor:
-    if spec.dtype == tf.string:
-        return tf.constant([WARM_UP_TEXT])
-    if spec.shape.rank == 2:
-        return tf.one_hot([0], spec.shape[1], dtype=spec.dtype)
-    return tf.ones(spec.shape, spec.dtype)
 
 
 class Program:
     """What the SavedModel offers, each a method from tensors to named tensors.
 
-    source: topics [N, K] or, of a model without, the number of sentences. Inputs that
-    make no sense are refused by name, by TensorFlow's InvalidArgumentError.
+    source: topics [N, K] or, of a model without, the number of sentences. Bad inputs
+    are refused by name, by TensorFlow's InvalidArgumentError.
     """
 
     def __init__(self, model: Any, sequence_length: int, context_words: int):
@@ -152,24 +140,17 @@ class Program:
             number = self.model.topics().shape[0]
             source = tf.TensorSpec([None, number], tf.float32, "topics")
             topics = [source]
-            found["infer_topics"] = graph(self.infer_topics, [DOCUMENTS])
-            found["topic_words"] = graph(self.topic_words, [NUMBER])
+            found |= {self.infer_topics: [DOCUMENTS], self.topic_words: [NUMBER]}
         if self.model.offers("step"):
             drawn = [source, SEED, TEMPERATURE]
-            found["score"] = graph(self.score, [SENTENCES, CONTEXTS])
-            found["generate"] = graph(self.generate, drawn)
-            found["generate_known"] = graph(self.generate_known, drawn)
-            found["beam_search"] = graph(self.beam_search, [*topics, WIDTH])
+            found |= {self.score: [SENTENCES, CONTEXTS], self.generate: drawn}
+            found |= {self.generate_known: drawn, self.beam_search: [*topics, WIDTH]}
         if self.model.documental:
-            found["features"] = graph(self.features, [DOCUMENTS])
-            found["score_document"] = graph(self.score_document, [DOCUMENTS])
-        return found
+            found |= {self.features: [DOCUMENTS], self.score_document: [DOCUMENTS]}
+        return {method.__name__: graph(method, spec) for method, spec in found.items()}
 
     def infer_topics(self, documents: tf.Tensor) -> Tensors:
-        """Infer the topics of documents [N] from their content words: [N, K].
-
-        A document without any has none, a row of NaN, as in Python.
-        """
+        """Infer the topics of documents [N], [N, K]; without a topic word NaN."""
         content, topics = self.texts.content(documents), self.model.topics().shape[0]
         spec = tf.TensorSpec([None, topics], tf.float32)
         found = _by_rows(self.model.infer, content, spec)
@@ -224,12 +205,9 @@ class Program:
         found = _by_rows(log_probs, sequences, NATS)
         log_probability = tf.math.segment_sum(found, sequences[:, 0])
         counts = tf.math.count_nonzero(targets, [1, 2], dtype=tf.int32)
-        mean = log_probability / tf.cast(counts, tf.float32)
-        return {
-            "log_probability": log_probability,
-            "targets": counts,
-            "perplexity": tf.exp(-mean),
-        }
+        perplexity = tf.exp(-log_probability / tf.cast(counts, tf.float32))
+        found = {"targets": counts, "perplexity": perplexity}
+        return {"log_probability": log_probability, **found}
 
     def _cut(self, ids: tf.RaggedTensor) -> tf.Tensor:
         """Cut word ids [N, (length)] into [N, cuts, sequence length], padded."""
@@ -250,9 +228,9 @@ class Program:
         return self._sample(source, seed, temperature, KNOWN)
 
     def beam_search(self, *inputs: tf.Tensor) -> Tensors:
-        """Find the most probable sentences of topics [N, K]: [N, width].
+        """Find the most probable sentences [N, width] of topics [N, K], width.
 
-        inputs: topics and width or, in an empty context, width alone, [1, width].
+        In an empty context of width alone: [1, width].
         """
         source, width = inputs if self.topical else (tf.constant(1), *inputs)
         width = _counted(width, "width")
@@ -260,29 +238,18 @@ class Program:
         return {name: tf.reshape(x, [-1, width]) for name, x in found.items()}
 
     def _sample(
-        self,
-        source: tf.Tensor,
-        seed: tf.Tensor,
-        temperature: tf.Tensor,
-        options: Decoding,
+        self, source: tf.Tensor, seed: tf.Tensor, heat: tf.Tensor, options: Decoding
     ) -> Tensors:
         limits = np.finfo("float32")
-        good = (temperature >= limits.tiny) & (temperature <= limits.max)
-        wanted = "temperature: must be a finite number above 0"
-        temperature = _checked(temperature, good, wanted)
+        good = (heat >= limits.tiny) & (heat <= limits.max)
+        heat = _checked(heat, good, "temperature: must be a finite number above 0")
 
         def choose(first: tf.Tensor) -> Any:
-            return sampled(tf.stack([seed, tf.cast(first, tf.int64)]), temperature)
+            return sampled(tf.stack([seed, tf.cast(first, tf.int64)]), heat)
 
         return self._write(source, choose, options=options)
 
-    def _contexts(self, source: tf.Tensor) -> Contexts:
-        if not self.topical:
-            empty = self.model.batching.empty
-            return (
-                _counted(source),
-                lambda first, last: self.model.context(empty(last - first)),
-            )
+    def _checked_topics(self, source: tf.Tensor) -> tf.Tensor:
         number = source.shape[1]
         # By their count, since TensorFlow takes a width that its graph knows as given.
         shares = tf.math.count_nonzero(source >= 0, dtype=tf.int32)
@@ -290,11 +257,7 @@ class Program:
         good = shares == number * tf.shape(source)[0]
         good &= tf.reduce_all(abs(sums - 1) <= TOLERANCE)
         wanted = f"topics: every row must be {number} shares from 0 on that sum to 1"
-        topics = _checked(source, good, wanted)
-        return (
-            tf.shape(topics)[0],
-            lambda first, last: self.model.context({"topics": topics[first:last]}),
-        )
+        return _checked(source, good, wanted)
 
     def _write(
         self, source: tf.Tensor, choose: Any, width: Any = 1, options: Decoding = ANY
@@ -303,15 +266,21 @@ class Program:
 
         choose: makes of the number of a piece's first row what chooses its words.
         """
-        number, context = self._contexts(source)
         names = [""] * (EOS + 1) + self.model.vocabulary.words[EOS + 1 :]
+        topics = self._checked_topics(source) if self.topical else None
+        number = tf.shape(topics)[0] if self.topical else _counted(source)
 
         def write(first: tf.Tensor, last: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-            rows = repeated(context(first, last), width), (last - first) * width
-            how = {"forbidden": options.forbidden}
-            ids, log_probability = decode(self.model, *rows, choose(first), **how)
-            joined = tf.strings.reduce_join(tf.gather(names, ids), 1, separator=" ")
-            return tf.strings.strip(joined), log_probability
+            if self.topical:
+                batch = {"topics": topics[first:last]}
+            else:
+                batch = self.model.batching.empty(last - first)
+            context = repeated(self.model.context(batch), width)
+            rows, how = (last - first) * width, {"forbidden": options.forbidden}
+            found = decode(self.model, context, rows, choose(first), **how)
+            words = tf.gather(names, found[0])
+            joined = tf.strings.reduce_join(words, 1, separator=" ")
+            return tf.strings.strip(joined), found[1]
 
         specs = [tf.TensorSpec([None], tf.string), NATS]
         size = tf.maximum(decoding.SENTENCES // width, 1)
@@ -341,15 +310,12 @@ def _by_rows(
     function: Callable[[Any], tf.Tensor], inputs: Any, spec: tf.TensorSpec
 ) -> tf.Tensor:
     """Return what a function makes of a nest of [N, ...], `ROWS` rows at a time."""
-    [made] = in_pieces(
-        lambda *ends: [
-            function(tf.nest.map_structure(lambda x: x[slice(*ends)], inputs))
-        ],
-        tf.shape(tf.nest.flatten(inputs)[0])[0],
-        [spec],
-        ROWS,
-    )
-    return made
+
+    def of_rows(*ends: tf.Tensor) -> list[tf.Tensor]:
+        return [function(tf.nest.map_structure(lambda x: x[slice(*ends)], inputs))]
+
+    number = tf.shape(tf.nest.flatten(inputs)[0])[0]
+    return in_pieces(of_rows, number, [spec], ROWS)[0]
 
 
 def in_pieces(
@@ -358,10 +324,10 @@ def in_pieces(
     specs: Sequence[tf.TensorSpec],
     size: int | tf.Tensor,
 ) -> list[tf.Tensor]:
-    """Return function(first, last) of the rows 0 .. number - 1, in the graph, joined.
+    """Return function(first, last + 1) of the rows 0 .. number - 1, pieces joined.
 
-    A piece at a time, so that memory does not grow with the rows. function: (first,
-    last + 1) -> tensors [rows, ...], as `specs` says; without rows it is called once.
+    So memory does not grow with the rows. function: returns tensors [rows, ...], as
+    `specs` says; without rows it is called once.
     """
     pieces = tf.maximum((number + size - 1) // size, 1)
     arrays = [

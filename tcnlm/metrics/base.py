@@ -1,17 +1,15 @@
-"""What a metric is: its figures, its section, and all that is shown of it.
+"""What a metric is: a class in this folder and a line of `tcnlm.metrics.registry`.
 
-A metric is a class in this folder and a line of `tcnlm.metrics.registry`. Programs,
-page, comparison, exported tables and records ask the registry and know none by its
-name. What takes seconds to import (TensorFlow, nltk) is imported where it works.
+TensorFlow, nltk and what else takes seconds to import is imported where it works.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
 from tcnlm.common.settings import names
 
@@ -25,10 +23,6 @@ else:  # what takes seconds to import, for the measures' annotations
     Drawing = EvaluationContext = Any
 
 Contract = Callable[[type], bool]
-Evaluation = Mapping[str, Any]  # the contents of an evaluation.json
-Rows = Sequence[Mapping[str, Any]]  # of a table, by title
-Shown = Optional[Mapping[str, Any]]  # what a template is filled with
-Drawn = Iterator[tuple[str, "Drawing"]]  # figures with names for their files
 
 
 def any_model(kind: type) -> bool:
@@ -66,15 +60,12 @@ def both(kind: type) -> bool:
     return language(kind) and topical(kind)
 
 
-def titles_of(evaluation: Evaluation, names: Names | None) -> list[str]:
-    """Return what the page calls every topic; "" for a hidden one.
-
-    names: None where an evaluation.json is all that there is.
-    """
-    topics = evaluation["topics"] or ()
-    if names:
-        return [names.title(k) for k, _ in enumerate(topics)]
-    return [f"{k} {', '.join(topic['words'][:3])}" for k, topic in enumerate(topics)]
+def titles_of(evaluation: Mapping[str, Any], names: Names | None) -> list[str]:
+    """Return what the page calls every topic; "" for a hidden one; names: if known."""
+    return [
+        names.title(k) if names else f"{k} {', '.join(topic['words'][:3])}"
+        for k, topic in enumerate(evaluation["topics"] or ())
+    ]
 
 
 @dataclass(frozen=True)
@@ -100,14 +91,14 @@ class Figure:
         """Return whether a value is better than the best so far."""
         return value > best if self.better == "max" else value < best
 
-    def value(self, evaluation: Evaluation) -> Any:
+    def value(self, evaluation: Mapping[str, Any]) -> Any:
         """Return the figure in an evaluation.json; None where it is not there."""
         value: Any = evaluation
         for part in self.key.split("."):
             value = (value or {}).get(part)
         return value
 
-    def text(self, evaluation: Evaluation) -> str | None:
+    def text(self, evaluation: Mapping[str, Any]) -> str | None:
         """Return the same in its format."""
         value = self.value(evaluation)
         return None if value is None else self.form.format(value)
@@ -116,12 +107,11 @@ class Figure:
 class Metric:
     """All that is said of one measure; by default, what most say: nothing.
 
-    `key` is its name, that of its option and that of its main entry. What is shown is
-    made of an evaluation.json, perhaps an old one that lacks the entries, and of
-    `unsaved`, which only the page of a run just measured has.
+    What is shown is made of an evaluation.json, perhaps an old one that lacks the
+    entries, and of `unsaved`, which only the page of a run just measured has.
     """
 
-    key: str
+    key: str  # its name, that of its option and that of its main entry
     applies: Contract = staticmethod(any_model)
     option: str = ""  # of evaluate.py, which asks for it; "": it is always measured
     purpose: str = ""  # what --help says of the option
@@ -149,7 +139,7 @@ class Metric:
             return figure.value(subject.entries(self))
         return figure.compute(subject)
 
-    def lines(self, evaluation: Evaluation) -> Iterable[str]:
+    def lines(self, evaluation: Mapping[str, Any]) -> Iterable[str]:
         """Return what the summary says beside its figures."""
         return ()
 
@@ -157,27 +147,27 @@ class Metric:
         """Return what the page shows beside evaluation.json."""
         return None
 
-    def shown(self, evaluation: Evaluation, unsaved: Any) -> Shown:
+    def shown(self, evaluation: Mapping[str, Any], unsaved: Any) -> dict | None:
         """Return what its template is filled with; None where there is nothing."""
         entry = evaluation.get(self.key) if self.template else None
         return self.section(entry) if entry else None
 
-    def section(self, entry: Any) -> Shown:
+    def section(self, entry: Any) -> dict[str, Any]:
         """Return the same of its main entry, where there is one."""
         return entry
 
-    def draw(self, evaluation: Evaluation, unsaved: Any) -> Drawn:
+    def draw(self, evaluation: Mapping[str, Any], unsaved: Any) -> Iterator[tuple]:
         """Yield its figures with names for their files."""
         entry = evaluation.get(self.key)
         return self.plots(entry) if entry else iter(())
 
-    def plots(self, entry: Any) -> Drawn:
+    def plots(self, entry: Any) -> Iterator[tuple[str, Drawing]]:
         """Yield the same of its main entry, where there is one."""
         return iter(())
 
-    def tables(self, evaluation: Evaluation) -> dict[str, Rows]:
+    def tables(self, evaluation: Mapping[str, Any]) -> dict[str, list]:
         """Return its tables for a paper: rows of (value, text) by title, by name."""
         return {}
 
-    def write(self, folder: Path, evaluation: Evaluation, unsaved: Any) -> None:
+    def write(self, folder: Path, evaluation: Mapping[str, Any], unsaved: Any) -> None:
         """Write its other files of an export into a run's folder."""

@@ -1,8 +1,7 @@
-"""BLEU of what a model writes: test-BLEU, its likeness to real text, and self-BLEU.
+"""Test-BLEU, the likeness to real text of what a model writes, and self-BLEU.
 
-The protocol of Texygen (Zhu et al. 2018), which Guo et al. (ICML 2020) use: the mean
-over sentences of nltk's `sentence_bleu`, smoothed by its method 1, against all
-references at once; in self-BLEU the references are the other sentences.
+By Texygen's protocol (Zhu et al. 2018), which Guo et al. (ICML 2020) use: the mean over
+sentences of nltk's `sentence_bleu`, smoothed by its method 1, against all references.
 """
 
 from __future__ import annotations
@@ -18,15 +17,7 @@ from tcnlm.common.errors import InputError
 from tcnlm.common.process import progress_bar
 from tcnlm.data.dataset import NO_WORD, Dataset, Split, cut, pad
 from tcnlm.generation.methods import MAX_LENGTH
-from tcnlm.metrics.base import (
-    Evaluation,
-    EvaluationContext,
-    Figure,
-    Metric,
-    Shown,
-    language,
-    topical,
-)
+from tcnlm.metrics.base import EvaluationContext, Figure, Metric, language, topical
 
 ORDERS = (2, 3, 4)  # the longest n-grams of each BLEU, weighted alike
 SENTENCES = 500
@@ -56,10 +47,7 @@ class References:
                 self.most[gram] = first, second, owner
 
     def bleu(self, sentence: Sentence, without: int | None = None) -> Scores:
-        """Return nltk's `sentence_bleu` of every order; without one of the references.
-
-        A sentence without a word of the references has 0.
-        """
+        """Return nltk's `sentence_bleu` of every order; without: a reference."""
         from nltk.translate import bleu_score
 
         clipped, lengths, length = Counter(), self.lengths, len(sentence)
@@ -107,10 +95,7 @@ def _mean(scores: Sequence[Scores]) -> Scores:
 
 
 def measure_bleu(model: Any, dataset: Dataset, split: Split) -> dict[str, Any]:
-    """Return the scores of what a model writes, those of real text, and the protocol.
-
-    References and real sentences are drawn from the split, none of them twice.
-    """
+    """Return the scores of what a model writes and of real text, and the protocol."""
     real = [s for d in range(split.num_documents) for s in split.document(d) if s]
     number = min(SENTENCES, len(real) // 2)
     rng, words = np.random.default_rng(SEED), model.vocabulary.words
@@ -120,7 +105,7 @@ def measure_bleu(model: Any, dataset: Dataset, split: Split) -> dict[str, Any]:
     ]
     references, others = drawn[:number], drawn[number:]
     written = write(model, dataset.split("train"), number)
-    from_topics = topical(type(model))
+    source = "the topics of training documents, a document each"
     return {
         "test": bleu(written, references),
         "self": self_bleu(written),
@@ -131,9 +116,7 @@ def measure_bleu(model: Any, dataset: Dataset, split: Split) -> dict[str, Any]:
         "seed": SEED,
         "temperature": TEMPERATURE,
         "smoothing": "method1",
-        "topics": (
-            "the topics of training documents, a document each" if from_topics else ""
-        ),
+        "topics": source if topical(type(model)) else "",
     }
 
 
@@ -154,11 +137,8 @@ def write(model: Any, train: Split, number: int) -> list[list[str]]:
     """Return sampled sentences, of a topic model from training documents' topics."""
     from tcnlm.generation.decoding import Decoding, SentenceDecoder
 
-    options = Decoding(
-        temperature=TEMPERATURE,
-        max_length=MAX_LENGTH,
-        allow_unknown=True,  # real sentences have it
-    )
+    # Real sentences have <unk>.
+    options = Decoding(temperature=TEMPERATURE, allow_unknown=True)
     rng, written = np.random.default_rng(SEED), []
     decoder, documents = SentenceDecoder(model, options), np.arange(number)
     from_topics, size = topical(type(model)), train.contexts.size
@@ -198,7 +178,7 @@ class Bleu(Metric):
     entries = ("bleu",)
     template = """
 <h2>BLEU</h2>
-{{ table(titles, kinds, rows) }}{{ note(protocol) }}"""
+{{ table(titles, ("",), rows) }}{{ note(protocol) }}"""
 
     def check(self, dataset: Dataset, split: str) -> None:
         sentences = int(np.count_nonzero(np.diff(dataset.split(split).sentences)))
@@ -210,22 +190,21 @@ class Bleu(Metric):
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
         return {"bleu": measure_bleu(subject.model, subject.dataset, subject.split)}
 
-    def lines(self, evaluation: Evaluation) -> Iterable[str]:
+    def lines(self, evaluation: Mapping[str, Any]) -> Iterable[str]:
         entry = evaluation.get("bleu")
         return [f"  {protocol(entry)}"] if entry else []
 
-    def shown(self, evaluation: Evaluation, unsaved: Any) -> Shown:
+    def shown(self, evaluation: Mapping[str, Any], unsaved: Any) -> dict | None:
         entry = evaluation.get("bleu")
         if not entry:
             return None
         kinds = [(kind, n) for kind in ("test", "self") for n in entry["test"]]
-        rows = {evaluation["model"]: entry, REAL: entry["real"]}
+        rows = (evaluation["model"], entry), (REAL, entry["real"])
         return {
             "titles": ["sentences", *(f"{kind}-BLEU-{n}" for kind, n in kinds)],
-            "kinds": ["", *["number"] * len(kinds)],
             "rows": [
                 [name, *(f"{each[kind][n]:.3f}" for kind, n in kinds)]
-                for name, each in rows.items()
+                for name, each in rows
             ],
             "protocol": protocol(entry),
         }

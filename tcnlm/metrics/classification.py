@@ -1,9 +1,9 @@
-"""How well classifiers tell the labels of documents by their vectors."""
+"""How well classifiers tell labels by documents' vectors, and topics by themselves."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ from scipy import sparse
 
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset, Split
-from tcnlm.metrics.base import Drawing, Drawn, EvaluationContext, Figure, Metric, Shown
+from tcnlm.metrics.base import Drawing, EvaluationContext, Figure, Metric, topical
 from tcnlm.metrics.features import (
+    UNLABELLED,
     Vectors,
     bag_of_words,
     document_vectors,
@@ -38,11 +39,7 @@ def scores(labels: np.ndarray, predicted: np.ndarray, **chosen: float) -> dict:
 
 
 def classify(
-    train_vectors: Vectors,
-    train_labels: np.ndarray,
-    test_vectors: Vectors,
-    test_labels: np.ndarray,
-    seed: int = 0,
+    train: Vectors, train_labels: np.ndarray, test: Vectors, test_labels: np.ndarray
 ) -> dict[str, float]:
     """Return the `scores` of scikit-learn's logistic regression, and its strength "c".
 
@@ -55,19 +52,16 @@ def classify(
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import StandardScaler
 
-    vectors, labels = _usable(train_vectors, train_labels, "training")
+    vectors, labels = _usable(train, train_labels, "training")
     scaler = StandardScaler(with_mean=not sparse.issparse(vectors))
     logistic = LogisticRegression(max_iter=ITERATIONS)
-    search = GridSearchCV(
-        Pipeline([("scaler", scaler), ("logistic", logistic)]),
-        {"logistic__C": STRENGTHS},
-        scoring="accuracy",
-        cv=[held_out(labels, seed)],
-    )
+    pipeline = Pipeline([("scaler", scaler), ("logistic", logistic)])
+    how = {"scoring": "accuracy", "cv": [held_out(labels)]}
+    search = GridSearchCV(pipeline, {"logistic__C": STRENGTHS}, **how)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         search.fit(vectors, labels)
-    vectors, labels = _usable(test_vectors, test_labels, "test")
+    vectors, labels = _usable(test, test_labels, "test")
     return scores(labels, search.predict(vectors), c=search.best_params_["logistic__C"])
 
 
@@ -78,9 +72,9 @@ def _usable(
     return vectors[rows], labels[rows]
 
 
-def held_out(labels: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def held_out(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the rest, and one document in `HELD_OUT` of each label, rounded down."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     kinds = [np.flatnonzero(labels == label) for label in np.unique(labels)]
     if len(kinds) < 2 or max(map(len, kinds)) < HELD_OUT:
         sizes = f"{len(kinds)} labels, the most frequent with {max(map(len, kinds))}"
@@ -94,11 +88,10 @@ def held_out(labels: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def classify_by_network(
-    train_vectors: np.ndarray,
+    train: np.ndarray,
     train_labels: np.ndarray,
-    test_vectors: np.ndarray,
+    test: np.ndarray,
     test_labels: np.ndarray,
-    seed: int = 0,
 ) -> dict[str, float]:
     """Return the `scores` of a network of one layer of `UNITS` sigmoid units.
 
@@ -107,36 +100,28 @@ def classify_by_network(
     """
     import tensorflow as tf
 
-    train_vectors, train_labels = _usable(train_vectors, train_labels, "training")
-    test_vectors, test_labels = _usable(test_vectors, test_labels, "test")
-    rest, held = held_out(train_labels, seed)
+    train, train_labels = _usable(train, train_labels, "training")
+    test, test_labels = _usable(test, test_labels, "test")
+    rest, held = held_out(train_labels)
     kinds, numbers = np.unique(train_labels, return_inverse=True)
-    mean, deviation = train_vectors[rest].mean(axis=0), train_vectors[rest].std(axis=0)
+    mean, deviation = train[rest].mean(axis=0), train[rest].std(axis=0)
     moving = deviation > 0
 
     def standard(vectors: np.ndarray) -> np.ndarray:
         return ((vectors - mean)[:, moving] / deviation[moving]).astype(np.float32)
 
-    tf.keras.utils.set_random_seed(seed)  # of the start and of the batches
-    network = tf.keras.Sequential(
-        [tf.keras.layers.Dense(UNITS, "sigmoid"), tf.keras.layers.Dense(len(kinds))]
-    )
+    tf.keras.utils.set_random_seed(0)  # of the start and of the batches
+    Dense = tf.keras.layers.Dense
+    network = tf.keras.Sequential([Dense(UNITS, "sigmoid"), Dense(len(kinds))])
     loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     network.compile(tf.keras.optimizers.Adam(LEARNING_RATE), loss)
     stop = tf.keras.callbacks.EarlyStopping(
         "val_loss", patience=PATIENCE, restore_best_weights=True
     )
-    vectors = standard(train_vectors)
-    network.fit(
-        vectors[rest],
-        numbers[rest],
-        BATCH,
-        EPOCHS,
-        verbose=0,
-        validation_data=(vectors[held], numbers[held]),
-        callbacks=[stop],
-    )
-    logits = network.predict(standard(test_vectors), batch_size=1024, verbose=0)
+    vectors, valid = standard(train[rest]), (standard(train[held]), numbers[held])
+    how = {"validation_data": valid, "callbacks": [stop], "verbose": 0}
+    network.fit(vectors, numbers[rest], BATCH, EPOCHS, **how)
+    logits = network.predict(standard(test), batch_size=1024, verbose=0)
     return scores(test_labels, kinds[logits.argmax(axis=1)])
 
 
@@ -157,20 +142,15 @@ def classification(
     ends = np.cumsum([0, *parts.values()])
     for name, low, high in zip(parts, ends, ends[1:]):
         tables[name] = tuple(table[:, low:high] for table in tables["vector"])
-    rows = {
-        name: {
-            "logistic": classify(train, fitted, test, wanted),
-            "network": classify_by_network(train, fitted, test, wanted),
-        }
-        for name, (train, test) in tables.items()
-    }
-    bags = {
-        "bag of words": [_all_words(split, len(data.vocabulary)) for split in splits],
-        "bag of topic words": [bag_of_words(split) for split in splits],
-    }
-    for name, counts in bags.items():
-        train = sparse.vstack(counts[:-1]).tocsr()
-        rows[name] = {"logistic": classify(train, fitted, counts[-1], wanted)}
+    words = [_all_words(split, len(data.vocabulary)) for split in splits]
+    topic_words = list(map(bag_of_words, splits))
+    for name, bags in ("bag of words", words), ("bag of topic words", topic_words):
+        tables[name] = sparse.vstack(bags[:-1]).tocsr(), bags[-1]
+    rows: dict[str, Any] = {}
+    for name, (train, test) in tables.items():
+        rows[name] = {"logistic": classify(train, fitted, test, wanted)}
+        if not sparse.issparse(train):
+            rows[name]["network"] = classify_by_network(train, fitted, test, wanted)
     picture = {**plane(vectors[-1], wanted), "names": data.meta["labels"]}
     return {**rows["vector"]["logistic"], "rows": rows, "picture": picture}
 
@@ -182,10 +162,7 @@ def _all_words(split: Split, size: int) -> sparse.csr_matrix:
 
 
 def plane(vectors: np.ndarray, labels: np.ndarray) -> dict[str, list]:
-    """Return the places of labelled documents on their two main axes (PCA).
-
-    By NumPy, since a topic model that has collapsed gives vectors without any axis.
-    """
+    """Return the places of labelled documents on their two main axes (PCA)."""
     rows = np.random.default_rng(0).permutation(np.flatnonzero(labels >= 0))
     rows = np.sort(rows[:PICTURED])
     centred = vectors[rows] - vectors[rows].mean(axis=0)
@@ -211,8 +188,7 @@ class Classes(Metric):
     unrecorded = ("classification.picture",)
     template = """
 <h2>Classification</h2>
-{{ table(("from", "logistic regression", "50 sigmoid units"), ("", "number", "number"),
-         rows) }}
+{{ table(("from", "logistic regression", "50 sigmoid units"), ("",), rows) }}
 {{ note("Documents of the split that get another label than theirs, by classifiers "
         "fitted to all other labelled documents. Bag of words: log counts.") }}
 {{ image("vectors", "documents by their vectors, coloured by label") }}"""
@@ -223,11 +199,10 @@ class Classes(Metric):
         if subject.split.name == "test":
             splits.insert(1, subject.dataset.split("valid"))
             vectors.insert(1, document_vectors(subject.model, splits[1]))
-        parts = subject.model.feature_parts
-        found = classification(vectors, splits, parts, subject.dataset)
-        return {"classification": found}
+        parts = subject.model.feature_parts, subject.dataset
+        return {"classification": classification(vectors, splits, *parts)}
 
-    def section(self, entry: Any) -> Shown:
+    def section(self, entry: Any) -> dict[str, Any]:
         rows = []
         for name, row in entry["rows"].items():
             found = (row.get(kind) for kind in ("logistic", "network"))
@@ -235,7 +210,7 @@ class Classes(Metric):
             rows.append((name, *errors))
         return {"rows": rows}
 
-    def plots(self, entry: Any) -> Drawn:
+    def plots(self, entry: Any) -> Iterator[tuple[str, Drawing]]:
         yield "vectors", draw_vectors(**entry["picture"])
 
 
@@ -256,3 +231,50 @@ def draw_vectors(
     beside = {"loc": "center left", "bbox_to_anchor": (1, 0.5), "frameon": False}
     axes.legend(fontsize=8, labelcolor=INK, **beside)
     return figure
+
+
+class Clusters(Metric):
+    """NMI, AMI and purity of the largest topic of all documents that have a label."""
+
+    key = "clusters"
+    applies = staticmethod(topical)
+    figures = (
+        Figure("clusters.nmi", "NMI with labels", "{:.3f}", "max"),
+        Figure("clusters.ami", "AMI with labels", "{:.3f}", "max", headline=False),
+        Figure("clusters.purity", "purity by labels", "{:.3f}", "max", headline=False),
+    )
+    entries = ("clusters",)
+    template = "{{ note(said) }}"
+
+    def measure(self, subject: EvaluationContext) -> dict[str, Any]:
+        if subject.split.labels is None:
+            return {"clusters": None}
+        labels = np.concatenate([split.labels for split in subject.splits])
+        told = subject.all_documents.has_words & (labels != UNLABELLED)
+        if not told.any():
+            return {"clusters": None}
+        largest = subject.all_documents.proportions[told].argmax(axis=1)
+        return {"clusters": agreement(largest, labels[told])}
+
+    def section(self, entry: Any) -> dict[str, Any]:
+        found = {"clusters": entry}
+        nmi, ami, purity = (figure.text(found) for figure in self.figures)
+        return {
+            "said": f"The largest topics of all {entry['documents']:,} documents with "
+            f"a label agree with the labels by NMI {nmi}; by AMI {ami}, which takes "
+            f"chance off. Both are 1 where they are the same. Purity {purity} is the "
+            "share of documents that have the commonest label of their topic."
+        }
+
+
+def agreement(clusters: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    """Return NMI, AMI and purity of clusters [N] by labels [N], and N."""
+    from sklearn import metrics
+
+    counts = metrics.cluster.contingency_matrix(labels, clusters)
+    return {
+        "nmi": float(metrics.normalized_mutual_info_score(labels, clusters)),
+        "ami": float(metrics.adjusted_mutual_info_score(labels, clusters)),
+        "purity": float(counts.max(axis=0).sum() / counts.sum()),
+        "documents": len(labels),
+    }

@@ -5,25 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tcnlm.coherence import TOPS
-from tcnlm.coherence.definitions import (
-    COHERENCES,
-    coherence,
-    irbo,
-    kinds,
-    mean,
-    windows_of,
-)
+from tcnlm.coherence import TOPS, definitions
+from tcnlm.coherence.definitions import COHERENCES, coherence
 from tcnlm.coherence.summary import scored_words, shown
-from tcnlm.metrics.base import (
-    Evaluation,
-    EvaluationContext,
-    Figure,
-    Metric,
-    Rows,
-    Shown,
-    topical,
-)
+from tcnlm.metrics.base import EvaluationContext, Figure, Metric, topical
 
 ABOUT = (
     "Defined as in gensim's CoherenceModel, and counted on the reference of NPMI. Each "
@@ -47,41 +32,33 @@ class Coherences(Metric):
     entries = ("coherences",)
     unrecorded = ("coherences.topics",)
     template = """<h2>Other coherences</h2>
-{{ table(titles, kinds, rows) }}
-{{ note(about) }}{{ note(counted) }}"""
+{{ table(("topic", "words") + names, ("number", ""), rows) }}{{ note(counted) }}"""
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
         topics = subject.topics.topics
         words = scored_words([subject.topics])
-        counts = subject.reference.kinds_counted(
-            words, windows_of(COHERENCES), subject.dataset
-        )
-        counted = dict(zip(COHERENCES, counts))
+        asked = words, definitions.windows_of(COHERENCES), subject.dataset
+        counted = dict(zip(COHERENCES, subject.reference.kinds_counted(*asked)))
         scores = {n: coherence(n, c, topics, max(TOPS)) for n, c in counted.items()}
-        of_each = [dict(zip(scores, each)) for each in zip(*scores.values())]
-        found = {
-            **{name: mean(values) for name, values in scores.items()},
-            "irbo": irbo(topics),
-            "counted": kinds(counted),
-            "topics": [
-                {"topic": i, **each, "words": words[:10]}
-                for i, (each, words) in enumerate(zip(of_each, topics))
-            ],
-        }
+        found = {name: definitions.mean(values) for name, values in scores.items()}
+        found["irbo"] = definitions.irbo(topics)
+        found["counted"] = definitions.kinds(counted)
+        found["topics"] = [
+            {"topic": i, **dict(zip(scores, each)), "words": words[:10]}
+            for i, (words, *each) in enumerate(zip(topics, *scores.values()))
+        ]
         return {"coherences": found}
 
-    def section(self, entry: Any) -> Shown:
+    def section(self, entry: Any) -> dict[str, Any]:
         rows = [[text for _, text in _cells(t).values()] for t in entry["topics"]]
         counted = "; ".join(f"{name}: {how}" for name, how in entry["counted"].items())
         return {
-            "titles": ["topic", "words", *COHERENCES],
-            "kinds": ["number", "", *["number"] * len(COHERENCES)],
             "rows": rows,
-            "about": ABOUT,
-            "counted": f"{counted}.",
+            "names": tuple(COHERENCES),
+            "counted": f"{ABOUT} {counted}.",
         }
 
-    def tables(self, evaluation: Evaluation) -> dict[str, Rows]:
+    def tables(self, evaluation: Mapping[str, Any]) -> dict[str, list]:
         entry = evaluation.get("coherences")
         return {"coherences": list(map(_cells, entry["topics"]))} if entry else {}
 

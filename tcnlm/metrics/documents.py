@@ -1,4 +1,4 @@
-"""The perplexity of documents as bags of words, and of the unigram model beside it.
+"""Models of documents as bags of words: perplexity, the unigram model's, and units.
 
 Larochelle and Lauly, "A Neural Autoregressive Topic Model" (NIPS 2012).
 """
@@ -13,7 +13,7 @@ from scipy import sparse
 
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import NO_WORD, Split
-from tcnlm.metrics.base import EvaluationContext, Figure, Metric, Shown, documental
+from tcnlm.metrics.base import EvaluationContext, Figure, Metric, documental
 from tcnlm.metrics.features import Vectors, count_vectors
 
 ORDERS = 5  # of the words, each drawn by a seed of its own
@@ -21,13 +21,9 @@ BATCH = 64
 
 
 def perplexity(nats: np.ndarray, lengths: np.ndarray) -> tuple[float, float]:
-    """Return the perplexities of documents: as published, and of the corpus.
+    """Return exp of the mean of documents' nats a word, and of all nats over all words.
 
-    The first is exp of the mean over documents of their mean nats a word, the second
-    exp of all nats over all words.
-
-    nats [D]: -ln p(document); lengths [D]: words. Documents without a word are left
-    out.
+    nats [D]: -ln p(document); lengths [D]: words; documents without one are left out.
     """
     scored = lengths > 0
     if not scored.any():
@@ -40,8 +36,7 @@ def perplexity(nats: np.ndarray, lengths: np.ndarray) -> tuple[float, float]:
 def unigram(train: Vectors, test: Vectors) -> tuple[float, float, int]:
     """Return both perplexities of the unigram model, and how many words it never saw.
 
-    Counts [D, V]. p(w) = n_w / N of the training documents; with words unseen, (n_w +
-    1) / (N + V) for all.
+    Counts [D, V]. p(w) = n_w / N of training; with words unseen, (n_w + 1) / (N + V).
     """
     counts, scored = (np.asarray(c.sum(axis=0), float).ravel() for c in (train, test))
     unseen = np.count_nonzero((scored > 0) & (counts == 0))
@@ -109,52 +104,71 @@ class DocumentPerplexity(Metric):
 
     key = "document_perplexity"
     applies = staticmethod(documental)
-    figures = (
-        Figure(
-            "document_perplexity.published",
-            "perplexity, mean over documents",
-            "{:.1f}",
-            "min",
-            among="targets",
-        ),
-        Figure(
-            "document_perplexity.unigram", "the same of the unigram model", "{:.1f}"
-        ),
-        Figure(
-            "document_perplexity.ratio",
-            "ratio to the unigram model",
-            "{:.3f}",
-            "min",
-            among="targets",
-        ),
+    figures = tuple(
+        Figure(f"document_perplexity.{name}", title, form, better, among="targets")
+        for name, title, form, better in (
+            ("published", "perplexity, mean over documents", "{:.1f}", "min"),
+            ("unigram", "the same of the unigram model", "{:.1f}", ""),
+            ("ratio", "ratio to the unigram model", "{:.3f}", "min"),
+        )
     )
     entries = ("document_perplexity",)
     template = """
 <h2>Documents</h2>
-{{ table(("perplexity", "model", "deviation", "unigram model", "ratio"),
-         ("", "number", "number", "number", "number"), rows) }}
+{{ table(("perplexity", "model", "deviation", "unigram model", "ratio"), ("",), rows) }}
 {{ note(over) }}"""
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
-        parts = subject.model, subject.train, subject.split
-        return {"document_perplexity": perplexity_over_orders(*parts)}
+        splits = subject.train, subject.split
+        return {self.key: perplexity_over_orders(subject.model, *splits)}
 
-    def section(self, entry: Any) -> Shown:
+    def section(self, entry: Any) -> dict[str, Any]:
         over = f"Over {entry['orders']} orders of the words of {entry['documents']:,} "
         over += f"documents; {entry['without_words']} without a word are left out."
         if entry.get("unseen_words", True):  # it always was before this was told
             over += " One is added to each of the unigram model's counts."
-        rows = [
-            (
-                title,
-                f"{entry[key]:.1f}",
-                f"{entry[f'{key}_deviation']:.1f}",
-                f"{entry[unigram]:.1f}",
-                f"{entry[key] / entry[unigram]:.3f}",
-            )
-            for title, key, unigram in (
-                ("mean over documents (as published)", "published", "unigram"),
-                ("over all words", "corpus", "unigram_corpus"),
-            )
-        ]
+        rows = []
+        for title, key, unigram in (
+            ("mean over documents (as published)", "published", "unigram"),
+            ("over all words", "corpus", "unigram_corpus"),
+        ):
+            numbers = entry[key], entry[f"{key}_deviation"], entry[unigram]
+            ratio = f"{entry[key] / entry[unigram]:.3f}"
+            rows.append((title, *(f"{x:.1f}" for x in numbers), ratio))
         return {"rows": rows, "over": over}
+
+
+def unit_words(model: Any, count: int = 10) -> list[list[str]]:
+    """Return the words of largest weight in W of every unit, best first, H x count."""
+    order = np.argsort(-model.word_vectors(), axis=0, kind="stable")[:count].T
+    return [[model.vocabulary.topic_words[i] for i in row] for row in order]
+
+
+def nearest_words(model: Any, word: str, count: int = 10) -> list[str]:
+    """Return the words whose rows of W have the largest cosine with a word's."""
+    words = model.vocabulary.topic_words
+    if word not in words:
+        raise InputError(f"{word!r} is not a topic word of this model")
+    rows = model.word_vectors()
+    rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-30)
+    own = words.index(word)
+    order = np.argsort(-(rows @ rows[own]), kind="stable")
+    return [words[i] for i in order if i != own][:count]
+
+
+class Units(Metric):
+    """The words of largest weight of every unit."""
+
+    key = "units"
+    applies = staticmethod(documental)
+    entries = ("units",)
+    unrecorded = entries
+    template = """
+<h2>Units</h2>
+{{ table(("unit", "words of largest weight"), ("number", ""), rows) }}"""
+
+    def measure(self, subject: EvaluationContext) -> dict[str, Any]:
+        return {"units": unit_words(subject.model)}
+
+    def section(self, entry: Any) -> dict[str, Any]:
+        return {"rows": [(i, " ".join(words)) for i, words in enumerate(entry)]}

@@ -93,13 +93,11 @@ class EvaluationContext:
     @cached_property
     def all_documents(self) -> DocumentTopics:
         """Those of all splits' documents."""
-        inferred = [
-            self.documents
-            if split.name == self.split.name
-            else infer_documents(self.model, split)
-            for split in self.splits
-        ]
-        parts = [(each.proportions, each.has_words) for each in inferred]
+        parts = []
+        for split in self.splits:
+            own = split.name == self.split.name
+            found = self.documents if own else infer_documents(self.model, split)
+            parts.append((found.proportions, found.has_words))
         return DocumentTopics(*map(np.concatenate, zip(*parts)))
 
     @cached_property

@@ -35,10 +35,8 @@ GOLDEN = 137.5  # degrees between the colours of two topics
 def explore(model: Any, dataset: Dataset, split: Split, names: Names) -> dict[str, Any]:
     """Return what the page shows of a topic model's topics and documents.
 
-    "topics", as topics.csv has them, with place (x, y), share and words [word, p(w |
-    t), lift]; "documents", typical of the most used topics, with each word's likeliest
-    topic or -1 and how they came; "named", "hidden": whether names are given, what is
-    said.
+    Topics are as topics.csv has them, with words [word, p(w | t), lift]; documents, the
+    typical ones, have each word's likeliest topic or -1, and how they came.
     """
     inferred, beta = infer_documents(model, split), np.asarray(model.topics(), float)
     beta = names.mean(beta, inferred.shares)
@@ -54,27 +52,17 @@ def explore(model: Any, dataset: Dataset, split: Split, names: Names) -> dict[st
     shown = [names.groups.index(k) for k in names.shown]
     largest = np.bincount(whole.largest, minlength=len(beta))
     words = relevant_words(beta, model.vocabulary)
-    return {
-        "topics": [
-            {
-                "topic": k,
-                "label": names.rows[k].label,
-                "members": names.members(k),
-                "place": place.tolist(),
-                "share": float(whole.shares[i]),
-                "documents": int(largest[i]),
-                "words": words[i],
-            }
-            for k, i, place in zip(names.shown, shown, topic_places(beta[shown]))
-        ],
-        "documents": [
-            {"text": text}
-            | _document(row, whole.proportions[row], beta, numbers, dataset, split)
-            for row, text in zip(rows, texts)
-        ],
-        "named": any(row.given for row in names.rows),
-        "hidden": names.hidden,
-    }
+    topics, documents = [], []
+    for k, i, place in zip(names.shown, shown, topic_places(beta[shown])):
+        own = {"topic": k, "label": names.rows[k].label, "members": names.members(k)}
+        use = {"share": float(whole.shares[i]), "documents": int(largest[i])}
+        topics.append({**own, "place": place.tolist(), **use, "words": words[i]})
+    for row, text in zip(rows, texts):
+        shares = whole.proportions[row]
+        told = _document(row, shares, beta, numbers, dataset, split)
+        documents.append({"text": text, **told})
+    given = {"named": any(row.given for row in names.rows), "hidden": names.hidden}
+    return {"topics": topics, "documents": documents, **given}
 
 
 def relevant_words(
@@ -97,8 +85,7 @@ def relevant_words(
 def topic_places(beta: np.ndarray) -> np.ndarray:
     """Return topics in the plane [K, 2], within -1 .. 1: near ones share words.
 
-    Classical scaling of the square root of the Jensen-Shannon divergence, a metric,
-    between the rows of beta [K, D].
+    Classical scaling of the root of the Jensen-Shannon divergences of beta [K, D].
     """
     number = len(beta)
     centre = np.eye(number) - 1 / number
@@ -167,25 +154,26 @@ def laid_out(exploration: Mapping[str, Any]) -> dict[str, Any]:
     topics = sorted(exploration["topics"], key=lambda topic: -topic["share"])
     documents = exploration["documents"]
     labels = {topic["topic"]: topic["label"] for topic in topics}
-    return {
-        "maps": {kind: topic_map(topics, *size) for kind, size in MAPS.items()},
-        "documents": [
+    told = []
+    for document in documents:
+        shares = list(document["proportions"].items())[:4]
+        words = [
+            (word, topic, None if topic < 0 else colour(topic))
+            for word, topic in zip(document["words"], document["topics"])
+        ]
+        told.append(
             {
                 "number": document["document"],
                 "name": document["id"] or f"document {document['document']}",
                 "label": document["label"],
-                "shares": "; ".join(
-                    f"{k} {labels[k]} {share:.0%}"
-                    for k, share in list(document["proportions"].items())[:4]
-                ),
-                "words": [
-                    (word, topic, None if topic < 0 else colour(topic))
-                    for word, topic in zip(document["words"], document["topics"])
-                ],
+                "shares": "; ".join(f"{k} {labels[k]} {x:.0%}" for k, x in shares),
+                "words": words,
                 "text": document.get("text"),
             }
-            for document in documents
-        ],
+        )
+    return {
+        "maps": {kind: topic_map(topics, *size) for kind, size in MAPS.items()},
+        "documents": told,
         "script": {
             "relevance": RELEVANCE,
             "labels": labels,
@@ -212,22 +200,15 @@ def topic_map(
     places = np.array([topic["place"] for topic in topics])
     inner = np.array([width, height]) - 2 * margins
     places = pushed_apart(margins + (places + 1) / 2 * inner, sizes, margins, inner)
-    circles = [
-        {
-            "topic": topic["topic"],
-            "label": label,
-            "x": f"{x:.1f}",
-            "y": f"{y:.1f}",
-            "below": f"{y + 4:.1f}",  # the middle of a letter
-            "radius": f"{radius:.1f}",
-            "fill": colour(topic["topic"]),
-            "stroke": colour(topic["topic"], 45),
-            "title": f"{topic['topic']} {topic['label']}: "
-            f"{' '.join(word for word, *_ in topic['words'][:8])} "
-            f"({topic['share']:.1%})",
-        }
-        for topic, label, radius, (x, y) in zip(topics, labels, radii, places)
-    ]
+    circles = []
+    for topic, label, radius, (x, y) in zip(topics, labels, radii, places):
+        k, below = topic["topic"], y + 4  # the middle of a letter
+        sizes = {"x": x, "y": y, "below": below, "radius": radius}
+        words = " ".join(word for word, *_ in topic["words"][:8])
+        title = f"{k} {topic['label']}: {words} ({topic['share']:.1%})"
+        look = {"fill": colour(k), "stroke": colour(k, 45), "title": title}
+        numbers = {name: f"{size:.1f}" for name, size in sizes.items()}
+        circles.append({"topic": k, "label": label, **numbers, **look})
     return {"width": width, "height": height, "circles": circles}
 
 
@@ -236,8 +217,7 @@ def pushed_apart(
 ) -> np.ndarray:
     """Return boxes' centres [K, 2]: each as near its own as those before it let it.
 
-    sizes [K, 2]; centres stay within low .. low + room [K, 2]. Where there is no room
-    at all, a box stays where it is.
+    sizes [K, 2]; within low .. low + room [K, 2]; without room a box stays as it is.
     """
     placed = centres.copy()
     for i, centre in enumerate(centres):

@@ -46,10 +46,7 @@ class DocumentTopics:
 
     @property
     def shares(self) -> np.ndarray:
-        """The mean proportion of every topic over the documents, [K].
-
-        Where none has a topic word, over all of them: the model's prior.
-        """
+        """The mean proportion of every topic, [K]; without topic words the prior's."""
         counted = self.has_words if self.any else ~self.has_words
         return self.proportions[counted].mean(axis=0)
 
@@ -91,8 +88,7 @@ def document_vectors(model: Any, split: Split) -> np.ndarray:
     rows = batching.rows(split)
     features = graph(model.features, input_signature=[batching.signature()])
     found = features.get_concrete_function().structured_outputs
-    shape = split.num_documents, found.shape[1]
-    vectors = np.zeros(shape, found.dtype.as_numpy_dtype)
+    vectors = np.zeros([split.num_documents, found.shape[1]], found.dtype.name)
     bar = {"unit": " batches", "leave": False}
     for chosen in progress_bar(rows.order(BATCH, None, 0), "reading documents", **bar):
         vectors[rows.documents[chosen]] = features(rows.batch(chosen))
@@ -139,22 +135,18 @@ def count_vectors(documents: Sequence[np.ndarray], size: int) -> sparse.csr_matr
     """Return how often each of `size` words is in every document, [N, size]."""
     lengths = [len(document) for document in documents]
     words = np.concatenate([np.zeros(0, np.int64), *documents]).astype(np.int64)
-    places = (np.repeat(np.arange(len(documents)), lengths), words)
-    shape = (len(documents), size)
-    return sparse.csr_matrix((np.ones(len(words)), places), shape=shape)
+    places = np.repeat(np.arange(len(documents)), lengths), words
+    return sparse.csr_matrix((np.ones(len(words)), places), (len(documents), size))
 
 
 def log_count_vectors(documents: Sequence[np.ndarray], size: int) -> sparse.csr_matrix:
-    """Return round(ln(1 + n)) of the `count_vectors`: 1 for 1 to 3, 2 for 4 to 11 ...
-
-    Larochelle and Lauly's 20 Newsgroups hold these instead of the counts n.
-    """
+    """Return round(ln(1 + n)) of counts n, what Larochelle and Lauly's data hold."""
     vectors = count_vectors(documents, size)
     vectors.data = np.rint(np.log1p(vectors.data))
     return vectors
 
 
-def bag_of_words(split: Split, vectors: Any = log_count_vectors) -> sparse.csr_matrix:
-    """Return the counts [N, D] of a split's content words, as `vectors` makes them."""
+def bag_of_words(split: Split) -> sparse.csr_matrix:
+    """Return the `log_count_vectors` [N, D] of a split's content words."""
     contents = [split.content(i) for i in range(split.num_documents)]
-    return vectors(contents, split.num_topic_words)
+    return log_count_vectors(contents, split.num_topic_words)

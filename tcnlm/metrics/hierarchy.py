@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import entr
 
 from tcnlm.data.dataset import Dataset, Split
-from tcnlm.metrics.base import Drawing, Drawn, EvaluationContext, Metric, Shown
+from tcnlm.metrics.base import Drawing, EvaluationContext, Metric
 from tcnlm.metrics.features import DocumentTopics
 from tcnlm.models.topics import top_words
 from tcnlm.preprocessing.vocabulary import GO, SPECIALS, UNK
@@ -28,8 +28,6 @@ ROWS = 64
 CHARTED = 8  # topics of a layer, in the heat map: those of the largest weights
 CHARTED_WORDS = 4  # of a topic, beside it
 
-Link = list[float]  # a topic and a weight
-
 
 def hierarchy(model: Model, dataset: Dataset, split: Split) -> dict[str, Any]:
     """Return the layers' topics, the lowest first, and a sample document's weights.
@@ -39,7 +37,7 @@ def hierarchy(model: Model, dataset: Dataset, split: Split) -> dict[str, Any]:
     """
     from tcnlm.models.gbn_rnn import theta_of_sentences
 
-    uses = _use(model, split)
+    uses = _uses(model, split)
     layers = [_layer(model, n, use) for n, use in enumerate(uses, 1)]
     names, sizes = model.vocabulary.words, np.diff(split.documents)
     enough = np.flatnonzero(sizes >= FEWEST_SENTENCES)
@@ -60,7 +58,7 @@ def hierarchy(model: Model, dataset: Dataset, split: Split) -> dict[str, Any]:
     }
 
 
-def _use(model: Model, split: Split) -> list[np.ndarray]:
+def _uses(model: Model, split: Split) -> list[np.ndarray]:
     from tcnlm.models.gbn_rnn import infer_theta
 
     rows, has_words = [], []
@@ -73,23 +71,20 @@ def _use(model: Model, split: Split) -> list[np.ndarray]:
 
 
 def _layer(model: Model, layer: int, use: np.ndarray) -> list[dict[str, Any]]:
-    network = model.network
+    network, topics = model.network, []
     Phi = network.Phi[layer - 1].numpy() if layer > 1 else None
     Pi = network.Pi[layer - 1].numpy() if network.Pi else None
-    return [
-        {
-            "topic": k,
-            "words": words,
-            "use": float(use[k]),
-            "below": [] if Phi is None else _largest(Phi[:, k]),
-            "next": [] if Pi is None else _largest(Pi[:, k], without=k),
-            "stays": None if Pi is None else float(Pi[k, k]),
-        }
-        for k, words in enumerate(top_words(model, SHOWN_WORDS, layer))
-    ]
+    for k, words in enumerate(top_words(model, SHOWN_WORDS, layer)):
+        below = [] if Phi is None else _largest(Phi[:, k])
+        after = [] if Pi is None else _largest(Pi[:, k], without=k)
+        links = {"below": below, "next": after}
+        stays = None if Pi is None else float(Pi[k, k])
+        own = {"topic": k, "words": words, "use": float(use[k])}
+        topics.append({**own, **links, "stays": stays})
+    return topics
 
 
-def _largest(column: np.ndarray, without: int | None = None) -> list[Link]:
+def _largest(column: np.ndarray, without: int | None = None) -> list[list[float]]:
     """Return the largest entries of a column, with their rows."""
     order = [int(k) for k in np.argsort(-column, kind="stable") if k != without]
     return [[k, float(column[k])] for k in order[:SHOWN_LINKS] if column[k] > 0]
@@ -98,16 +93,12 @@ def _largest(column: np.ndarray, without: int | None = None) -> list[Link]:
 def _norms(
     model: Any, document: Sequence[Sequence[str]], theta: Sequence[tf.Tensor]
 ) -> dict[str, Any]:
-    """Return the norm of every LSTM's state, after each word of one sentence.
-
-    Of h, before it is coupled (Guo et al., figure 4).
-    """
+    """Return the norms of h, not yet coupled, by word (Guo et al., figure 4)."""
     from tcnlm.models.gbn_rnn import as_seen
 
     # The fewest unknown words, of sentences of fitting length.
     fitting = [j for j, words in enumerate(document) if len(words) in SENTENCE]
-    unknown = SPECIALS[UNK]
-    chosen = min(fitting or [0], key=lambda j: document[j].count(unknown))
+    chosen = min(fitting or [0], key=lambda j: document[j].count(SPECIALS[UNK]))
     words = document[chosen][: SENTENCE.stop - 1]
     x, norms = model.embedding(np.array([[GO, *model.vocabulary.ids(words)]])), []
     seen = as_seen(model, [each[chosen : chosen + 1] for each in theta])
@@ -156,10 +147,9 @@ class Hierarchy(Metric):
 {{ image("norms", "norms of states by word") }}"""
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
-        parts = subject.model, subject.dataset, subject.split
-        return {"hierarchy": hierarchy(*parts)}
+        return {"hierarchy": hierarchy(subject.model, subject.dataset, subject.split)}
 
-    def section(self, entry: Any) -> Shown:
+    def section(self, entry: Any) -> dict[str, Any]:
         rows = [
             (_name(topic, n, 0), f"{topic['use']:.1%}", " ".join(topic["words"]))
             for n, layer in reversed(list(enumerate(entry["layers"], 1)))
@@ -167,7 +157,7 @@ class Hierarchy(Metric):
         ]
         return {"rows": rows, "document": entry["document"]}
 
-    def plots(self, entry: Any) -> Drawn:
+    def plots(self, entry: Any) -> Iterator[tuple[str, Drawing]]:
         from tcnlm.drawing.tree import topic_tree
 
         yield "topic_tree", topic_tree(entry["layers"])
@@ -182,9 +172,8 @@ def sentence_topics(found: Mapping[str, Any]) -> Drawing:
     layers = found["document"]["proportions"]
     rows = [min(CHARTED, len(layer[0])) for layer in layers][::-1]
     figure = blank(9, 0.24 * sum(rows) + 0.6 * len(rows) + 0.4)
-    panels = figure.subplots(
-        len(rows), 1, sharex=True, squeeze=False, height_ratios=rows
-    )
+    shape = {"sharex": True, "squeeze": False, "height_ratios": rows}
+    panels = figure.subplots(len(rows), 1, **shape)
     for (axes,), layer in zip(panels, range(len(layers), 0, -1)):
         values = np.array(layers[layer - 1]).T  # [K, J]
         shown = np.argsort(-values.mean(axis=1), kind="stable")[:CHARTED]

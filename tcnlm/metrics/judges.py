@@ -1,8 +1,7 @@
 """Files from which people or a language model judge topics: evaluate.py --export.
 
-Word intrusion (Chang et al., NIPS 2009), drawn as by Hoyle et al. (NeurIPS 2021): five
-words of a topic and one of another, to be found. ProxAnn (Hoyle et al., ACL 2025): its
-input is a folder of topics, proportions and texts.
+Word intrusion (Chang et al., NIPS 2009), drawn as by Hoyle et al. (NeurIPS 2021), and
+ProxAnn (Hoyle et al., ACL 2025).
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +17,8 @@ import numpy as np
 
 from tcnlm.common.files import write_file
 from tcnlm.common.outputs import write_rows
-from tcnlm.metrics.base import Evaluation, EvaluationContext, Metric, topical
+from tcnlm.metrics.base import EvaluationContext, Metric, topical
+from tcnlm.metrics.features import DocumentTopics
 from tcnlm.preprocessing.data_folder import read_texts
 
 if TYPE_CHECKING:
@@ -51,11 +51,10 @@ remove_topic_ids=
 
 
 class Judged(NamedTuple):
-    """Topics, and the documents of a split."""
+    """Topics [K, D], and the documents of a split."""
 
-    beta: np.ndarray  # [K, D]
-    proportions: np.ndarray  # [N, K]
-    has_words: np.ndarray  # [N] bool: else the proportions are the model's prior
+    beta: np.ndarray
+    documents: DocumentTopics
     dataset: Dataset
     split: Split
 
@@ -67,11 +66,10 @@ class Judges(Metric):
     applies = staticmethod(topical)
 
     def unsaved(self, subject: EvaluationContext) -> Judged:
-        documents = subject.documents
-        shares = documents.proportions, documents.has_words
-        return Judged(subject.beta, *shares, subject.dataset, subject.split)
+        parts = subject.documents, subject.dataset, subject.split
+        return Judged(subject.beta, *parts)
 
-    def write(self, folder: Path, evaluation: Evaluation, unsaved: Any) -> None:
+    def write(self, folder: Path, evaluation: Mapping[str, Any], unsaved: Any) -> None:
         if unsaved:
             order = np.argsort(-unsaved.beta, axis=1, kind="stable")[:, : max(OWN)]
             words = unsaved.dataset.vocabulary.topic_words
@@ -115,28 +113,24 @@ def write_intrusion(topics: Sequence[Sequence[str]], folder: Path) -> None:
 
 
 def write_proxann(judged: Judged, folder: Path) -> None:
-    """Write thetas, betas, vocabulary, texts and configuration as ProxAnn reads them.
-
-    Documents without a topic word are left out; row i of corpus.jsonl is thetas' row i.
-    """
-    rows = np.flatnonzero(judged.has_words)
-    words = judged.dataset.vocabulary.topic_words
-    arrays = {"thetas": judged.proportions[rows], "betas": judged.beta}
+    """Write ProxAnn's input; documents without a topic word are left out."""
+    beta, documents, dataset, split = judged
+    rows = np.flatnonzero(documents.has_words)
+    arrays = {"thetas": documents.proportions[rows], "betas": beta}
     for name, array in arrays.items():
         content = io.BytesIO()
         np.save(content, np.asarray(array, np.float32), allow_pickle=False)
         write_file(folder / f"{name}.npy", content.getvalue())
-    columns = {word: i for i, word in enumerate(words)}
+    columns = {word: i for i, word in enumerate(dataset.vocabulary.topic_words)}
     write_file(folder / "vocab.json", json.dumps(columns).encode())
-    split, names = judged.split, judged.dataset.vocabulary.words
-    came = read_texts(judged.dataset.path / split.name, rows.tolist())
+    came = read_texts(dataset.path / split.name, rows.tolist())
     texts = ""
     for row, text in zip(rows.tolist(), came or [None] * len(rows)):
         ids = itertools.chain.from_iterable(split.document(row))
-        tokens = " ".join(names[i] for i in ids)
+        tokens = " ".join(dataset.vocabulary.words[i] for i in ids)
         name = split.ids[row] if split.ids else row
         document = {"id": name, "text": text or tokens, "tokenized_text": tokens}
         texts += f"{json.dumps(document)}\n"
     write_file(folder / "corpus.jsonl", texts.encode())
-    numbers = {"topics": len(judged.beta), "documents": len(rows), "least": LEAST}
+    numbers = {"topics": len(beta), "documents": len(rows), "least": LEAST}
     write_file(folder / "config.conf", CONFIG.format(**numbers).encode())

@@ -11,17 +11,7 @@ from scipy.special import stdtrit
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.outputs import Row
-from tcnlm.metrics.base import (
-    Drawing,
-    Drawn,
-    Evaluation,
-    EvaluationContext,
-    Metric,
-    Rows,
-    Shown,
-    titles_of,
-    topical,
-)
+from tcnlm.metrics.base import Drawing, EvaluationContext, Metric, titles_of, topical
 from tcnlm.preprocessing.data_folder import NO_LABEL
 
 if TYPE_CHECKING:
@@ -44,14 +34,12 @@ READING = (
 )
 
 Topic = Mapping[str, Any]  # of `compared`
-Titles = Sequence[str]  # of all topics
 
 
 def intervals(groups: Any) -> tuple[DataFrame, DataFrame, DataFrame]:
     """Return mean proportions of a GroupBy of documents [N, K], and their interval.
 
-    It tells by Student's t, within 0 .. 1, how far other documents of the same kind
-    would move the mean, given the model. NaN of fewer than two documents.
+    By Student's t, within 0 .. 1, see `READING`; NaN of fewer than two documents.
     """
     mean, degrees = groups.mean(), groups.count() - 1
     half = stdtrit(degrees.where(degrees > 0), (1 + CONFIDENCE) / 2) * groups.sem()
@@ -61,8 +49,7 @@ def intervals(groups: Any) -> tuple[DataFrame, DataFrame, DataFrame]:
 def movement(groups: Any) -> Series:
     """Return how much each topic's mean share differs between groups, [K].
 
-    sqrt((SSB - (G - 1) MSW) / N), omega squared's numerator: a standard deviation less
-    what chance makes of it.
+    sqrt((SSB - (G - 1) MSW) / N), of omega squared's numerator.
     """
     counts, means = groups.count(), groups.mean()
     numbers, kinds = counts.sum(), (counts > 0).sum()
@@ -84,20 +71,16 @@ def compared(
 
     groups = pd.DataFrame(np.asarray(proportions, float)).groupby(np.array(keys))
     without = pd.Series(np.isnan(proportions).any(axis=1)).groupby(np.array(keys))
-    size, without = (
-        x.reindex(names, fill_value=0) for x in (groups.size(), without.sum())
-    )
+    counts = (x.reindex(names, fill_value=0) for x in (groups.size(), without.sum()))
     ends = [x.reindex(names) for x in intervals(groups)]
-    return {
-        "names": list(names),
-        "documents": size.tolist(),
-        "without_topic_words": without.tolist(),
-        "topics": [
-            {"topic": k, "movement": number(moved)}
-            | {name: list(map(number, x[k])) for name, x in zip(ENDS, ends)}
-            for k, moved in enumerate(movement(groups))
-        ],
-    }
+    topics = [
+        {"topic": k, "movement": number(moved)}
+        | {name: list(map(number, x[k])) for name, x in zip(ENDS, ends)}
+        for k, moved in enumerate(movement(groups))
+    ]
+    sizes = zip(("documents", "without_topic_words"), counts)
+    found = {name: count.tolist() for name, count in sizes}
+    return {"names": list(names), **found, "topics": topics}
 
 
 def by_period(
@@ -106,8 +89,8 @@ def by_period(
     """Return `compared` of all periods from the first date to the last.
 
     dates: of ISO 8601 or None; every: of `PERIODS`, by default the shortest that every
-    date tells and of which they span at most `FEW`. Documents whose date does not tell
-    the period are counted and left out. InputError where all are.
+    date tells and of which they span at most `FEW`. Other documents are counted and
+    left out. InputError where all are.
     """
     days = np.array([(date or "")[:EXACT] for date in dates], str)
     letters = np.char.str_len(days)
@@ -160,8 +143,7 @@ def group_rows(
 ) -> Iterator[Row]:
     """Yield a row for every group and topic of `compared`, for a table.
 
-    title: of the column of the groups' names; words: of the topics, best first, by what
-    they are called.
+    title: of the column of names; words: of topics, best first, by what they are called
     """
     groups = zip(found["names"], found["documents"], found["without_topic_words"])
     for i, (name, documents, without) in enumerate(groups):
@@ -183,11 +165,10 @@ def by_movement(found: Mapping[str, Any]) -> list[Topic]:
 
 def curve(names: Sequence[str], topic: Topic, title: str) -> Drawing:
     """Draw a topic over periods: a curve in its interval's band."""
-    from tcnlm.drawing.figures import BLUE, PANEL, axes_of, blank
+    from tcnlm.drawing.figures import BLUE
 
-    figure = blank(PANEL[0], 1.9)
-    axes, places = axes_of(figure.subplots(), _plain(title, 44)), np.arange(len(names))
-    share, low, high = (np.array(topic[end], float) for end in ENDS)
+    axes, places = _axes(title, 1.9), np.arange(len(names))
+    share, low, high, top = _ends(topic)
     axes.fill_between(places, low, high, color=BLUE, alpha=0.2, lw=0)
     axes.plot(places, share, color=BLUE, lw=1.5)
     # Of one between gaps neither line nor band shows anything.
@@ -195,34 +176,40 @@ def curve(names: Sequence[str], topic: Topic, title: str) -> Drawing:
     alone = known[1:-1] & ~known[:-2] & ~known[2:]
     axes.vlines(places[alone], low[alone], high[alone], color=BLUE, alpha=0.2)
     axes.plot(places[alone], share[alone], "o", color=BLUE, ms=2.5)
-    axes.set_ylim(0, _top(share, high))
+    axes.set_ylim(0, top)
     ticks = np.unique(np.linspace(0, len(names) - 1, 4).round().astype(int))
     axes.set_xticks(ticks, [names[i] for i in ticks])
-    return figure
+    return axes.figure
 
 
 def points(names: Sequence[str], topic: Topic, title: str) -> Drawing:
     """Draw a topic in groups: points on their intervals."""
-    from tcnlm.drawing.figures import BLUE, PANEL, axes_of, blank
+    from tcnlm.drawing.figures import BLUE
 
-    figure = blank(PANEL[0], 0.6 + 0.17 * len(names))
-    axes, places = axes_of(figure.subplots(), _plain(title, 44)), -np.arange(len(names))
-    share, low, high = (np.array(topic[end], float) for end in ENDS)
+    axes, places = _axes(title, 0.6 + 0.17 * len(names)), -np.arange(len(names))
+    share, low, high, top = _ends(topic)
     axes.hlines(places, low, high, color=BLUE, alpha=0.4, lw=3)
     axes.plot(share, places, "o", color=BLUE, ms=4)
-    axes.set_xlim(0, _top(share, high))
+    axes.set_xlim(0, top)
     axes.tick_params(left=False)
     axes.set_yticks(places, [_plain(name, LETTERS) for name in names])
-    return figure
+    return axes.figure
+
+
+def _axes(title: str, height: float) -> Any:
+    from tcnlm.drawing.figures import PANEL, axes_of, blank
+
+    return axes_of(blank(PANEL[0], height).subplots(), _plain(title, 44))
+
+
+def _ends(topic: Topic) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    share, low, high = (np.array(topic[end], float) for end in ENDS)
+    return share, low, high, 1.08 * float(np.nanmax([1e-9, *share, *high]))
 
 
 def _plain(text: str, letters: int) -> str:
     cut = text if len(text) <= letters else f"{text[: letters - 1]}…"
     return cut.replace("$", r"\$")
-
-
-def _top(share: np.ndarray, high: np.ndarray) -> float:
-    return 1.08 * float(np.nanmax([1e-9, *share, *high]))
 
 
 class Compared(Metric):
@@ -232,17 +219,12 @@ class Compared(Metric):
     title: str  # of its section
     column: str  # of the groups' names in a table
     chart: Callable[..., Drawing]  # of a topic in all groups
+    groups: Callable[..., dict[str, Any] | None]  # `compared` and more, of a subject
+    said: Callable[..., str]  # of what was found
     template = """
 <h2>{{ title }}</h2>
 {{ note(said) }}
 {{ plots(panels) }}"""
-
-    def groups(self, subject: EvaluationContext) -> dict[str, Any] | None:
-        """Return `compared` and what else is told; None where there are no groups."""
-        raise NotImplementedError
-
-    def said(self, found: Mapping[str, Any]) -> str:
-        raise NotImplementedError
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
         found = self.groups(subject)
@@ -253,7 +235,7 @@ class Compared(Metric):
     def unsaved(self, subject: EvaluationContext) -> Names:
         return subject.names
 
-    def shown(self, evaluation: Evaluation, unsaved: Any) -> Shown:
+    def shown(self, evaluation: Mapping[str, Any], unsaved: Any) -> dict | None:
         entry = evaluation.get(self.key)
         if not entry:
             return None
@@ -267,28 +249,24 @@ class Compared(Metric):
             ],
         }
 
-    def draw(self, evaluation: Evaluation, unsaved: Any) -> Drawn:
+    def draw(self, evaluation: Mapping[str, Any], unsaved: Any) -> Iterator[tuple]:
         entry, titles = evaluation.get(self.key), titles_of(evaluation, unsaved)
         for name, topic in self._shown(entry, titles) if entry else ():
             yield name, self.chart(entry["names"], topic, titles[topic["topic"]])
 
-    def tables(self, evaluation: Evaluation) -> dict[str, Rows]:
+    def tables(self, evaluation: Mapping[str, Any]) -> dict[str, list]:
         entry = evaluation.get(self.key)
         if not entry:
             return {}
         words = enumerate(topic["words"] for topic in evaluation["topics"])
-        rows = group_rows(self.column, entry, dict(words))
-        return {
-            self.key: [
-                {k: (v, "" if v is None else str(v)) for k, v in row.items()}
-                for row in rows
-            ]
-        }
+        rows = [
+            {k: (v, "" if v is None else str(v)) for k, v in row.items()}
+            for row in group_rows(self.column, entry, dict(words))
+        ]
+        return {self.key: rows}
 
-    def _shown(
-        self, entry: Mapping[str, Any], titles: Titles
-    ) -> list[tuple[str, Topic]]:
-        topics = [t for t in by_movement(entry) if titles[t["topic"]]][:SHOWN]
+    def _shown(self, found: Any, titles: Sequence[str]) -> list[tuple[str, Topic]]:
+        topics = [t for t in by_movement(found) if titles[t["topic"]]][:SHOWN]
         return [(f"{self.key}_{t['topic']}", t) for t in topics]
 
 
@@ -300,7 +278,6 @@ class OverTime(Compared):
     entries = unrecorded = ("over_time",)
 
     def groups(self, subject: EvaluationContext) -> dict[str, Any] | None:
-        """Return the topics by period."""
         dates = [date for split in subject.splits for date in split.dates or ()]
         if not any(dates):
             return None
@@ -310,8 +287,7 @@ class OverTime(Compared):
         every, names = found["every"], found["names"]
         text = f"By {every} from {names[0]} to {names[-1]}, {_documents(found)}."
         text += f" A {every} without documents is a gap."
-        undated = found["undated"]
-        return text + (f" Without a date: {undated:,}." if undated else "")
+        return text + f" Without a date: {found['undated']:,}." * bool(found["undated"])
 
 
 class ByGroup(Compared):
@@ -322,7 +298,6 @@ class ByGroup(Compared):
     entries = unrecorded = ("by_group",)
 
     def groups(self, subject: EvaluationContext) -> dict[str, Any] | None:
-        """Return the topics by label, of which the largest are taken."""
         names = subject.dataset.meta.get("labels")
         if not names:
             return None

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tcnlm.metrics.base import (
     Contract,
-    Evaluation,
     EvaluationContext,
     Figure,
     Metric,
-    Shown,
     both,
     language,
     predicting,
@@ -32,8 +30,8 @@ SEED = 1  # of the batches
 
 def reads_context(model: Any) -> bool:
     """Whether words are predicted from contexts: not from the sentences before."""
-    kind, before = type(model), model.batching.reads_before
-    return language(kind) and (topical(kind) or (model.reads_document and not before))
+    kind, reads = type(model), model.reads_document and not model.batching.reads_before
+    return language(kind) and (topical(kind) or reads)
 
 
 def leak(model: Any, rule: str) -> str:
@@ -54,25 +52,13 @@ class Perplexity(Metric):
 
     key = "perplexity"
     applies = staticmethod(predicting)
-    figures = (
-        Figure(
-            "perplexity",
-            "perplexity",
-            "{:.2f}",
-            "min",
-            lambda subject: subject.score.perplexity,
-            among="targets",
-        ),
-        Figure(
-            "nll",
-            "nats per target",
-            "{:.4f}",
-            "min",
-            lambda subject: subject.score.nll,
-            headline=False,  # the perplexity says it
-            among="targets",
-        ),
-        Figure("targets", "targets", "{:,}", "", lambda s: s.score.targets, False),
+    figures = tuple(
+        Figure(*each, headline=each[0] == "perplexity", among="targets")
+        for each in (
+            ("perplexity", "perplexity", "{:.2f}", "min", lambda s: s.score.perplexity),
+            ("nll", "nats per target", "{:.4f}", "min", lambda s: s.score.nll),
+            ("targets", "targets", "{:,}", "", lambda s: s.score.targets),
+        )
     )
     entries = ("sequences", "samples", "context", "leak")
     unrecorded = ("leak",)
@@ -89,11 +75,11 @@ class Perplexity(Metric):
             "leak": leak(model, rule) or None,
         }
 
-    def lines(self, evaluation: Evaluation) -> Iterable[str]:
+    def lines(self, evaluation: Mapping[str, Any]) -> Iterable[str]:
         warning = evaluation.get("leak")
         return [f"  warning: {warning}"] if warning else []
 
-    def shown(self, evaluation: Evaluation, unsaved: Any) -> Shown:
+    def shown(self, evaluation: Mapping[str, Any], unsaved: Any) -> dict | None:
         if evaluation["perplexity"] is None or evaluation.get("document_perplexity"):
             return None
         how = f"{evaluation['targets']:,} words, <unk> and ends of sentences (<eos>) "
@@ -130,10 +116,10 @@ class Loss(Metric):
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
         return {"content_words": subject.mean_score.targets}
 
-    def lines(self, evaluation: Evaluation) -> Iterable[str]:
+    def lines(self, evaluation: Mapping[str, Any]) -> Iterable[str]:
         return [f"  {NO_WORDS}"] if evaluation.get("content_words") == 0 else []
 
-    def shown(self, evaluation: Evaluation, unsaved: Any) -> Shown:
+    def shown(self, evaluation: Mapping[str, Any], unsaved: Any) -> dict | None:
         missing = evaluation.get("content_words") == 0
         return {"missing": f"Not measured: {NO_WORDS}."} if missing else None
 
@@ -160,18 +146,16 @@ class Elbo(Metric):
         return {"elbo": terms if "kl" in terms else None}
 
 
-def parameters(subject: EvaluationContext) -> int:
-    """Return how many numbers a model learns or is fitted."""
-    model = subject.model
-    learned = [*model.trainable_variables, *model.fitted]
-    return sum(int(np.prod(weight.shape)) for weight in learned)
-
-
 class Parameters(Metric):
     """The number of parameters."""
 
     key = "parameters"
-    figures = (Figure("parameters", "parameters", "{:,}", compute=parameters),)
+    figures = (Figure("parameters", "parameters", "{:,}"),)
+
+    def measure(self, subject: EvaluationContext) -> dict[str, Any]:
+        model = subject.model
+        learned = [*model.trainable_variables, *model.fitted]
+        return {"parameters": sum(int(np.prod(weight.shape)) for weight in learned)}
 
 
 def topic_worth(
@@ -197,17 +181,14 @@ def topic_worth(
         context = model.context(batch)
         return tf.nest.map_structure(lambda each: tf.roll(each, 1, axis=0), context)
 
+    def perplexity(context: Any) -> float:
+        def log_probs(batch: dict[str, tf.Tensor], _: Any) -> tf.Tensor:
+            return model(batch, context=context(batch))
+
+        return summed(model, rows, log_probs, batch_size, SEED).perplexity
+
     contexts = {"own": model.context, "other": other, "mean": average}
-    return {
-        name: summed(
-            model,
-            rows,
-            lambda batch, _, context=context: model(batch, context=context(batch)),
-            batch_size,
-            SEED,
-        ).perplexity
-        for name, context in contexts.items()
-    }
+    return {name: perplexity(context) for name, context in contexts.items()}
 
 
 class TopicWorth(Metric):

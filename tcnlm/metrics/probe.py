@@ -1,9 +1,8 @@
 """How well a language model's state predicts a topic model's proportions.
 
-After each row the state is set beside the proportions t that a topic model infers from
-the words of the document that the state has read, and no others. Ridge regression from
-states to ln t, centred over the topics, is fitted on the training documents (Zheng,
-Vafa and Blei, TMLR 2023, who descend by Adam; here the normal equations are solved).
+After each row the state is set beside the proportions t of the words of its document
+that it has read. Ridge regression from states to ln t, centred over the topics, is
+fitted on training documents (Zheng, Vafa and Blei, TMLR 2023, who descend by Adam).
 """
 
 from __future__ import annotations
@@ -17,21 +16,14 @@ import numpy as np
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.process import progress_bar
-from tcnlm.data.dataset import NO_WORD
-from tcnlm.metrics.base import (
-    EvaluationContext,
-    Figure,
-    Metric,
-    Shown,
-    carrying,
-    topical,
-)
+from tcnlm.data.dataset import NO_WORD, cut, pad
+from tcnlm.metrics.base import EvaluationContext, Figure, Metric, carrying, topical
 
 if TYPE_CHECKING:
     from tcnlm.data.batching import TargetRows
 
 FLOOR = 1.2e-7  # added to t before the logarithm; Zheng et al. 2023
-PENALTIES = 10.0 ** np.arange(-6, 3)  # shares of the states' mean variance
+PENALTIES = 10.0 ** np.arange(-6, 3)  # p, in units of the states' mean variance
 BATCH = 256
 SEED = 1  # of the shuffle
 
@@ -59,10 +51,7 @@ class Moments:
 
 
 def ridge(moments: Moments, penalty: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return W [F, K] and b [K] of least (y - xW - b)^2 + p |W|^2, a mean over rows.
-
-    p is `penalty` times the mean variance of the states.
-    """
+    """Return W [F, K], b [K] of least mean (y - xW - b)^2 + p |W|^2, see `PENALTIES`"""
     size = len(moments.x)
     added = max(penalty * np.trace(moments.xx) / size, 1e-12)
     W = np.linalg.solve(moments.xx + added * np.eye(size), moments.xy)
@@ -70,9 +59,9 @@ def ridge(moments: Moments, penalty: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def r_squared(moments: Moments, W: np.ndarray, b: np.ndarray) -> tuple[float, list]:
-    """Return R2 = 1 - sum (y - xW - b)^2 / sum (y - mean y)^2, in all and by topic.
+    """Return R2 in all and by topic; None of a topic that does not vary.
 
-    None of a topic that does not vary.
+    1 - sum (y - xW - b)^2 / sum (y - mean y)^2.
     """
     explained = (W * (2 * moments.xy - moments.xx @ W)).sum(0)
     offset = moments.y - moments.x @ W - b
@@ -100,16 +89,10 @@ def read_words(rows: TargetRows) -> Iterator[np.ndarray]:
 
 def targets(topic_model: Any, rows: TargetRows) -> np.ndarray:
     """Return ln t of every row's `read_words`, centred over the topics, [N, K]."""
-    words, size = list(read_words(rows)), rows.split.contexts.size
-    found = []
-    starts = range(0, len(words), BATCH)
-    for start in progress_bar(starts, "inferring topics", leave=False):
-        chosen = words[start : start + BATCH]
-        context = np.full([len(chosen), size], NO_WORD, np.int32)
-        for row, ids in zip(context, chosen):
-            row[: len(ids)] = ids
-        found.append(np.asarray(topic_model.infer(context)))
-    logs = np.log(np.concatenate(found) + FLOOR)
+    context = pad(list(read_words(rows)), NO_WORD, rows.split.contexts.size)
+    pieces = progress_bar(cut(context, BATCH), "inferring topics", leave=False)
+    found = np.concatenate([np.asarray(topic_model.infer(piece)) for piece in pieces])
+    logs = np.log(found + FLOOR)
     return logs - logs.mean(axis=1, keepdims=True)
 
 
@@ -127,11 +110,9 @@ def states(
         return tf.concat(tf.nest.flatten(model.carried.nest), axis=1)
 
     order = rows.order(batch_size, None, 0)
-    batches = rows.batches(batch_size)
+    bar = progress_bar(order, "reading states", leave=False)
     with model.state_apart():
-        for chosen, batch in zip(
-            progress_bar(order, "reading states", leave=False), batches
-        ):
+        for chosen, batch in zip(bar, rows.batches(batch_size)):
             real = chosen >= 0
             yield chosen[real], read(batch).numpy()[real]
 
@@ -145,12 +126,9 @@ def moments(
     other = np.random.default_rng(SEED).permutation(own)
     both = np.concatenate([own, other], axis=1)
     whole = Moments.of((x, both[at]) for at, x in states(model, rows, batch_size))
-    half = own.shape[1]
-
-    def part(of: slice) -> Moments:
-        return Moments(whole.x, whole.y[of], whole.xx, whole.xy[:, of], whole.yy[of])
-
-    return part(slice(half)), part(slice(half, None))
+    halves = (np.split(part, 2, axis=-1) for part in (whole.y, whole.xy, whole.yy))
+    own, other = (Moments(whole.x, y, whole.xx, xy, yy) for y, xy, yy in zip(*halves))
+    return own, other
 
 
 class Probe(Metric):
@@ -178,12 +156,14 @@ class Probe(Metric):
         real, shuffled = (fit(*kind) for kind in zip(*parts))
         return {"probe": {**real, "shuffled": shuffled["r2"]}}
 
-    def section(self, entry: Any) -> Shown:
-        each = {k: r2 for k, r2 in enumerate(entry["by_topic"]) if r2 is not None}
+    def section(self, entry: Any) -> dict[str, Any]:
+        ranked = sorted(
+            (r2, k) for k, r2 in enumerate(entry["by_topic"]) if r2 is not None
+        )
         said = f"From the state R2 is {entry['r2']:.3f}, with the targets shuffled "
         said += f"{entry['shuffled']:.3f}."
-        if each:
-            ranked = sorted(each, key=each.__getitem__)
-            said += f" Best is topic {ranked[-1]} ({each[ranked[-1]]:.3f}), worst "
-            said += f"topic {ranked[0]} ({each[ranked[0]]:.3f})."
+        if ranked:
+            (worst, last), (best, first) = ranked[0], ranked[-1]
+            said += f" Best is topic {first} ({best:.3f}), worst "
+            said += f"topic {last} ({worst:.3f})."
         return {"said": said}

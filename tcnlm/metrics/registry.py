@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
-from tcnlm.metrics.base import EvaluationContext, Figure, Metric, language
+from tcnlm.metrics.base import Figure, Metric, language
 from tcnlm.metrics.bleu import Bleu
-from tcnlm.metrics.classification import Classes
-from tcnlm.metrics.clusters import Clusters
+from tcnlm.metrics.classification import Classes, Clusters
 from tcnlm.metrics.coherences import Coherences
-from tcnlm.metrics.documents import DocumentPerplexity
+from tcnlm.metrics.documents import DocumentPerplexity, Units
 from tcnlm.metrics.hierarchy import Hierarchy
 from tcnlm.metrics.judges import Judges
 from tcnlm.metrics.over_time import ByGroup, OverTime
@@ -27,9 +26,7 @@ from tcnlm.metrics.perplexity import (
 from tcnlm.metrics.probe import Probe
 from tcnlm.metrics.retrieval import Retrieval
 from tcnlm.metrics.samples import Continuations, SampleDocuments
-from tcnlm.metrics.stability import Stability
 from tcnlm.metrics.topics import Topics
-from tcnlm.metrics.units import Units
 
 if TYPE_CHECKING:
     from tcnlm.models.base import Model
@@ -45,7 +42,6 @@ METRICS: list[Metric] = [
     ByGroup(),
     Clusters(),
     Coherences(),
-    Stability(),
     Judges(),
     TopicWorth(),
     Probe(),
@@ -83,11 +79,6 @@ def owner(key: str) -> Metric:
 def figure(key: str) -> Figure:
     """Return the figure of this key."""
     return next(figure for figure in figures() if figure.key == key)
-
-
-def value(key: str, subject: EvaluationContext) -> Any:
-    """Return a figure of a model on a split; None where it does not apply."""
-    return owner(key).figure(figure(key), subject)
 
 
 def judge(kind: type, key: str = "") -> Figure:

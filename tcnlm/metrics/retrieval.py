@@ -1,19 +1,18 @@
 """How well vectors of documents find documents of the same label, by cosine.
 
-Larochelle and Lauly, "A Neural Autoregressive Topic Model" (NIPS 2012):
-every test document is a query against all training documents.
+Larochelle and Lauly (NIPS 2012): test documents query all training documents.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from tcnlm.data.dataset import Dataset, Split
-from tcnlm.metrics.base import Drawing, Drawn, EvaluationContext, Figure, Metric
+from tcnlm.metrics.base import Drawing, EvaluationContext, Figure, Metric
 from tcnlm.metrics.features import (
     UNLABELLED,
     Vectors,
@@ -24,10 +23,8 @@ from tcnlm.metrics.features import (
 
 FRACTIONS = (0.0001, 0.0002, 0.0005, 0.002, 0.01, 0.02, 0.05, 0.2)
 HEADLINE = 0.02  # the fraction that tables show; Gupta et al. 2019
-# Cosines that differ less are equal, so that ties are no matter of the processor.
-DECIMALS = 6
-# Cosines at a time; some 30 bytes each with what sorts them.
-BLOCK = 2**21
+DECIMALS = 6  # of cosines, so that ties are no matter of the processor
+BLOCK = 2**21  # cosines at a time; some 30 bytes each with what sorts them
 
 
 def precision_at_fractions(
@@ -40,9 +37,8 @@ def precision_at_fractions(
     """Return the precision of the nearest documents for each fraction of all of them.
 
     queries [Q, F]; documents [N, F]. Of the nearest max(1, round(fraction N)) documents
-    the share with the query's label, mean over the queries. Equal cosines go by the
-    order of the documents; what is labelled -1 is left out. A query with the cosine 0
-    to all documents has the precision 0.
+    the share with the query's label, mean over queries; 0 where all cosines are. Equal
+    cosines go by the order of the documents; what is labelled -1 is left out.
     """
     from sklearn.preprocessing import normalize
     from sklearn.utils import gen_batches
@@ -78,15 +74,16 @@ def retrieval(
     """Return precisions by fraction, of the model's vectors and of bags of words."""
     labels = labels_of(train), labels_of(test)
     bags = bag_of_words(train), bag_of_words(test)
-    found = {
-        name: precision_at_fractions(own[1], labels[1], own[0], labels[0])
-        for name, own in (("model", vectors), ("bag_of_words", bags))
-    }
+    own, words = (
+        precision_at_fractions(asked, labels[1], documents, labels[0])
+        for documents, asked in (vectors, bags)
+    )
+    curves = {"model": own, "bag_of_words": words}
     return {
-        "precision": found["model"][HEADLINE],
-        "bag_of_words": found["bag_of_words"][HEADLINE],
+        "precision": own[HEADLINE],
+        "bag_of_words": words[HEADLINE],
         "chance": chance(labels[1], labels[0]),
-        "curves": {n: {str(f): p for f, p in c.items()} for n, c in found.items()},
+        "curves": {n: {str(f): p for f, p in c.items()} for n, c in curves.items()},
     }
 
 
@@ -99,10 +96,7 @@ class Retrieval(Metric):
     figures = (
         Figure("retrieval.precision", "retrieval, precision at .02", "{:.3f}", "max"),
         Figure(
-            "retrieval.bag_of_words",
-            "the same of bags of words",
-            "{:.3f}",
-            headline=False,
+            f"{key}.bag_of_words", "the same of bags of words", "{:.3f}", headline=False
         ),
     )
     entries = ("retrieval",)
@@ -118,10 +112,9 @@ class Retrieval(Metric):
             labels_of(dataset.split(each))
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
-        parts = subject.vectors, subject.train, subject.split
-        return {"retrieval": retrieval(*parts)}
+        return {"retrieval": retrieval(subject.vectors, subject.train, subject.split)}
 
-    def plots(self, entry: Any) -> Drawn:
+    def plots(self, entry: Any) -> Iterator[tuple[str, Drawing]]:
         curves = {
             name.replace("_", " "): {float(at): p for at, p in curve.items()}
             for name, curve in entry["curves"].items()
@@ -140,9 +133,7 @@ def retrieval_curve(
     title = "Retrieved documents of the same label"
     axes = axes_of(figure.subplots(), title, x, "precision")
     for name, curve in precisions.items():
-        fractions = sorted(curve)
-        values = [curve[fraction] for fraction in fractions]
-        axes.plot(fractions, values, "o-", ms=3, lw=1.5, label=name)
+        axes.plot(*zip(*sorted(curve.items())), "o-", ms=3, lw=1.5, label=name)
     axes.axhline(chance, color=INK, ls="--", lw=1, label=f"chance: {chance:.3f}")
     axes.set_xscale("log")
     ticks = sorted({fraction for curve in precisions.values() for fraction in curve})

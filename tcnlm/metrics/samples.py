@@ -1,30 +1,29 @@
-"""One beginning under several topics, and the topics of a few documents."""
+"""Sentences that a model writes, to be read, and the topics of a few documents."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcnlm.generation.samples import continuations, warning
-from tcnlm.metrics.base import (
-    Drawing,
-    Drawn,
-    Evaluation,
-    EvaluationContext,
-    Metric,
-    Shown,
-    titles_of,
-    topical,
-)
+from tcnlm.generation.methods import Decoding
+from tcnlm.metrics.base import Drawing, EvaluationContext, Metric, titles_of, topical
 from tcnlm.metrics.exploration import typical_documents
 from tcnlm.preprocessing.data_folder import read_texts
+from tcnlm.preprocessing.vocabulary import UNK
 
 if TYPE_CHECKING:
     from tcnlm.models.names import Names
 
+DRAWS = 5  # sentences of a topic to take one from
+PREFIX = 3  # words of a beginning
+CONTINUED = 6  # topics that it is continued under
+# Of real sentences .005 have so many bigrams that they had before, and two at least.
+REPEATED, MOST_REPEATING = 0.15, 0.02
+MOST_UNKNOWN = 0.09  # of the words of the training text
+HIGHEST_PERPLEXITY = 150.0
 DOCUMENTS = 5
 EXCERPT = 90  # words of a document
 HIGHLIGHTS = ("#1f6f9f", "#d1812a", "#4d8b57")  # the first topics of a document
@@ -45,21 +44,21 @@ class Continuations(Metric):
 {{ table(("topic", "the sentence"), ("", "sentence"), rows) }}"""
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
-        parts = subject.model, subject.split, subject.documents.shares
-        return {"continuations": continuations(*parts, subject.beginning)}
+        how = subject.documents.shares, subject.beginning
+        return {"continuations": continuations(subject.model, subject.split, *how)}
 
     def unsaved(self, subject: EvaluationContext) -> Names:
         return subject.names
 
-    def shown(self, evaluation: Evaluation, unsaved: Any) -> Shown:
+    def shown(self, evaluation: Mapping[str, Any], unsaved: Any) -> dict | None:
         entry = evaluation.get("continuations")
         if not entry:
             return None
         titles = titles_of(evaluation, unsaved)
         rows = [(titles[r["topic"]], r["sentence"]) for r in entry["rows"]]
         rows = [row for row in rows if row[0]]
-        sentences, instead = (sentence for _, sentence in rows), "sampling in place of "
-        message = warning(sentences, evaluation, f"{instead}the likeliest word")
+        remedy = "sampling in place of the likeliest word"
+        message = warning((sentence for _, sentence in rows), evaluation, remedy)
         return {"beginning": entry["prefix"], "rows": rows, "warning": message}
 
 
@@ -99,24 +98,20 @@ class SampleDocuments(Metric):
         texts = read_texts(folder, typical_documents(subject.documents)[:DOCUMENTS])
         return {"originals": texts, "names": subject.names}
 
-    def shown(self, evaluation: Evaluation, unsaved: Any) -> Shown:
+    def shown(self, evaluation: Mapping[str, Any], unsaved: Any) -> dict | None:
         documents = evaluation.get("documents")
         originals = unsaved and unsaved["originals"]
         beside = {"split": evaluation["split"], "originals": originals}
         return documents and {"documents": documents, **beside}
 
-    def draw(self, evaluation: Evaluation, unsaved: Any) -> Drawn:
+    def draw(self, evaluation: Mapping[str, Any], unsaved: Any) -> Iterator[tuple]:
         titles = titles_of(evaluation, unsaved and unsaved["names"])
         for i, document in enumerate(evaluation["documents"] or ()):
             yield f"document_{i}", topic_bars(np.array(document["proportions"]), titles)
 
 
 def topic_bars(proportions: np.ndarray, titles: Sequence[str]) -> Drawing:
-    """Draw a document's topic proportions [K], as in the paper's Figure 2.
-
-    The largest topics are coloured and named below the chart; those without a title
-    are not.
-    """
+    """Draw proportions [K] as in Figure 2; the largest that have titles are named."""
     from tcnlm.drawing.figures import GREY, INK, PANEL, axes_of, blank, whole_numbers
 
     figure = blank(*PANEL)
@@ -132,3 +127,85 @@ def topic_bars(proportions: np.ndarray, titles: Sequence[str]) -> Drawing:
     below = {"loc": "outside lower left", "fontsize": 8, "frameon": False}
     figure.legend(*axes.get_legend_handles_labels(), labelcolor=INK, **below)
     return figure
+
+
+def topic_sentences(model: Any) -> list[str] | None:
+    """Return a sentence sampled from each topic alone (section 5.3)."""
+    if not model.offers("step"):
+        return None
+    drawn = _write(model, range(len(model.topics())), Decoding(), DRAWS)
+    return [next(filter(None, map(str, sentences)), "") for sentences in drawn]
+
+
+def continuations(
+    model: Any, split: Any, shares: np.ndarray, beginning: str = ""
+) -> dict | None:
+    """Return how topics of the largest shares [K] go on, greedily, from a beginning.
+
+    By default it is the split's first of known words.
+    """
+    chosen = np.argsort(-shares, kind="stable")[:CONTINUED]
+    vocabulary = model.vocabulary
+    prefix = vocabulary.ids(vocabulary.beginning(beginning)) or _beginning(split)
+    if prefix is None or not model.offers("step"):
+        return None
+    written = _write(model, chosen, Decoding("greedy"), 1, prefix)
+    return {
+        "prefix": " ".join(vocabulary.words[i] for i in prefix),
+        "rows": [
+            {"topic": int(k), "sentence": str(sentence)}
+            for k, (sentence,) in zip(chosen, written)
+        ],
+    }
+
+
+def _beginning(split: Any) -> list[int] | None:
+    for document in range(split.num_documents):
+        for sentence in split.document(document):
+            if len(sentence) > 2 * PREFIX and UNK not in sentence[:PREFIX]:
+                return sentence[:PREFIX]
+    return None
+
+
+def _write(
+    model: Any, topics: Sequence[int], options: Decoding, number: int, prompt: Any = ()
+) -> list:
+    import tensorflow as tf
+
+    from tcnlm.generation.decoding import SentenceDecoder
+
+    context = model.context({"topics": tf.one_hot(topics, len(model.topics()))})
+    return SentenceDecoder(model, options)(context, len(topics), number, prompt)
+
+
+def _repeats_itself(sentence: str) -> bool:
+    words = sentence.split()
+    pairs = list(zip(words, words[1:]))
+    return len(pairs) - len(set(pairs)) >= max(2, REPEATED * len(pairs))
+
+
+def warning(
+    sentences: Iterable[str | None], evaluation: Mapping[str, Any], remedy: str
+) -> str:
+    """Say why sentences read badly and what would help; nothing where they don't."""
+    written, why = list(filter(None, sentences)), []
+    unknown = evaluation.get("unknown_share") or 0
+    perplexity = evaluation.get("perplexity") or 0
+    repeating = sum(map(_repeats_itself, written))
+    if repeating > MOST_REPEATING * len(written):
+        why.append(
+            f"{repeating} of {len(written)} repeat their own pairs of words (more "
+            f"epochs help, and {remedy})"
+        )
+    if unknown > MOST_UNKNOWN:
+        why.append(
+            f"{unknown:.0%} of the training text are words too rare for the "
+            "vocabulary (more text helps)"
+        )
+    if perplexity > HIGHEST_PERPLEXITY:
+        why.append(
+            f"the model hesitates as if among {perplexity:.0f} words at every word "
+            "(its perplexity; more text and more epochs help)"
+        )
+    bad = written and why
+    return f"These sentences may read badly: {'; '.join(why)}." if bad else ""

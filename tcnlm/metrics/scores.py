@@ -1,8 +1,7 @@
 """How well a model predicts a split, and what it makes of texts of no DATA.
 
 Corpus perplexity is exp(total nats / total targets), every word, `<unk>` and `<eos>` a
-target once and no KL in it (TCNLM, Table 2). Sums, not means of batch means: the batch
-size is of no account.
+target once and no KL in it (TCNLM, Table 2). The batch size is of no account.
 """
 
 from __future__ import annotations
@@ -47,8 +46,7 @@ class Score:
 def score(model: Model, rows: Rows, batch_size: int = 64) -> Score:
     """Score the rows of a split with t = g(mu), the topics' posterior mean.
 
-    `terms` are the model's other terms ("reconstruction", "kl" ...), averages over the
-    sequences; "reconstruction" is taken at that t too, not averaged over its posterior.
+    `terms`, "reconstruction" among them, are at that t too, means over the sequences.
     """
     totals: dict[str, float] = defaultdict(float)
     targets = sequences = 0
@@ -64,7 +62,7 @@ def score(model: Model, rows: Rows, batch_size: int = 64) -> Score:
 
 
 def sampled_score(
-    model: Model, rows: Rows, samples: int, batch_size: int = 64, seed: int = 0
+    model: Model, rows: Rows, samples: int, batch_size: int = 64
 ) -> Score:
     """Score rows with each sequence's likelihood averaged over draws of t ~ q(t|d).
 
@@ -80,11 +78,9 @@ def sampled_score(
 
     def likelihoods(batch, number):
         def drawn(sample):
-            context = model.context(
-                batch, Noise(seed, number * samples + sample, "samples")
-            )
-            log_probs = tf.cast(model(batch, context=context), tf.float64)
-            return tf.reduce_sum(log_probs, axis=-1)
+            noise = Noise(0, number * samples + sample, "samples")
+            log_probs = model(batch, context=model.context(batch, noise))
+            return tf.reduce_sum(tf.cast(log_probs, tf.float64), axis=-1)
 
         kind = {"parallel_iterations": 1, "fn_output_signature": tf.float64}
         every = tf.map_fn(drawn, tf.range(samples), **kind)
@@ -104,10 +100,9 @@ def summed(
 
     log_probs: (batch, its number) -> log p; seed: of the batches, by default in order.
     """
+    signature = [model.batching.signature(), tf.TensorSpec([], tf.int32)]
 
-    @partial(
-        graph, input_signature=[model.batching.signature(), tf.TensorSpec([], tf.int32)]
-    )
+    @partial(graph, input_signature=signature)
     def score(batch, number):
         return tf.reduce_sum(tf.cast(log_probs(batch, number), tf.float64))
 
@@ -140,11 +135,7 @@ class DocumentNats(NamedTuple):
 
 
 class DocumentScorer:
-    """A split -> -ln p of every document [N], and how many words that is a sum over.
-
-    A language model predicts every word and `<eos>`, as `score` does; a model of
-    documents the content words that it counts.
-    """
+    """A split -> -ln p of every document [N], and how many words that is a sum over."""
 
     def __init__(self, model: Any, batch_size: int = 64):
         self.model, self.batch_size = model, batch_size
@@ -152,7 +143,6 @@ class DocumentScorer:
         self._score = graph(self._of_rows, input_signature=signature)
 
     def __call__(self, split: Split) -> DocumentNats:
-        """Return nats and words; both are zero for a document without a word."""
         rows = self.model.batching.rows(split)
         nats, words = np.zeros([2, split.num_documents])
         order = rows.order(self.batch_size, None, 0)
@@ -164,7 +154,6 @@ class DocumentScorer:
         return DocumentNats(nats, words.astype(int))
 
     def _of_rows(self, batch: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
-        """Return the nats and the words of every row, whatever its shape: [B], [B]."""
         log_probs = tf.cast(self.model(batch), tf.float64)
         if self.model.documental:
             predicted = self.model.read(batch["words"]) != NO_WORD
@@ -196,7 +185,7 @@ class Reading(NamedTuple):
 
 
 class Reader:
-    """Tokenized documents -> `Reading`."""
+    """Tokenized documents, one at least -> `Reading`."""
 
     def __init__(self, model: Any, preprocessing: Mapping[str, Any]):
         self.model, self.preprocessing = model, preprocessing
@@ -210,7 +199,6 @@ class Reader:
         self.score = DocumentScorer(model) if model.offers("call") else None
 
     def __call__(self, documents: Sequence[Tokens]) -> Reading:
-        """Read documents, one at least."""
         split = split_of(documents, self.model.vocabulary, self.preprocessing)
         bounds = split.sentences[split.documents]
         unknown = np.cumsum([0, *(split.tokens == UNK)])

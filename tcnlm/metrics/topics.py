@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -11,16 +12,9 @@ from markupsafe import Markup
 
 from tcnlm.coherence import TOPS, protocol
 from tcnlm.coherence.summary import line, shown
-from tcnlm.generation.samples import topic_sentences, warning
-from tcnlm.metrics.base import (
-    Evaluation,
-    EvaluationContext,
-    Figure,
-    Metric,
-    Rows,
-    topical,
-)
+from tcnlm.metrics.base import EvaluationContext, Figure, Metric, topical
 from tcnlm.metrics.exploration import explore, laid_out
+from tcnlm.metrics.samples import topic_sentences, warning
 from tcnlm.models.seeds import seeds_of
 from tcnlm.models.topics import RELEVANCE
 
@@ -49,26 +43,21 @@ def npmi_by_use(subject: EvaluationContext) -> float | None:
 def _scored(
     key: str, title: str, form: str = "{:.3f}", part: str = "coherence", **more: Any
 ) -> Figure:
-    name = key.partition("_")[0]
-    return Figure(
-        key, title, form, "max", lambda subject: getattr(subject, part)[name], **more
-    )
+    def compute(subject: EvaluationContext) -> Any:
+        return getattr(subject, part)[key.partition("_")[0]]
+
+    return Figure(key, title, form, "max", compute, **more)
 
 
 def _used(
-    key: str, title: str, form: str = "{:.2f}", name: str = "", better: str = "max"
+    key: str, title: str, form: str, name: str = "", better: str = "max"
 ) -> Figure:
-    return Figure(
-        key,
-        title,
-        form,
-        better,
-        lambda subject: getattr(subject.documents, name or key),
-        of_use=True,
-    )
+    compute = attrgetter(f"documents.{name or key}")
+    return Figure(key, title, form, better, compute, of_use=True)
 
 
 RELEVANT = {"part": "relevant_coherence", "headline": False}
+BY_USE = {"of_use": True, "topic_words": 2}
 
 
 class Topics(Metric):
@@ -79,15 +68,7 @@ class Topics(Metric):
     early = True  # a reference may turn out to be unfit
     figures = (
         _scored("npmi", "NPMI", topic_words=2),
-        Figure(
-            "npmi_by_use",
-            "NPMI by use",
-            "{:.3f}",
-            "max",
-            npmi_by_use,
-            of_use=True,
-            topic_words=2,
-        ),
+        Figure("npmi_by_use", "NPMI by use", "{:.3f}", "max", npmi_by_use, **BY_USE),
         _scored("diversity", "diversity", "{:.2f}"),
         _scored("npmi_relevant", "NPMI, words by relevance", **RELEVANT, topic_words=2),
         _scored(
@@ -95,7 +76,7 @@ class Topics(Metric):
         ),
         _used("topics_in_use", "topics in use", "{}", "in_use"),
         _used("effective_topics", "effective topics", "{:.1f}", "effective"),
-        _used("largest_proportion", "mean largest proportion", better=""),
+        _used("largest_proportion", "mean largest proportion", "{:.2f}", better=""),
     )
     entries = ("coherence", "topics", "unknown_share")
     unrecorded = ("topics",)
@@ -117,31 +98,24 @@ class Topics(Metric):
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
         absent = subject.coherence["absent_words"]
-        counted = {**protocol(subject.counts), "absent_words": absent}
         train = subject.dataset.meta["splits"]["train"]
         return {
-            "coherence": counted,
+            "coherence": {**protocol(subject.counts), "absent_words": absent},
             "topics": _topics(subject),
             "unknown_share": train["unknown"] / max(train["tokens"], 1),
         }
 
-    def lines(self, evaluation: Evaluation) -> Iterable[str]:
-        found = evaluation["topics"]
-        if not found:
-            return []
-        return [
-            line("topic", ["NPMI"], "words"),
-            *(
-                line(t["topic"], [shown(t["npmi"], ".3f")], " ".join(t["words"][:10]))
-                for t in found
-            ),
-        ]
+    def lines(self, evaluation: Mapping[str, Any]) -> Iterable[str]:
+        rows = [("topic", "NPMI", "words")] if evaluation["topics"] else []
+        for t in evaluation["topics"] or ():
+            npmi, words = shown(t["npmi"], ".3f"), " ".join(t["words"][:10])
+            rows.append((t["topic"], npmi, words))
+        return [line(topic, [npmi], words) for topic, npmi, words in rows]
 
     def unsaved(self, subject: EvaluationContext) -> Mapping[str, Any]:
-        parts = subject.model, subject.dataset, subject.split, subject.names
-        return explore(*parts)
+        return explore(subject.model, subject.dataset, subject.split, subject.names)
 
-    def shown(self, evaluation: Evaluation, unsaved: Any) -> Mapping[str, Any] | None:
+    def shown(self, evaluation: Mapping[str, Any], unsaved: Any) -> dict | None:
         found = evaluation["topics"]
         if found is None:
             return None
@@ -151,22 +125,20 @@ class Topics(Metric):
         split, rows = evaluation["split"], list(map(_row, order))
         said = [any(cell not in ABSENT for cell in cells) for cells in zip(*rows)]
         columns = ((title.format(split=split), kind) for title, kind in COLUMNS)
+        sentences = (topic["sentence"] for topic in found)
+        remedy = "sampling at a higher temperature"
         return {
             "map": laid_out(explored) if explored else None,
             "named": list(_said_of_names(explored)),
             "split": split,
             "counted": _counted(evaluation["coherence"]),
-            "relevance": " ".join(_of_words(evaluation)),
-            "warning": warning(
-                (topic["sentence"] for topic in found),
-                evaluation,
-                "sampling at a higher temperature",
-            ),
+            "relevance": _of_words(evaluation),
+            "warning": warning(sentences, evaluation, remedy),
             "columns": list(compress(columns, said)),
             "rows": [list(compress(row, said)) for row in rows],
         }
 
-    def tables(self, evaluation: Evaluation) -> dict[str, Rows]:
+    def tables(self, evaluation: Mapping[str, Any]) -> dict[str, list]:
         return {"topics": list(map(_cells, evaluation["topics"] or ()))}
 
 
@@ -189,13 +161,14 @@ def _named(
 def _said_of_names(explored: Mapping[str, Any]) -> Iterator[str]:
     if explored.get("hidden"):
         yield f"{explored['hidden']}."
-    merged = [t for t in explored.get("topics", ()) if len(t["members"]) > 1]
+    merged = [
+        f"{t['topic']} is {' + '.join(map(str, t['members']))}"
+        for t in explored.get("topics", ())
+        if len(t["members"]) > 1
+    ]
     if merged:
-        parts = (
-            f"{t['topic']} is {' + '.join(map(str, t['members']))}" for t in merged
-        )
         yield (
-            f"Merged by topics.csv: {'; '.join(parts)}. Shares are summed, words are "
+            f"Merged by topics.csv: {'; '.join(merged)}. Shares are summed, words are "
             "those of the mean distribution, weighted by the shares; the sentence and "
             "all figures are of single topics."
         )
@@ -240,18 +213,15 @@ def _counted(coherence: Mapping[str, Any]) -> str:
     )
 
 
-def _of_words(evaluation: Evaluation) -> Iterator[str]:
-    yield (
-        "Words are ranked by relevance: frequent in the topic, and more so than "
-        f"elsewhere (Sievert and Shirley 2014, λ = {RELEVANCE})."
-    )
+def _of_words(evaluation: Mapping[str, Any]) -> str:
+    said = "Words are ranked by relevance: frequent in the topic, and more so than "
+    said += f"elsewhere (Sievert and Shirley 2014, λ = {RELEVANCE})."
     figures = {f.key: f.text(evaluation) for f in Topics.figures}
     npmi, diversity = figures["npmi_relevant"], figures["diversity_relevant"]
     if npmi and diversity:
-        yield (
-            f"Their NPMI is {npmi}, their diversity {diversity}; all other figures are "
-            "of the most probable words, as published ones are."
-        )
+        said += f" Their NPMI is {npmi}, their diversity {diversity}; all other "
+        said += "figures are of the most probable words, as published ones are."
+    return said
 
 
 def _row(topic: Mapping[str, Any]) -> tuple:

@@ -71,7 +71,7 @@ def main(arguments: Sequence[str], command: str = "") -> None:
 
 
 def _reference(options: argparse.Namespace, runs: Sequence[RunFolder]) -> Reference:
-    from tcnlm.metrics.evaluate import Reference
+    from tcnlm.coherence.reference import Reference
     from tcnlm.report.evaluate_run import scored_words
 
     given = tuple(options.reference), options.field, cores(), options.counts

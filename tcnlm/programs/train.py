@@ -77,9 +77,8 @@ def train(options: argparse.Namespace, command: str) -> None:
     from tcnlm.runs.checkpoints import saved
     from tcnlm.runs.new_run import TRAINED, open_run
     from tcnlm.runs.run_folder import make_model, settings_of
-    from tcnlm.training.parts import check_accumulation
     from tcnlm.training.trainer import Trainer
-    from tcnlm.training.workers import named_workers
+    from tcnlm.training.workers import check_accumulation, named_workers
 
     keep_memory()
     run = Path(options.resume or options.out)

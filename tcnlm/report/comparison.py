@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from markupsafe import Markup
 
 from tcnlm.drawing import figures as draw
 from tcnlm.drawing.markup import Best, filled
-from tcnlm.metrics.base import (
-    Contract,
-    Figure,
-    any_model,
-    both,
-    documental,
-    language,
-    predicting,
-    topical,
-)
-from tcnlm.metrics.registry import METRICS, figure, figures
+from tcnlm.metrics import base
+from tcnlm.metrics.base import Figure
+from tcnlm.metrics.registry import figure, figures, owner
 from tcnlm.models import model_class
-from tcnlm.report.measured import (
-    RESAMPLES,
-    Group,
-    Measured,
-    best,
-    groups_of,
-    is_fit,
-    ratios,
-)
+from tcnlm.report.measured import RESAMPLES, Group, Measured, best, groups_of, ratios
 from tcnlm.report.published import layered, size
 from tcnlm.report.stability import side_by_side, stability
 from tcnlm.runs.folders import is_seed_folder
@@ -40,7 +24,7 @@ RATIO = "ratio to the first"
 IN_LINES = {"run", "seeds", "perplexity", RATIO}
 TEMPLATE = """<div class="compared">{% for part in parts %}
 <h2>{{ part.title }}</h2>
-{{ table(part.titles, part.kinds, part.rows) }}
+{{ table(part.titles, ("",), part.rows) }}
 {% endfor %}
 <div class="plots">{% for svg in curves %}
 {{ picture(svg, "validation perplexity by epoch") }}{% endfor %}</div></div>
@@ -51,15 +35,13 @@ TEMPLATE = """<div class="compared">{% for part in parts %}
 DESCRIPTIONS: dict[str, Callable[[Measured], str | None]] = {
     "layers x units": lambda run: size(run.config["settings"]),
     "topics": lambda run: layered(run.config["settings"].get("num_topics", "")),
-    "epochs": lambda run: ""
-    if is_fit(run.history)
-    else "".join(f"{e:g}" for e in run.history.get("epoch", ())[-1:]),
+    "epochs": lambda run: "".join(f"{e:g}" for e in run.epochs[-1:]),
     "parameters": lambda run: figure("parameters").text(run.evaluation),
 }
 ABOUT = {  # what figures are about, by the models that have them
-    any_model: "vectors",
-    **dict.fromkeys((predicting, language, documental), "words"),
-    **dict.fromkeys((topical, both), "topics"),
+    base.any_model: "vectors",
+    **dict.fromkeys((base.predicting, base.language, base.documental), "words"),
+    **dict.fromkeys((base.topical, base.both), "topics"),
 }
 
 
@@ -76,10 +58,10 @@ def label(run: Measured) -> str:
 
 def group_name(group: Group) -> str:
     """Return the runs' folders, or the one that holds the seeds."""
-    paths = [Path(run.evaluation["run"]) for run in group.runs]
+    paths, names = [Path(run.evaluation["run"]) for run in group.runs], []
     if len(paths) > 1 and all(map(is_seed_folder, paths)):
-        return ", ".join(dict.fromkeys(path.parent.name for path in paths))
-    return ", ".join(map(run_name, group.runs))
+        names = dict.fromkeys(path.parent.name for path in paths)
+    return ", ".join(names or map(run_name, group.runs))
 
 
 def compared_figures() -> list[Figure]:
@@ -88,13 +70,10 @@ def compared_figures() -> list[Figure]:
 
 
 class Part(NamedTuple):
-    """A table of the comparison: of which models, what about, and how described.
-
-    What one kind of model predicts is not what another does: no column holds both.
-    """
+    """A table of the comparison; no column holds what different kinds predict."""
 
     title: str
-    whose: Contract
+    whose: base.Contract
     about: str  # of `ABOUT`, or objective
     described: tuple[str, ...] = ()  # by `DESCRIPTIONS`
 
@@ -106,11 +85,11 @@ class Part(NamedTuple):
 
     def figures(self) -> list[Figure]:
         """Return the figures that it is about."""
-        measures = (
-            m for m in METRICS if ABOUT.get(m.applies, "objective") == self.about
-        )
-        known = [figure for measure in measures for figure in measure.figures]
-        return [figure for figure in compared_figures() if figure in known]
+        return [
+            figure
+            for figure in compared_figures()
+            if ABOUT.get(owner(figure.key).applies, "objective") == self.about
+        ]
 
     def columns(self, groups: Sequence[Group]) -> dict[str, list[str]]:
         """Return cells by title, a cell a group; of its groups, by what tells them."""
@@ -127,35 +106,22 @@ class Part(NamedTuple):
 
 SIZE = ("layers x units", "epochs", "parameters")
 OF_WORDS = (
-    Part("Language models: the next word", language, "words", SIZE),
-    Part("Document models: words in any order", documental, "words", SIZE),
+    Part("Language models: the next word", base.language, "words", SIZE),
+    Part("Document models: words in any order", base.documental, "words", SIZE),
 )
 PARTS = (
     *OF_WORDS,
-    Part("Topic models: words of documents", topical, "objective", SIZE),
-    Part("Topics", topical, "topics", ("topics",)),
-    Part("Vectors of documents", any_model, "vectors"),
+    Part("Topic models: words of documents", base.topical, "objective", SIZE),
+    Part("Topics", base.topical, "topics", ("topics",)),
+    Part("Vectors of documents", base.any_model, "vectors"),
 )
 
 
 def comparison(runs: Sequence[Measured]) -> Markup:
     """Return the part of a page that sets runs side by side."""
-    groups = groups_of(runs)
+    groups, parts = groups_of(runs), []
     names = list(map(group_name, groups))
-    return filled(
-        TEMPLATE,
-        parts=list(_parts(groups, {id(run): n for n, run in enumerate(runs, 1)})),
-        curves=list(map(draw.svg, shown_curves(groups))),
-        together=side_by_side(groups, names),
-        stable=stability(groups, names),
-        notes=list(_notes(groups)),
-    )
-
-
-def _parts(
-    groups: Sequence[Group], numbers: Mapping[int, int]
-) -> Iterator[dict[str, Any]]:
-    """Yield what each part's table is made of; numbers: of runs on the page, by id."""
+    numbers = {id(run): number for number, run in enumerate(runs, 1)}
     for part in PARTS:
         own = part.groups(groups)
         if not own:
@@ -165,12 +131,16 @@ def _parts(
             Markup('<a href="#run-{}">{}</a>').format(numbers[id(group.first)], name)
             for group, name in zip(own, columns["run"])
         ]
-        yield {
-            "title": part.title,
-            "titles": list(columns),
-            "kinds": ["", *["number"] * (len(columns) - 1)],
-            "rows": list(zip(*columns.values())),
-        }
+        rows = list(zip(*columns.values()))
+        parts.append({"title": part.title, "titles": list(columns), "rows": rows})
+    return filled(
+        TEMPLATE,
+        parts=parts,
+        curves=list(map(draw.svg, shown_curves(groups))),
+        together=side_by_side(groups, names),
+        stable=stability(groups, names),
+        notes=list(_notes(groups)),
+    )
 
 
 def shown_curves(groups: Sequence[Group]) -> Iterator[draw.Figure]:
@@ -184,7 +154,7 @@ def shown_curves(groups: Sequence[Group]) -> Iterator[draw.Figure]:
         for unit in ("epoch", "minutes of training"):
             for histories in by_data.values():
                 if any(len(h.get("valid_perplexity", ())) > 1 for _, h in histories):
-                    yield draw.compared_curves(histories, title, draw.PANEL, [unit])
+                    yield draw.compared_curves(histories, title, unit)
 
 
 def compared(runs: Sequence[Measured]) -> str:
@@ -201,21 +171,17 @@ def compared(runs: Sequence[Measured]) -> str:
 
 def _measured(groups: Sequence[Group], measure: Figure) -> dict[str, list[str]]:
     """Return a measure's column, what is published of it, and perplexity's ratio."""
-    texts = [mean_text(group, measure) for group in groups]
+    texts, published = [mean_text(group, measure) for group in groups], []
     marked = zip(texts, best(groups, measure))
     found = {measure.title: [Best(t) if is_best else t for t, is_best in marked]}
-    known = [group.first.published(measure.key) for group in groups]
-    if any(known):
-        marks = (OTHER_DATA * bool(group.first.other_data) for group in groups)
-        found["published"] = [
-            f"{figure.value}{mark} ({figure.table})" if figure else ""
-            for figure, mark in zip(known, marks)
-        ]
+    for run in (group.first for group in groups):
+        known, mark = run.published(measure.key), OTHER_DATA * bool(run.other_data)
+        published.append(f"{known.value}{mark} ({known.table})" if known else "")
+    if any(published):
+        found["published"] = published
     if measure.key == "perplexity":
-        found[RATIO] = [
-            f"{ratio}{' level' * ratio.level}" if ratio else ""
-            for ratio in ratios(groups)
-        ]
+        told = ratios(groups)
+        found[RATIO] = [f"{x}{' level' * x.level}" if x else "" for x in told]
     return found
 
 
@@ -262,13 +228,12 @@ def _notes(groups: Sequence[Group]) -> Iterator[str]:
     first = [g.first for g in groups]
     known = [r for r in first if any(r.published(f.key) for f in compared_figures())]
     if known:
-        other = "; ".join(dict.fromkeys(filter(None, (r.other_data for r in known))))
+        other = "; ".join(dict.fromkeys(r.other_data for r in known if r.other_data))
         mark = f";{OTHER_DATA} on other data: {other}" if other else ""
         yield f"Published: same corpus, model, size and number of topics{mark}."
 
 
 def _other_words(groups: Sequence[Group]) -> bool:
-    """Tell whether systems on one DATA predict other words."""
     scored = [group for group in groups if group.nats]
     words = {(group.data, group.nats.targets.tobytes()) for group in scored}
     return len(words) > len({group.data for group in scored})

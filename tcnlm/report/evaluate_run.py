@@ -12,10 +12,11 @@ from tcnlm.coherence.reference import Reference
 from tcnlm.coherence.summary import scored_words as words_of_lists
 from tcnlm.coherence.topic_lists import TopicList
 from tcnlm.common.files import owned_file, write_arrays, write_json, writing
+from tcnlm.data.dataset import Dataset
 from tcnlm.metrics.base import predicting
-from tcnlm.metrics.evaluate import measured, subject_of
+from tcnlm.metrics.evaluation_context import EvaluationContext
 from tcnlm.metrics.features import document_vectors, write_features
-from tcnlm.metrics.registry import METRICS, chosen, figures
+from tcnlm.metrics.registry import METRICS, check_words, chosen, figures
 from tcnlm.metrics.scores import DocumentScorer
 from tcnlm.models.topics import PROBABILITY, RELEVANCE, top_words
 from tcnlm.report.measured import Measured, progress, stated
@@ -24,36 +25,67 @@ from tcnlm.runs.new_run import versions
 from tcnlm.runs.run_folder import RunFolder
 
 
+def evaluate(
+    model: Any,
+    dataset: Dataset,
+    reference: Reference | None = None,
+    split: str = "test",
+    ask: Sequence[str] = (),
+    **options: Any,
+) -> tuple[EvaluationContext, dict[str, Any]]:
+    """Return a model on a split of its data, and all its figures, ready for JSON.
+
+    ask: keys of the measures that take an option; options: of `EvaluationContext`. What
+    does not apply is None. Raises InputError where the data cannot be measured.
+    """
+    check_words(model, dataset, split)
+    applying = chosen(type(model), ask)
+    for metric in applying:
+        metric.check(dataset, split)
+    rows = model.batching.rows(dataset.split(split))
+    subject = EvaluationContext(model, dataset, rows, reference, **options)
+    for metric in sorted(applying, key=lambda metric: not metric.early):
+        subject.entries(metric)
+    result = {
+        "split": split,
+        **{f.key: None for f in figures() if "." not in f.key},
+        **{name: None for metric in METRICS for name in metric.entries},
+    }
+    for metric in applying:
+        single = (f for f in metric.figures if f.compute)  # that no entry holds
+        result.update({f.key: metric.figure(f, subject) for f in single})
+        result.update(subject.entries(metric))
+    return subject, result
+
+
 def evaluate_run(
     run: RunFolder,
     data: Path | None = None,
     command: str = "",
     corpus: str | None = None,
-    reference: Reference | None = None,
     context: str = "",
-    split: str = "test",
     features: Path | None = None,
     ask: Sequence[str] = (),
+    split: str = "test",
     **options: Any,
 ) -> Measured:
     """Measure a run, write its evaluation.json, then figures and report.html.
 
     data: where the run's data is, if it was moved; corpus: the paper's name of it, to
     find the published figures; context: the rule of the contexts, by default the one of
-    the training; split: see `kept_as`; features: a file for the documents' vectors;
-    ask, options: see `evaluate`.
+    the training; features: a file for the documents' vectors; others: see `evaluate`.
     """
     started = time.monotonic()
     dataset, model = run.data(data, context), run.load()
-    options["names"] = run.names(model)
-    subject = subject_of(model, dataset, reference, split, ask, **options)
+    options |= {"ask": ask, "split": split, "names": run.names(model)}
+    subject, found = evaluate(model, dataset, **options)
     result = {
         "run": str(run.path),
         "model": run.model_name,
         "data": {"path": str(dataset.path), "fingerprint": dataset.meta["fingerprint"]},
         "corpus": corpus,
         **progress(run.config, run.history()),
-        **measured(subject, ask),
+        **found,
         "command": command,
         "versions": versions(),
         "seconds": round(time.monotonic() - started, 1),
@@ -77,10 +109,7 @@ def evaluate_run(
 
 
 def kept_as(run: Path, split: str) -> tuple[Path, Path, Path]:
-    """Return the paths of figures, page and drawings: the test split's, or another's.
-
-    RUN/evaluation.json, report.html and figures; RUN/evaluation.valid.json and so on.
-    """
+    """Return the paths of evaluation.json, report.html and figures, by the split."""
     name = "" if split == "test" else f".{split}"
     return (
         run / f"evaluation{name}.json",
@@ -90,10 +119,7 @@ def kept_as(run: Path, split: str) -> tuple[Path, Path, Path]:
 
 
 def nats_file(run: Path, split: str) -> Path:
-    """Return the path of what each document of a split costs, its nats and targets.
-
-    The topics are at their posterior mean.
-    """
+    """Return the path of documents' nats and targets, at the topics' posterior mean."""
     return kept_as(run, split)[0].with_suffix(".nats.npz")
 
 
@@ -111,9 +137,10 @@ def scored_words(runs: Iterable[RunFolder]) -> list[str]:
 def summary(result: Mapping[str, Any]) -> str:
     """Return the measurements as lines to read."""
     run = f"{result['run']}: {result['model']}, {result['split']} split"
-    title = run, stated(result)
-    lines = ["; ".join(filter(None, title))]
     texts = {figure.title: figure.text(result) for figure in figures()}
-    lines += [f"  {name:<40}{text}" for name, text in texts.items() if text]
-    lines += [line for measure in METRICS for line in measure.lines(result)]
+    lines = [
+        "; ".join(filter(None, (run, stated(result)))),
+        *(f"  {name:<40}{text}" for name, text in texts.items() if text),
+        *(line for measure in METRICS for line in measure.lines(result)),
+    ]
     return "\n".join(lines)

@@ -1,9 +1,7 @@
 """Runs and what was measured of them: what pages and tables are made of.
 
-Seeds are one group, and each group is set against the first. A ratio's interval is a
-bootstrap of two levels: over documents, the same ones for all systems (Koehn, EMNLP
-2004), and over each group's seeds. It tells how far documents and seeds decide the
-outcome; of a single seed it tells of the documents alone.
+A ratio's interval is a bootstrap over documents, the same ones for all systems (Koehn,
+EMNLP 2004), and over each group's seeds.
 """
 
 from __future__ import annotations
@@ -63,6 +61,11 @@ class Measured:
         return [found.beside(ours) for found, ours in pairs if found and ours]
 
     @property
+    def epochs(self) -> Sequence[float]:
+        """The epochs that were evaluated; none of a fit."""
+        return () if is_fit(self.history) else self.history.get("epoch", ())
+
+    @property
     def other_data(self) -> str:
         """How its data differs from that of the published figures; "" if not."""
         return other_data(self.evaluation.get("corpus"), self.config.get("data", {}))
@@ -78,23 +81,19 @@ def progress(
 ) -> dict[str, Any]:
     """Return {"epoch": that of the weights, "stopped": {"epoch", "of"}}, for JSON.
 
-    "stopped" is None where training came to its end; both where nothing is known, and
-    of a fit.
+    "stopped" is None at the end of training; both of a fit, and if nothing is known.
     """
     loop = from_json(Training, config.get("training", {}))
     judged = judge(model_class(config["model"]), loop.judge)
     values = history.get(f"valid_{judged.key}", ())
     if not len(values) or is_fit(history):
         return {"epoch": None, "stopped": None}
-    best, epochs = 0, history["epoch"]
+    best, epochs = 0, list(map(float, history["epoch"]))
     for i, value in enumerate(values):
         best = i if judged.improves(value, values[best]) else best
-    waited, last = len(values) - 1 - best, epochs[-1]
-    ended = waited >= loop.patience or last >= loop.epochs
+    ended = len(values) - 1 - best >= loop.patience or epochs[-1] >= loop.epochs
     # As JSON has them: whole epochs without a point.
-    last, best = (
-        int(e) if float(e).is_integer() else float(e) for e in (last, epochs[best])
-    )
+    last, best = (int(e) if e.is_integer() else e for e in (epochs[-1], epochs[best]))
     stopped = None if ended else {"epoch": last, "of": loop.epochs}
     return {"epoch": best, "stopped": stopped}
 
@@ -102,9 +101,7 @@ def progress(
 def stated(evaluation: Mapping[str, Any]) -> str:
     """Return an evaluation's progress in words; nothing where none is known."""
     epoch, stopped = evaluation.get("epoch"), evaluation.get("stopped")
-    if epoch is None:
-        return ""
-    text = f"weights of epoch {epoch:g}"
+    text = "" if epoch is None else f"weights of epoch {epoch:g}"
     if stopped:
         text += f", stopped at epoch {stopped['epoch']:g} of {stopped['of']}"
     return text
@@ -171,10 +168,7 @@ class Group:
 
 
 def groups_of(runs: Sequence[Measured]) -> list[Group]:
-    """Return the runs by model, settings, training and DATA, in the order given.
-
-    A seed that a group has already opens another: a run told twice is no second seed.
-    """
+    """Return runs by all but their seed; one that is told twice is no second seed."""
     found: dict[Hashable, list[Measured]] = {}
     for run in runs:
         config, seed, number = run.config, run.config.get("seed"), 0
@@ -195,18 +189,16 @@ def ratios(groups: Sequence[Group]) -> list[Ratio | None]:
     """Return every group's perplexity as a ratio to the first group's.
 
     None for the first, and where it cannot be compared: another DATA or other targets.
-    Nats a target are averaged over seeds, so that the ratio is one of geometric means
-    of perplexities.
+    It is one of geometric means of perplexities over seeds.
     """
     baseline, *others = groups
-    fit = [
-        group
-        for group in others
-        if group.nats is not None
-        and baseline.nats is not None
-        and group.data == baseline.data
-        and np.array_equal(group.nats.targets, baseline.nats.targets)
-    ]
+
+    def fits(group: Group) -> bool:
+        if group.nats is None or baseline.nats is None or group.data != baseline.data:
+            return False
+        return np.array_equal(group.nats.targets, baseline.nats.targets)
+
+    fit = list(filter(fits, others))
     if not fit:
         return [None] * len(groups)
     systems = [group.nats.nats for group in (baseline, *fit)]
@@ -214,15 +206,12 @@ def ratios(groups: Sequence[Group]) -> list[Ratio | None]:
     return [None, *(next(found) if group in fit else None for group in others)]
 
 
-def bootstrap(
-    systems: Sequence[np.ndarray], targets: np.ndarray, seed: int = SEED
-) -> list[Ratio]:
+def bootstrap(systems: Sequence[np.ndarray], targets: np.ndarray) -> list[Ratio]:
     """Return the ratios of all systems but the first to the first.
 
-    systems: nats [N, S] of every document by S seeds; targets [N]. The interval takes
-    the quantiles of the ratio over documents and seeds drawn with replacement.
+    systems: nats [N, S] of every document by S seeds; targets [N].
     """
-    rng, number = np.random.default_rng(seed), len(targets)
+    rng, number = np.random.default_rng(SEED), len(targets)
     columns = np.column_stack([*systems, targets])
     draws = (rng.integers(number, size=number) for _ in range(RESAMPLES))
     times = (np.bincount(drawn, minlength=number) for drawn in draws)

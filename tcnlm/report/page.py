@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,6 @@ from tcnlm.report.comparison import comparison, label
 from tcnlm.report.measured import Measured, is_fit, stated
 from tcnlm.runs.run_folder import RunFolder
 
-HERE = Path(__file__).parent
-PAGE, RUN, STYLE, SCRIPT = "page.html", "run.html", "page.css", "page.js"
-
 
 def draw_run(
     folder: Path,
@@ -29,14 +26,13 @@ def draw_run(
     unsaved: Mapping[str, Any] | None = None,
 ) -> Measured:
     """Draw a run's figures as SVG files in a folder; return what the page needs."""
-    history, files, unsaved = run.history(), {}, unsaved or {}
+    history, unsaved = run.history(), unsaved or {}
     drawn = dict(draw.learning_curves(history))
     for measure in METRICS:
         drawn.update(measure.draw(evaluation, unsaved.get(measure.key)))
-    for name, figure in drawn.items():
-        path = folder / f"{name}.svg"
-        draw.save(figure, path)
-        files[name] = path.read_bytes()
+    files = {name: draw.svg(figure) for name, figure in drawn.items()}
+    for name, file in files.items():
+        write_file(folder / f"{name}.svg", file)
     return Measured(evaluation, run.config, history, files, drawn, nats, unsaved)
 
 
@@ -59,27 +55,27 @@ def render(runs: Sequence[Measured]) -> str:
                 explored[prefix] = values["map"]["script"]  # what page.js reads
         parts.append({"label": label(run), "sections": _sections(run, shown)})
     page = filled(
-        _read(PAGE),
+        _read("page.html"),
         title=f"{len(runs)} runs compared" if several else runs[0].name,
         runs=parts,
         comparison=comparison(runs) if several else "",
         explored=explored,
-        style=Markup(_read(STYLE)),
-        script=Markup(_read(SCRIPT)),
+        style=Markup(_read("page.css")),
+        script=Markup(_read("page.js")),
     )
     return str(page)  # no longer a part of another
 
 
 def _read(name: str) -> str:
-    return (HERE / name).read_text(encoding="utf-8")
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
 def _sections(run: Measured, told: dict[str, Markup]) -> Markup:
     """Return all that is said of one run; told: by metrics that have something."""
     evaluation, corpus = run.evaluation, run.evaluation.get("corpus")
-    trained, source = stated(evaluation), run.config.get("data", {}).get("source")
+    source = run.config.get("data", {}).get("source")
     subtitle = f"Run {local(evaluation['run'])}, measured on the {evaluation['split']} "
-    subtitle += f"split{trained and f', {trained}'}."
+    subtitle += ", ".join(filter(None, ("split", stated(evaluation)))) + "."
     subtitle += f" Corpus: {local(source)}." if source else ""
     published = f"Nothing is published for {corpus} at this size." if corpus else ""
     if run.beside:
@@ -88,8 +84,10 @@ def _sections(run: Measured, told: dict[str, Markup]) -> Markup:
             published += f" Not of the same data: {run.other_data}."
     tiles = [(f.title, f.text(evaluation)) for f in figures() if f.headline]
     versions = evaluation.get("versions", {}).items()
+    loop = {} if is_fit(run.history) else run.config.get("training", {})
+    chosen = {**run.config.get("settings", {}), **loop, "seed": run.config.get("seed")}
     return filled(
-        _read(RUN),
+        _read("run.html"),
         figures=run.figures,
         evaluation=evaluation,
         subtitle=subtitle,
@@ -97,14 +95,11 @@ def _sections(run: Measured, told: dict[str, Markup]) -> Markup:
         tiles=[(title, text) for title, text in tiles if text],
         published=published,
         sections=told.values(),
-        settings=list(_settings(run)),
+        settings=[
+            (name, local(str(value)))
+            if not isinstance(value, (list, tuple))
+            else (name, ", ".join(map(str, value)))
+            for name, value in chosen.items()
+        ],
         versions=", ".join(f"{name} {version}" for name, version in versions),
     )
-
-
-def _settings(run: Measured) -> Iterator[tuple[str, str]]:
-    config, loop = run.config, {} if is_fit(run.history) else run.config.get("training")
-    chosen = {**config.get("settings", {}), **(loop or {}), "seed": config.get("seed")}
-    for name, value in chosen.items():
-        many = isinstance(value, (list, tuple))
-        yield name, ", ".join(map(str, value)) if many else local(str(value))

@@ -1,8 +1,6 @@
-"""The published figures (published.csv), to set a run's own beside them.
+"""The published figures (published.csv), to set a run's own beside them, once each.
 
-Every figure that the documents print, once each: the poster of Wang et al. repeats
-Tables 1, 2 and 4 of the paper. Figures of Dieng et al. 2017 that their poster leaves
-out are those of the paper. `copied`: whose they are where not the document's own.
+Figures of Dieng et al. 2017 that their poster leaves out are those of the paper.
 """
 
 from __future__ import annotations
@@ -78,8 +76,7 @@ class Published:
         """Return a figure with as many digits as this one; counts with all theirs."""
         if self.scale > 1 or "," in self.value:
             return f"{ours:,.0f}"
-        percent = "%" * self.value.endswith("%")
-        return f"{ours / self.scale:.{self.decimals}f}{percent}"
+        return f"{ours / self.scale:.{self.decimals}f}" + "%" * (self.scale < 1)
 
     def beside(self, ours: float) -> str:
         """Say in a line what is published, what a run has, and how they differ."""
@@ -100,10 +97,7 @@ def corpora() -> list[str]:
 
 
 def size(settings: Mapping[str, Any]) -> str:
-    """Return a run's size as the paper's tables are ordered: layers x units.
-
-    Where layers differ their units: 600-512-256.
-    """
+    """Return a run's layers x units or, where layers differ, theirs: 600-512-256."""
     units = settings.get("units", "")
     if not units or isinstance(units, (list, tuple)):
         return layered(units)
@@ -117,11 +111,7 @@ def layered(numbers: Any) -> str:
 
 
 def other_data(corpus: str | None, data: Mapping[str, Any]) -> str:
-    """Say how a run's data differs from what the figures rest on; "" if it does not.
-
-    data: of config.json. Of other documents or by other thresholds there would be
-    vocabularies of other sizes.
-    """
+    """Say how data of a config.json differs by its vocabularies' sizes; "" if not."""
     names = ("vocabulary_size", "words"), ("topic_vocabulary_size", "topic words")
     said = []
     for (key, title), theirs in zip(names, VOCABULARIES.get(corpus, ())):

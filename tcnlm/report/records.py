@@ -1,8 +1,7 @@
 """What is kept of a run that was really made: a line of results/records.jsonl.
 
-Recipe, seed, command, settings, data, machine, figures and perplexity by epoch: what a
-reader needs to repeat the run and to compare it. No text of the corpus, and no path of
-the machine: of each only the last name, as DATA and RUN have it.
+What a reader needs to repeat and compare it; no text of the corpus, and of paths the
+last names alone.
 """
 
 from __future__ import annotations
@@ -35,51 +34,36 @@ Record = dict[str, Any]
 
 def record(run: RunFolder, evaluation: Mapping[str, Any]) -> Record:
     """Return the line of a run; its recipe is the name of its folder."""
-    folder = run.path.absolute()
+    folder, config, history = run.path.absolute(), run.config, run.history()
     folder = folder.parent if is_seed_folder(folder) else folder
-    return line_of(folder.name, run.config, run.history(), evaluation)
-
-
-def line_of(
-    recipe: str,
-    config: Mapping[str, Any],
-    history: Mapping[str, Iterable[float]],
-    evaluation: Mapping[str, Any],
-) -> Record:
-    """Return a line; config: that of a RUN, history: the columns of its history.csv."""
     told = {name: evaluation[name] for name in HOW if evaluation.get(name) is not None}
     figures = {k: v for k, v in evaluation.items() if k not in TOLD and v is not None}
+    for unrecorded in (name for measure in METRICS for name in measure.unrecorded):
+        entry, _, part = unrecorded.partition(".")
+        if not part:
+            figures.pop(entry, None)
+        elif figures.get(entry):
+            figures[entry] = {k: v for k, v in figures[entry].items() if k != part}
     name = Path(evaluation["data"]["path"]).name
-    return without_folders(
+    return _without_folders(
         {
-            "recipe": recipe,
+            "recipe": folder.name,
             **{name: config[name] for name in (*RUN, *SINCE) if name in config},
             "data": {"name": name, **{name: config["data"][name] for name in DATA}},
             "evaluation": told,
-            "figures": _without_text(figures),
+            "figures": figures,
             "curve": {k: [*map(float, history[k])] for k in CURVE if k in history},
         }
     )
 
 
-def without_folders(content: Any) -> Any:
+def _without_folders(content: Any) -> Any:
     """Return JSON with the last names of the paths in its texts alone."""
     if isinstance(content, dict):
-        return {name: without_folders(value) for name, value in content.items()}
+        return {name: _without_folders(value) for name, value in content.items()}
     if isinstance(content, (list, tuple)):
-        return [without_folders(value) for value in content]
+        return [_without_folders(value) for value in content]
     return FOLDERS.sub("", content) if isinstance(content, str) else content
-
-
-def _without_text(figures: Mapping[str, Any]) -> Record:
-    kept = dict(figures)
-    for name in (name for measure in METRICS for name in measure.unrecorded):
-        entry, _, part = name.partition(".")
-        if not part:
-            kept.pop(entry, None)
-        elif kept.get(entry):
-            kept[entry] = {k: v for k, v in kept[entry].items() if k != part}
-    return kept
 
 
 def read_records(file: Path) -> list[Record]:

@@ -1,15 +1,14 @@
 """How many topics? Runs that differ by their number, in one table and one figure.
 
-All is measured on the validation split; the test split stays unseen. Recommended is
-the highest topic quality, coherence times diversity (Dieng, Ruiz and Blei, "Topic
-Modeling in Embedding Spaces", TACL 2020). Of several seeds it is the fewest topics
-whose mean quality is within one standard deviation of the highest.
+All is measured on the validation split. Recommended is the highest topic quality,
+coherence times diversity (Dieng, Ruiz and Blei, TACL 2020).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -17,7 +16,7 @@ from tcnlm.coherence.reference import Reference
 from tcnlm.common.files import write_file
 from tcnlm.common.process import cores
 from tcnlm.drawing import figures as draw
-from tcnlm.metrics.base import Evaluation, Figure
+from tcnlm.metrics.base import Figure
 from tcnlm.metrics.registry import figure
 from tcnlm.report.evaluate_run import evaluate_run
 from tcnlm.report.page import write_report
@@ -37,38 +36,35 @@ FIGURES = {
     )
 }
 TABLE, PICTURE = "topic_numbers.csv", "topic_numbers.png"
-SPLIT = "valid"
 IN_A_ROW = 3
 
 
 def compare(out: Path, numbers: Sequence[int], command: str = "") -> str:
-    """Measure the runs of all numbers of topics; return what came of them as text.
-
-    Writes the table, the figure and a page about all runs into their folder `out`.
-    """
+    """Measure the runs of all numbers of topics; write and return what came of it."""
     reference = Reference(processes=cores())
-    how = {"command": command, "reference": reference, "split": SPLIT}
-    paths = [
-        (n, path) for n in sorted(numbers) for path in runs_of(topics_folder(out, n))
-    ]
-    runs = [(number, evaluate_run(RunFolder(path), **how)) for number, path in paths]
-    page = out / f"report.{SPLIT}.html"
-    write_report([run for _, run in runs], page)
-    found = table([(n, run.config["seed"], run.evaluation) for n, run in runs])
-    write_file(out / TABLE, found.to_csv(index=False).encode())
-    draw.save(drawn(found), out / PICTURE)
+    how = {"command": command, "reference": reference, "split": "valid"}
+    runs, rows = [], []
+    for number in sorted(numbers):
+        for path in runs_of(topics_folder(out, number)):
+            runs.append(evaluate_run(RunFolder(path), **how))
+            rows.append((number, runs[-1].config["seed"], runs[-1].evaluation))
+    file, picture, page = out / TABLE, out / PICTURE, out / "report.valid.html"
+    write_report(runs, page)
+    found = table(rows)
+    write_file(file, found.to_csv(index=False).encode())
+    draw.save(drawn(found), picture)
     number, reason = recommended(found)
     lines = as_text(found), f"recommended: {number} topics ({reason})"
-    return "\n".join([*lines, f"written to {out / TABLE}, {out / PICTURE}, {page}"])
+    return "\n".join([*lines, f"written to {file}, {picture}, {page}"])
 
 
-def quality(evaluation: Evaluation) -> float:
+def quality(evaluation: Mapping[str, Any]) -> float:
     """Return NPMI times diversity; of an NPMI below 0 itself, lest repetition help."""
     npmi = evaluation["npmi"] or 0.0  # None: of one topic word
     return npmi * evaluation["diversity"] if npmi > 0 else npmi
 
 
-def table(runs: Sequence[tuple[int, int, Evaluation]]) -> pd.DataFrame:
+def table(runs: Sequence[tuple[int, int, dict]]) -> pd.DataFrame:
     """Return a row for each run, of (number of topics, seed, evaluation).
 
     Beside a language model's perplexity stands the bound of its topics: reconstruction

@@ -1,8 +1,7 @@
 """Checkpoints from which training goes on to the very same weights.
 
 checkpoints/00001860/ holds TensorFlow's files, a copy of RUN's best weights so far and
-state.json: the loop's own state, its SHA-256 and that of every file, so that a damaged
-checkpoint is noticed before it is used.
+state.json: the loop's own state, its SHA-256 and that of every file.
 """
 
 from __future__ import annotations
@@ -27,6 +26,9 @@ from tcnlm.common.files import (
 )
 from tcnlm.runs.weights import WEIGHTS
 
+KEPT = 2  # the latest, and one to fall back on
+STATE = "state.json"
+
 
 @dataclass
 class State:
@@ -42,18 +44,13 @@ class State:
     history: list[dict[str, Any]] = field(default_factory=list)
 
 
-KEPT = 2  # the latest, and one to fall back on
-STATE = "state.json"
-
-
 class Checkpoints:
     """The checkpoints of a RUN."""
 
-    def __init__(self, run: Path, **tracked: Any):
-        self.folder = run / "checkpoints"
-        self.best = run / WEIGHTS
+    def __init__(self, run: Path, model: Any):
+        self.folder, self.best = run / "checkpoints", run / WEIGHTS
         self.copy = self.best  # that in the checkpoint last restored
-        self.checkpoint = tf.train.Checkpoint(**tracked)
+        self.checkpoint = tf.train.Checkpoint(model=model)
 
     def save(self, step: int, state: dict[str, Any]) -> None:
         """Write a checkpoint aside, rename it, and remove those no longer kept."""
@@ -80,27 +77,25 @@ class Checkpoints:
         folders = saved(self.folder)[::-1]
         for folder in folders:
             state = _sound_state(folder)
-            if state is not None:
-                self._read(folder)
-                self.copy = folder / WEIGHTS
-                return state
-            print(f"{folder}: this checkpoint is damaged")
+            if state is None:
+                print(f"{folder}: this checkpoint is damaged")
+                continue
+            try:
+                with plain_path(folder) as plain:
+                    status = self.checkpoint.read(str(plain / "weights"))
+                    status.assert_existing_objects_matched()
+            except (AssertionError, ValueError, tf.errors.OpError):
+                raise InputError(
+                    f"{folder}: the checkpoint of another model, or of another version"
+                ) from None
+            self.copy = folder / WEIGHTS
+            return state
         if folders:
             raise InputError(
                 f"{self.folder}: every checkpoint is damaged; give another --out, or "
                 "remove this RUN to begin it again"
             )
         return None
-
-    def _read(self, folder: Path) -> None:
-        try:
-            with plain_path(folder) as plain:
-                status = self.checkpoint.read(str(plain / "weights"))
-                status.assert_existing_objects_matched()
-        except (AssertionError, ValueError, tf.errors.OpError):
-            raise InputError(
-                f"{folder}: the checkpoint of another model, or of another version"
-            ) from None
 
 
 def saved(folder: Path) -> list[Path]:

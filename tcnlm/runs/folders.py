@@ -48,8 +48,7 @@ def check_same(
 ) -> None:
     """Raise InputError where `now` is another run than `was`, that of RUN.
 
-    was, now: settings by name, with "model", "seed" and "DATA", its fingerprint;
-    command: that RUN was begun with.
+    Settings by name, with "model", "seed" and "DATA"; command: that RUN was begun with.
     """
     changed = [n for n in was if n in now and was[n] != now[n] and n not in FREE]
     if changed:

@@ -47,10 +47,8 @@ def new_config(
     command: str,
     threads: int = 0,
 ) -> dict[str, Any]:
-    """Return all that is needed to repeat a run, ready for config.json.
-
-    threads: 0 for all cores.
-    """
+    """Return what repeats a run, for config.json; threads: 0 for all cores."""
+    data = {"path": str(dataset.path.resolve()), **dataset.meta}
     return {
         "format_version": FORMAT_VERSION,
         "model": model,
@@ -58,19 +56,8 @@ def new_config(
         "training": _plain(training),
         "seed": seed,
         "threads": threads or cores(),
-        "data": {
-            "path": str(dataset.path.resolve()),
-            **dataset.meta,
-            "vocabulary_sha256": dataset.vocabulary.digest,
-        },
+        "data": {**data, "vocabulary_sha256": dataset.vocabulary.digest},
         "command": command,
-        **provenance(),
-    }
-
-
-def provenance() -> dict[str, Any]:
-    """Return what a result was made with: versions, commit and machine."""
-    return {
         "versions": {"python": platform.python_version(), **versions()},
         "git_commit": _git_commit(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
@@ -84,10 +71,9 @@ def versions() -> dict[str, str]:
 
 
 def open_run(run: Path, config: dict[str, Any], vocabulary: Vocabulary) -> None:
-    """Make RUN with its configuration, or check that it holds this very run.
+    """Make RUN, begin one without a checkpoint again, or check that it holds this run.
 
-    One without a checkpoint is begun again, whatever its settings. What may change
-    where a run goes on is changed in its config.json.
+    What may change where a run goes on is changed in its config.json.
     """
     with writing(run):
         if not run.exists():
@@ -116,6 +102,7 @@ def _begin(run: Path, config: dict[str, Any], vocabulary: Vocabulary) -> None:
 
 
 def _go_on(run: Path, config: dict[str, Any]) -> None:
+    """Check that RUN may go on so; say in its config.json what is otherwise now."""
     old = RunFolder(run).config
     check_same(run, old["command"], _flat(old), _flat(config))
     was, now = old.get("threads", config["threads"]), config["threads"]
@@ -129,34 +116,23 @@ def _go_on(run: Path, config: dict[str, Any]) -> None:
             f"{run}: holds trained weights but no checkpoint to continue from; give "
             "another --out, or remove it to begin again"
         )
-    changes = _changes(old, config)
+    changes: dict[str, Any] = {}
+    loops = [settings_of(each)[1] for each in (old, config)]
+    if old["data"]["path"] != config["data"]["path"] or loops[0] != loops[1]:
+        changes = {name: config[name] for name in ("training", "data")}
+        changes["continued_by"] = [*old.get("continued_by", []), config["command"]]
+    since, told = old.get("continued_with", []), [n for n in MADE_WITH if n in old]
+    first, now = ({name: c[name] for name in told} for c in (old, config))
+    if now != [first, *since][-1]:
+        changes["continued_with"] = [*since, now]
     if changes:
         write_config(run, {**old, **changes})
 
 
-def _changes(old: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
-    """Return what config.json is to say of a run that goes on otherwise than it was."""
-    found: dict[str, Any] = {}
-    if old["data"]["path"] != config["data"]["path"] or _loop(old) != _loop(config):
-        commands = [*old.get("continued_by", []), config["command"]]
-        found = {name: config[name] for name in ("training", "data")}
-        found["continued_by"] = commands
-    since = old.get("continued_with", [])
-    told = [name for name in MADE_WITH if name in old]
-    first, now = ({name: c[name] for name in told} for c in (old, config))
-    if now != [first, *since][-1]:
-        found["continued_with"] = [*since, now]
-    return found
-
-
 def _flat(config: dict[str, Any]) -> dict[str, Any]:
     own = {"model": config["model"], "seed": config["seed"]}
-    data = {"DATA": config["data"]["fingerprint"]}
-    return {**own, **data, **_plain(settings_of(config)[0]), **_loop(config)}
-
-
-def _loop(config: dict[str, Any]) -> dict[str, Any]:
-    return _plain(settings_of(config)[1])
+    settings, loop = map(_plain, settings_of(config))
+    return {**own, "DATA": config["data"]["fingerprint"], **settings, **loop}
 
 
 def _plain(settings: Settings) -> dict[str, Any]:

@@ -71,9 +71,8 @@ def memory() -> float:
 
 
 def _size(options: dict[str, Any]) -> float:
-    shape = options.get("shape")
+    shape, value = options.get("shape"), options.get("initial_value")
     if shape is None:
-        value = options.get("initial_value")
         shape = [] if callable(value) else np.shape(value)
     elements = np.prod([float(n or 1) for n in tf.TensorShape(shape)])
     return float(elements) * tf.as_dtype(options.get("dtype") or tf.float32).size
@@ -93,9 +92,17 @@ RENAMED = {  # settings of RUNs of before, and what they are called now
 DROPPED = {"evaluation_steps": 0, "attention_dropout": 0.0}  # and their defaults
 
 
-def _are(values: Any, kind: type) -> bool:
-    return values is None or (
-        isinstance(values, list) and all(isinstance(value, kind) for value in values)
+def _number(most: int, optional: bool = False) -> tuple[str, Callable[[Any], bool]]:
+    def is_good(value: Any) -> bool:
+        known = type(value) is int and 0 <= value <= most
+        return known or (optional and value is None)
+
+    return f"a whole number from 0 to {most}", is_good
+
+
+def _all_are(kind: type) -> Callable[[Any], bool]:
+    return lambda found: found is None or (
+        isinstance(found, list) and all(isinstance(each, kind) for each in found)
     )
 
 
@@ -103,18 +110,11 @@ _ENTRIES = {  # of config.json: what each must be
     "model": TEXT,
     "settings": OBJECT,
     "training": OBJECT,
-    "seed": (
-        f"a whole number from 0 to {LARGEST}",
-        lambda value: type(value) is int and 0 <= value <= LARGEST,
-    ),
+    "seed": _number(LARGEST),
     "command": TEXT,
-    "threads": (
-        f"a whole number from 0 to {MOST_THREADS}",
-        lambda value: value is None
-        or (type(value) is int and 0 <= value <= MOST_THREADS),
-    ),
-    "continued_by": ("a list of commands", lambda value: _are(value, str)),
-    "continued_with": ("a list of objects", lambda value: _are(value, dict)),
+    "threads": _number(MOST_THREADS, optional=True),
+    "continued_by": ("a list of commands", _all_are(str)),
+    "continued_with": ("a list of objects", _all_are(dict)),
     "data.path": TEXT,
     "data.vocabulary_sha256": TEXT,
     **{f"data.{name}": entry for name, entry in SETTINGS.items()},
@@ -125,8 +125,7 @@ class RunFolder:
     """A RUN folder, opened once: its configuration is read and checked.
 
     `config` is what config.json holds, `settings` the model's of it, `training` the
-    loop's. Raises InputError where it lacks what the programs go by, or has it
-    otherwise; a folder without one is refused.
+    loop's. Raises InputError where it is missing, or not as the programs need it.
     """
 
     def __init__(self, path: str | Path):
@@ -153,12 +152,12 @@ class RunFolder:
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The vocabulary of the data that it was trained on."""
-        language = language_of(self.config["data"]["settings"])
-        found = Vocabulary.load(self.path, language)
-        if found.digest != self.config["data"]["vocabulary_sha256"]:
+        data = self.config["data"]
+        found = Vocabulary.load(self.path, language_of(data["settings"]))
+        if found.digest != data["vocabulary_sha256"]:
             raise InputError(
                 f"{self.path}: {' or '.join(FILES)} is not of the data that it was "
-                f"trained on; copy them from {self.config['data']['path']}"
+                f"trained on; copy them from {data['path']}"
             )
         return found
 
@@ -169,10 +168,7 @@ class RunFolder:
         return model
 
     def names(self, model: Model) -> Names:
-        """Return what the topics of its model are called, by topics.csv if it has it.
-
-        Raises InputError for what is not right in it.
-        """
+        """Return what its model's topics are called, by topics.csv if it has it."""
         if not model.offers("topics"):
             return Names(())
         return read_names(self.path / NAMES, automatic_labels(model))
@@ -196,9 +192,10 @@ class RunFolder:
         InputError where it is gone or not the same data.
         """
         trained_on = self.config["data"]
-        rule = context or self.training.context
         try:
-            dataset = Dataset(path or trained_on["path"], rule)
+            dataset = Dataset(
+                path or trained_on["path"], context or self.training.context
+            )
         except InputError as error:
             hint = "" if path else "; where is it now? Say so with --data"
             raise InputError(f"{error}{hint}") from None
@@ -212,7 +209,22 @@ class RunFolder:
     def history(self) -> dict[str, np.ndarray]:
         """Return the columns of history.csv; none where there is no such file."""
         path = self.path / "history.csv"
-        return _read_history(path) if path.is_file() else {}
+        if not path.is_file():
+            return {}
+        try:
+            names, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
+            numbers = [[float(cell or "nan") for cell in row] for row in rows]
+        except OSError as error:
+            raise unreadable(path, error) from None
+        except (ValueError, csv.Error) as error:
+            raise InputError(f"{path}: damaged ({error})") from None
+        for line, row in enumerate(numbers, 2):
+            if len(row) != len(names):
+                cells = f"{len(row)} cells for {len(names)} columns"
+                raise InputError(f"{path}:{line}: {cells}")
+        if "epoch" not in names:
+            raise InputError(f"{path}:1: damaged (no column epoch)")
+        return {name: np.array(column) for name, column in zip(names, zip(*numbers))}
 
 
 def _read(run: Path) -> dict[str, Any]:
@@ -220,7 +232,10 @@ def _read(run: Path) -> dict[str, Any]:
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
-        raise InputError(f"{run}: not a RUN (no config.json); {_right(run)}") from None
+        seeds, right = runs_of(run), "train one with train.py"
+        if seeds != [run]:
+            right = f"it has those of several seeds: give {', '.join(map(str, seeds))}"
+        raise InputError(f"{run}: not a RUN (no config.json); {right}") from None
     except OSError as error:
         raise unreadable(path, error) from None
     except (ValueError, RecursionError) as error:
@@ -238,31 +253,6 @@ def _read(run: Path) -> dict[str, Any]:
         same = {n for n, v in DROPPED.items() if values.get(n) == v}
         config[part] = {n: v for n, v in values.items() if n not in same}
     return config
-
-
-def _read_history(path: Path) -> dict[str, np.ndarray]:
-    try:
-        names, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines())
-        numbers = [[float(cell or "nan") for cell in row] for row in rows]
-    except OSError as error:
-        raise unreadable(path, error) from None
-    except (ValueError, csv.Error) as error:
-        raise InputError(f"{path}: damaged ({error})") from None
-    for line, row in enumerate(numbers, 2):
-        if len(row) != len(names):
-            raise InputError(
-                f"{path}:{line}: {len(row)} cells for {len(names)} columns"
-            )
-    if "epoch" not in names:
-        raise InputError(f"{path}:1: damaged (no column epoch)")
-    return {name: np.array(column) for name, column in zip(names, zip(*numbers))}
-
-
-def _right(run: Path) -> str:
-    seeds = runs_of(run)
-    if seeds == [run]:
-        return "train one with train.py"
-    return f"it has those of several seeds: give {', '.join(map(str, seeds))}"
 
 
 def write_config(run: Path, config: Mapping[str, Any]) -> None:

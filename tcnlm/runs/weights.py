@@ -1,12 +1,11 @@
-"""RUN/model.weights.h5, the best weights on validation, and their SHA-256 beside them.
-
-model.weights.sha256 is what `sha256sum` writes and `sha256sum -c` checks.
-"""
+"""RUN/model.weights.h5, the best weights, and their SHA-256 as of `sha256sum`."""
 
 from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,27 +22,24 @@ HDF5_BYTES = 4096  # that it takes to describe an array, at most
 
 def save_weights(model: Any, run: Path) -> None:
     """Write both files; a kill between them leaves weights without a hash."""
+    with _new_weights(run) as aside:
+        # Where the weights find no room HDF5 would crash the process.
+        sizes = [w.dtype.size * w.shape.num_elements() for w in model.weights]
+        aside.write_bytes(bytes(sum(sizes) + HDF5_BYTES * (len(sizes) + 10)))
+        model.save_weights(aside)
+
+
+@contextmanager
+def _new_weights(run: Path) -> Iterator[Path]:
     with writing(run / WEIGHTS):
         (run / DIGEST).unlink(missing_ok=True)
         with replacing(run / WEIGHTS) as aside:
-            _try_room(aside, model)
-            model.save_weights(aside)
+            yield aside
         seal(run / WEIGHTS, run / DIGEST)
 
 
-def _try_room(file: Path, model: Any) -> None:
-    """Raise OSError where the weights find no room; HDF5 would crash the process."""
-    sizes = [
-        weight.dtype.size * weight.shape.num_elements() for weight in model.weights
-    ]
-    file.write_bytes(bytes(sum(sizes) + HDF5_BYTES * (len(sizes) + 10)))
-
-
 def load_weights(model: Any, run: Path) -> None:
-    """Give a model the weights of a RUN.
-
-    Raises InputError where they are missing, locked, damaged or another model's.
-    """
+    """Give a model a RUN's weights; InputError if missing, locked, bad or another's."""
     file = run / WEIGHTS
     if not file.exists():
         raise InputError(f"{file}: no such file; let train.py finish an epoch first")
@@ -67,10 +63,7 @@ def load_weights(model: Any, run: Path) -> None:
 
 
 def recover_weights(run: Path, copy: Path) -> None:
-    """Put a checkpoint's copy in the place of weights that are missing or damaged.
-
-    Raises InputError where there is none.
-    """
+    """Put a checkpoint's copy in the place of weights that are missing or damaged."""
     if _is_good(run):
         return
     if not copy.exists():
@@ -78,11 +71,8 @@ def recover_weights(run: Path, copy: Path) -> None:
             f"{run / WEIGHTS}: missing or damaged, and no checkpoint holds a copy; "
             "train again in another --out"
         )
-    with writing(run / WEIGHTS):
-        (run / DIGEST).unlink(missing_ok=True)
-        with replacing(run / WEIGHTS) as aside:
-            shutil.copyfile(copy, aside)
-        seal(run / WEIGHTS, run / DIGEST)
+    with _new_weights(run) as aside:
+        shutil.copyfile(copy, aside)
     print(f"{run / WEIGHTS}: was missing or damaged; taken from {copy.parent}")
 
 

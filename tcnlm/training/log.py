@@ -19,10 +19,7 @@ STEPS = 100  # until it is said
 
 
 class Forecast:
-    """Measures the pace of the first steps, those of the first call left out.
-
-    That call holds what comes once: tracing, and the kernels' own preparations.
-    """
+    """Measures the pace of the first steps, without the first call, which traces."""
 
     def __init__(self, left: Callable[[], int]):
         self.left = left  # how many steps there are still
@@ -40,15 +37,10 @@ class Forecast:
             return ""
         self.said = True
         seconds = self.left() * (now - self.begun) / self.taken
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        kilobytes = most / 1024 if sys.platform == "darwin" else most
         epochs = f"about {_duration(seconds)} of epochs at most"
-        return f"{epochs}, then the SavedModel; memory {memory()}"
-
-
-def memory() -> str:
-    """Return the most that this process has had so far."""
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    kilobytes = most / 1024 if sys.platform == "darwin" else most
-    return f"{kilobytes / 1e6:.1f} GB"
+        return f"{epochs}, then the SavedModel; memory {kilobytes / 1e6:.1f} GB"
 
 
 def _duration(seconds: float) -> str:
@@ -60,10 +52,7 @@ def _duration(seconds: float) -> str:
 
 
 class Log:
-    """The log of a RUN, whose epochs are named by a measure and judged by one.
-
-    Without a RUN nothing is written.
-    """
+    """The log of a RUN, if any, of epochs named by a measure and judged by one."""
 
     def __init__(self, run: Path | None, measure: str, judged: Figure):
         self.run, self.measure, self.judge = run, measure, judged
@@ -91,10 +80,10 @@ class Log:
         with writing(path), replacing(path) as aside:
             pd.DataFrame(history).to_csv(aside, index=False)
         self.scalars("evaluation", row, row["step"], flush=True)
-        print(self._line(row) + self._verdict(row), flush=True)
+        print(self._line(row), flush=True)
 
     def _line(self, row: Mapping[str, Any]) -> str:
-        minutes = row["seconds"] / 60
+        minutes, judge = row["seconds"] / 60, self.judge
         line = f"epoch {row['epoch']:g}: step {row['step']}, {minutes:.1f} min, "
         figures = ((s, row.get(f"{s}_{self.measure}")) for s in ("train", "valid"))
         known = [f" {s} {figure:.2f}" for s, figure in figures if figure is not None]
@@ -104,10 +93,7 @@ class Log:
             line += f", largest proportion {row['largest_proportion']:.2f}"
         if "valid_kl" in row:
             line += f", KL {row['valid_kl']:.2f}"
+        if judge.key != self.measure:
+            value = judge.form.format(row[f"valid_{judge.key}"])
+            line += f", {judge.title} {value}"
         return line
-
-    def _verdict(self, row: Mapping[str, Any]) -> str:
-        key, title, form = self.judge.key, self.judge.title, self.judge.form
-        if key == self.measure:
-            return ""
-        return f", {title} {form.format(row[f'valid_{key}'])}"

@@ -1,8 +1,7 @@
 """Who trains together, as TF_CONFIG says it, and how they wait for each other.
 
-TensorFlow's runtime holds Python's lock while it waits, so that neither a signal nor a
-time limit gets through. So all first meet in plain sockets at the chief's address, and
-leave their ports to TensorFlow when everyone is there.
+TensorFlow's runtime holds Python's lock while it waits, so that no signal gets through:
+all first meet in plain sockets at the chief's address.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import select
 import socket
 import sys
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -31,22 +31,16 @@ FIRST_LINE, NEXT_LINE = 2, 30  # seconds until it is said who is missing, and ag
 PAUSE, ANSWER, LONGEST = 0.1, 5.0, 200  # seconds, seconds, bytes
 GO, OTHER = b"go\n", b"another cluster\n"
 
+Wait = Callable[[int, object], None]  # of a worker's index and why it is missing
+
 
 @dataclass(frozen=True)
 class Cluster:
-    """All workers, the chief first, and which of them this process is.
+    """All workers, the chief first, and which of them this process is."""
 
-    jobs: how many of each kind; addresses: (host, port) of each.
-    """
-
-    jobs: dict[str, int]
-    addresses: tuple[tuple[str, int], ...]
+    jobs: dict[str, int]  # how many of each kind
+    addresses: tuple[tuple[str, int], ...]  # (host, port) of each
     index: int
-
-    @property
-    def leader(self) -> str:
-        """Return the first worker's name for TensorFlow."""
-        return f"/job:{next(iter(self.jobs))}/task:0"
 
     def name(self, index: int) -> str:
         """Return how messages call a worker."""
@@ -62,8 +56,7 @@ class Cluster:
 def parse_cluster(text: str) -> Cluster | None:
     """Return the cluster of TF_CONFIG's JSON; raise InputError that says what is right.
 
-    Of TensorFlow's kinds of tasks only a chief and workers train here. None where it
-    names no others: platforms set it for one machine, too.
+    None where it names no others: platforms set it for one machine, too.
     """
     try:
         config = json.loads(text)
@@ -101,53 +94,48 @@ def meet(cluster: Cluster, seconds: float) -> None:
 
     Raises InputError where one is not there in time, or was given another cluster.
     """
+    both = {"family": socket.AF_INET6, "dualstack_ipv6": True}
+    options = both if socket.has_dualstack_ipv6() else {}
     try:
-        server = _listen(cluster.addresses[cluster.index][1])
+        port = cluster.addresses[cluster.index][1]
+        server = socket.create_server(("", port), **options)
     except OSError as error:
         raise InputError(
             f"{CLUSTER}: cannot listen as {cluster.name(cluster.index)} "
             f"({error.strerror}); stop what uses the port, or choose another"
         ) from None
-    patience = _Patience(cluster, seconds)
+    wait = _patience(cluster, seconds)
     with server:
         if cluster.index == 0:
-            _gather(cluster, server, patience)
-    if cluster.index:
-        _report(cluster, patience)
+            return _gather(cluster, server, wait)
+    return _report(cluster, wait)
 
 
-def _listen(port: int) -> socket.socket:
-    if not socket.has_dualstack_ipv6():
-        return socket.create_server(("", port))
-    return socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True)
+def _patience(cluster: Cluster, seconds: float) -> Wait:
+    """Return what says now and then who is missing, and raises when time is up."""
+    end, next_line = time.monotonic() + seconds, time.monotonic() + FIRST_LINE
 
-
-class _Patience:
-    """Says from time to time who is missing, and raises when time is up."""
-
-    def __init__(self, cluster: Cluster, seconds: float):
-        self.cluster, self.seconds = cluster, seconds
-        self.end = time.monotonic() + seconds
-        self.next_line = time.monotonic() + FIRST_LINE
-
-    def wait(self, index: int, reason: object) -> None:
-        now, name = time.monotonic(), self.cluster.name(index)
-        if now > self.end:
+    def wait(index: int, reason: object) -> None:
+        nonlocal next_line
+        now, name = time.monotonic(), cluster.name(index)
+        if now > end:
             raise InputError(
-                f"{name} was not there within {self.seconds:g} seconds ({reason}); "
+                f"{name} was not there within {seconds:g} seconds ({reason}); "
                 f"start all workers that {CLUSTER} names; --wait gives them longer"
             )
-        if now >= self.next_line:
+        if now >= next_line:
             print(f"waiting for {name} ({reason})", file=sys.stderr, flush=True)
-            self.next_line = now + NEXT_LINE
+            next_line = now + NEXT_LINE
+
+    return wait
 
 
-def _gather(cluster: Cluster, server: socket.socket, patience: _Patience) -> None:
+def _gather(cluster: Cluster, server: socket.socket, wait: Wait) -> None:
     others, here = range(1, len(cluster.addresses)), {}
     server.settimeout(PAUSE)
     with ExitStack() as connections:
         while missing := [index for index in others if index not in here]:
-            patience.wait(missing[0], "it has not called")
+            wait(missing[0], "it has not called")
             try:
                 caller = connections.enter_context(server.accept()[0])
                 caller.settimeout(ANSWER)
@@ -164,15 +152,15 @@ def _gather(cluster: Cluster, server: socket.socket, patience: _Patience) -> Non
             caller.sendall(GO)
 
 
-def _report(cluster: Cluster, patience: _Patience) -> None:
+def _report(cluster: Cluster, wait: Wait) -> None:
     reason: object = "it has not answered"
     while True:
-        patience.wait(0, reason)
+        wait(0, reason)
         try:
             with socket.create_connection(cluster.addresses[0], ANSWER) as chief:
                 chief.sendall(cluster.hello(cluster.index))
                 while not select.select([chief], [], [], PAUSE)[0]:
-                    patience.wait(0, "it waits for the others")
+                    wait(0, "it waits for the others")
                 answer = chief.recv(LONGEST)
         except (OSError, UnicodeError) as error:
             reason = error

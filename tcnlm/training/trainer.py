@@ -42,29 +42,26 @@ class Trainer:
     ):
         self.workers = workers or Workers()
         self.model, self.run, self.training, self.seed = model, run, training, seed
-        self.dataset = dataset
-        self.rows = (model.trained_on or model.batching).rows(dataset.split("train"))
+        self.dataset, batching = dataset, model.trained_on or model.batching
+        self.rows = batching.rows(dataset.split("train"))
         self.validation = Validation(model, dataset, training)
         self.judge = self.validation.judge
-        self.optimizer = GroupedAdam(
-            model.param_groups(),
-            training.clip_norm,
-            training.lazy_adam,
-            decay(training.decay, self._all_steps(), model.steps),
-        )
+        rates, steps = training.decay, 0
+        if rates != "constant":
+            steps = sum(map(self._epoch_steps, range(training.epochs)))
+        how = training.clip_norm, training.lazy_adam, decay(rates, steps, model.steps)
+        self.optimizer = GroupedAdam(model.param_groups(), *how)
         model.compile(self.optimizer)
-        self.checkpoints = Checkpoints(run, model=model)
-        self.step = graph(self._step, input_signature=[self._signature()])
+        self.checkpoints = Checkpoints(run, model)
+        whole = batching.signature()
+        self.signature = self.workers.signature(whole, training.accumulate)
+        self.step = graph(self._step, input_signature=[self.signature])
         self.state = State(best=self.judge.worst)
         self.saved: dict[str, Any] | None = None  # the state of the last checkpoint
         self.pace = CALL_SECONDS  # seconds a step, lately
         place = run if self.workers.chief else None
         self.log = Log(place, self.validation.measure, self.judge)
         self.forecast = Forecast(self._left)
-
-    def _signature(self) -> dict[str, tf.TensorSpec]:
-        batch = (self.model.trained_on or self.model.batching).signature()
-        return self.workers.signature(batch, self.training.accumulate)
 
     def _step(self, batch: Any) -> dict[str, tf.Tensor]:
         with compiled_loops(), products_in(self.training.precision):
@@ -79,10 +76,7 @@ class Trainer:
         return out_of_patience or self.state.epoch >= self.training.epochs
 
     def train(self) -> State:
-        """Train to the end, from the latest checkpoint if there is one.
-
-        Saves a checkpoint when it is interrupted.
-        """
+        """Train to the end, from the latest checkpoint; save one when interrupted."""
         try:
             with self.workers.chief_first():
                 self._start()
@@ -114,16 +108,9 @@ class Trainer:
             self.last_save, self.saved = time.monotonic(), asdict(self.state)
 
     def _epoch_steps(self, epoch: int) -> int:
-        size = self.training.step_size
-        return self.rows.num_batches(size, self.seed, epoch)
-
-    def _all_steps(self) -> int:
-        if self.training.decay == "constant":
-            return 0
-        return sum(map(self._epoch_steps, range(self.training.epochs)))
+        return self.rows.num_batches(self.training.step_size, self.seed, epoch)
 
     def _left(self) -> int:
-        """Return how many steps are left at most, were all epochs as long as this."""
         epochs = self.training.epochs - self.state.epoch
         return epochs * self._epoch_steps(self.state.epoch) - self.state.position
 
@@ -131,14 +118,9 @@ class Trainer:
         training, total = self.training, self._epoch_steps(self.state.epoch)
         label = f"epoch {self.state.epoch + 1}/{training.epochs}"
         self.clock = time.monotonic()
-        bar = progress_bar(
-            total=total,
-            initial=self.state.position,
-            desc=label,
-            unit=" batches",
-            mininterval=1,
-            leave=False,
-        )
+        options = {"unit": " batches", "mininterval": 1, "leave": False}
+        options |= {"total": total, "initial": self.state.position}
+        bar = progress_bar(desc=label, **options)
         with bar, self.workers.steps_held():
             batches = iter(self.batches())
             # Here, since tracing takes seconds and the steps let a signal wait.
@@ -147,20 +129,18 @@ class Trainer:
                 with interrupts.held():
                     self._account(self.take(batches, self._until_due(total)), bar)
                 self.workers.after_step()
-                by_steps = training.checkpoint_steps
-                by_time = time.monotonic() - self.last_save
-                if (by_steps and self.state.position % by_steps == 0) or (
-                    by_time > 60 * training.checkpoint_minutes
-                ):
+                every = training.checkpoint_steps
+                seconds = time.monotonic() - self.last_save
+                by_steps = every and self.state.position % every == 0
+                if by_steps or seconds > 60 * training.checkpoint_minutes:
                     self._save()
 
     def _until_due(self, end: int) -> int:
         """Return how many steps to take until Python has something to do."""
         position, every = self.state.position, self.training.checkpoint_steps
-        most = self.workers.call_steps
-        due = every - position % every if every else most
+        due = every - position % every if every else end
         soon = max(1, int(CALL_SECONDS / self.pace))
-        return min(most, soon, due, end - position)
+        return min(self.workers.call_steps, soon, due, end - position)
 
     def take(self, batches: Any, number: int) -> pd.DataFrame:
         """Take steps in one call; return their terms and "targets", a row each."""
@@ -174,11 +154,11 @@ class Trainer:
             return {**self.step(batch), "targets": targets}
 
         terms = self.step.get_concrete_function().structured_outputs
-        kinds = {name: term.dtype for name, term in terms.items()}
-        kinds["targets"] = tf.int64
-        return tf.map_fn(
-            step, tf.range(number), parallel_iterations=1, fn_output_signature=kinds
-        )
+        kinds = {name: term.dtype for name, term in terms.items()} | {
+            "targets": tf.int64
+        }
+        how = {"parallel_iterations": 1, "fn_output_signature": kinds}
+        return tf.map_fn(step, tf.range(number), **how)
 
     def batches(self) -> tf.data.Dataset:
         """Return the remaining batches of the epoch with their numbers of targets."""
@@ -190,7 +170,7 @@ class Trainer:
                 own = self.workers.own(batch, self.model, self.training.accumulate)
                 yield own, self.model.count_words(batch)
 
-        kinds = (self._signature(), tf.TensorSpec([], tf.int64))
+        kinds = (self.signature, tf.TensorSpec([], tf.int64))
         data = tf.data.Dataset.from_generator(generate, output_signature=kinds)
         options = tf.data.Options()
         # The tuner's thread sleeps ever longer, and whoever drops the iterator waits.
@@ -208,34 +188,26 @@ class Trainer:
         state.seconds += seconds
         self.clock += seconds
         self.pace = seconds / len(taken)
-        self._report(dict(taken.iloc[-1]), words / seconds, bar, len(taken))
-
-    def _report(self, values: dict, rate: float, bar: tqdm, steps: int) -> None:
-        per_word = self.state.nll / max(self.state.targets, 1)
-        so_far = f"{self.validation.measure} {self.validation.measured(per_word):.2f}"
-        bar.set_postfix_str(
-            f"loss {values['loss']:.1f}, {so_far}, {rate:.0f} tokens/s", refresh=False
-        )
-        bar.update(steps)
-        said = self.forecast.after(steps)
+        values = {**taken.iloc[-1], "tokens_per_second": words / seconds}
+        mean = self.validation.measured(state.nll / max(state.targets, 1))
+        so_far = f"loss {values['loss']:.1f}, {self.validation.measure} {mean:.2f}"
+        rate = f"{words / seconds:.0f} tokens/s"
+        bar.set_postfix_str(f"{so_far}, {rate}", refresh=False)
+        bar.update(len(taken))
+        said = self.forecast.after(len(taken))
         if said:
             bar.write(said, file=sys.stderr)
-        values = {**values, "tokens_per_second": rate}
         self.log.scalars("train", values, int(self.model.steps))
 
     def _evaluate(self) -> None:
-        state, measure = self.state, self.validation.measure
-        valid, before = self.validation.subject(), len(state.history)
-        row = {
-            "epoch": state.epoch + 1,
-            "step": int(self.model.steps),
-            "seconds": round(state.seconds, 1),
-        }
+        state, valid = self.state, self.validation.subject()
+        row = {"epoch": state.epoch + 1, "step": int(self.model.steps)}
+        row["seconds"] = round(state.seconds, 1)
         if state.targets:
-            per_word = state.nll / state.targets
-            row[f"train_{measure}"] = self.validation.measured(per_word)
+            mean = self.validation.measured(state.nll / state.targets)
+            row[f"train_{self.validation.measure}"] = mean
         row |= self.validation.scores(valid)
-        row |= self.validation.topics_in_use(valid, before)
+        row |= self.validation.topics_in_use(valid, len(state.history))
         with interrupts.held():
             self._turn(row)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,14 +13,16 @@ from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
 from tcnlm.metrics.evaluation_context import EvaluationContext
 from tcnlm.metrics.features import DocumentTopics
-from tcnlm.metrics.registry import judge, value
+from tcnlm.metrics.registry import judge, owner
 from tcnlm.models.base import Model
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
 MOST_NATS = 88.0  # a word: exp(88) is of the largest order that 32 bits hold
+COLLAPSE = 0.1  # share of topics in use at which the topic model has collapsed
+FEW = 10  # documents: fewer may well have one topic as their largest
+EVEN = 1.5  # largest proportion, in units of 1/K, below which topics say nothing
 
 
 def check_steps(taken: pd.DataFrame, first: int) -> None:
@@ -31,29 +33,11 @@ def check_steps(taken: pd.DataFrame, first: int) -> None:
         raise _error(f"step {first + row}", taken.columns[broken.iloc[row]])
 
 
-def check_terms(terms: Mapping[str, float], step: int) -> None:
-    """Raise NotFiniteError where the validation split has such a term."""
-    broken = [name for name, value in terms.items() if not math.isfinite(value)]
-    if broken:
-        raise _error(f"validation after step {step}", broken)
-
-
-def check_perplexity(nats: float, step: int) -> None:
-    """Raise NotFiniteError for nats a word that no perplexity can say in 32 bits."""
-    if nats > MOST_NATS:
-        raise _error(f"validation after step {step}", ["perplexity"])
-
-
 def _error(place: str, names: Iterable[str]) -> NotFiniteError:
     return NotFiniteError(
         f"{place}: {', '.join(names)} is not finite; the last good checkpoint is kept; "
         "try a lower learning_rate or clip_norm in another --out"
     )
-
-
-COLLAPSE = 0.1  # share of topics in use at which the topic model has collapsed
-FEW = 10  # documents: fewer may well have one topic as their largest
-EVEN = 1.5  # largest proportion, in units of 1/K, below which topics say nothing
 
 
 class Validation:
@@ -72,28 +56,19 @@ class Validation:
         return EvaluationContext(self.model, self.dataset, rows, batch_size=size)
 
     def scores(self, valid: EvaluationContext) -> dict[str, float]:
-        """Return the split's figures; raise NotFiniteError where one is none.
-
-        No loss where no row has a word: it would be 0.
-        """
-        scored, step = valid.mean_score, int(self.model.steps)
-        if not scored.targets:
-            return self.judged(valid)
-        terms = {self.model.per_word: scored.nll, **scored.terms}
-        check_terms(terms, step)
-        if self.measure == "perplexity":
-            check_perplexity(scored.nll, step)
-        return {
-            f"valid_{self.measure}": self.measured(scored.nll),
-            **{f"valid_{name}": value for name, value in terms.items()},
-            **self.judged(valid),
-        }
-
-    def judged(self, valid: EvaluationContext) -> dict[str, float]:
-        """Return the figure that judges, unless it is the model's own."""
-        if self.judge.key == self.measure:
-            return {}
-        return {f"valid_{self.judge.key}": value(self.judge.key, valid)}
+        """Return the split's figures, no loss without words, or raise NotFiniteError"""
+        scored, found = valid.mean_score, {}
+        if scored.targets:
+            terms = {self.model.per_word: scored.nll, **scored.terms}
+            broken = [name for name, term in terms.items() if not math.isfinite(term)]
+            if self.measure == "perplexity" and scored.nll > MOST_NATS:
+                broken = broken or ["perplexity"]
+            if broken:
+                raise _error(f"validation after step {int(self.model.steps)}", broken)
+            found = {self.measure: self.measured(scored.nll), **terms}
+        if self.judge.key != self.measure:
+            found[self.judge.key] = owner(self.judge.key).figure(self.judge, valid)
+        return {f"valid_{name}": figure for name, figure in found.items()}
 
     def measured(self, per_word: float) -> float:
         """Return what an epoch is judged by: the perplexity, or the loss as it is."""

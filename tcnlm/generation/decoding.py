@@ -1,14 +1,10 @@
 """Sentences from a language model: greedy, sampled, or by beam search.
 
-Everything goes through the model's `step(token, state, context)`. A sentence starts
-from `<go>` and the zero state, or goes on from a prompt, and stops at `<eos>`. `decode`
-is TensorFlow's alone, the same in Python and in the SavedModel. How words are chosen is
-a function of a step of it,
+`decode` is TensorFlow's alone, the same in Python and in the SavedModel. How words are
+chosen is a function of a step of it,
 
     i, the `NextWord` of N sentences, log p [N] before, ended [N]
-    -> words [N], log p [N] with them, rows [N]
-
-rows: which sentences the words go on with; None where each goes on with its own.
+    -> words [N], log p [N] with them, rows [N] that they continue; None: each its own
 """
 
 from __future__ import annotations

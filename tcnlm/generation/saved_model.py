@@ -78,8 +78,8 @@ def check_free(folder: Path) -> None:
     names = {p.name for p in folder.iterdir()} if folder.is_dir() else set()
     others = names - PARTS or folder.is_file()
     if others and not (folder / "saved_model.pb").exists():
-        message = f"{folder}: exists and is not a SavedModel; give another --out"
-        raise InputError(message)
+        told = "exists and is not a SavedModel; give another --out"
+        raise InputError(f"{folder}: {told}")
     check_folder(folder.parent)
 
 
@@ -262,10 +262,7 @@ class Program:
     def _write(
         self, source: tf.Tensor, choose: Any, width: Any = 1, options: Decoding = ANY
     ) -> Tensors:
-        """Write `width` sentences for each of N contexts, [N * width].
-
-        choose: makes of the number of a piece's first row what chooses its words.
-        """
+        """Write [N * width] sentences; choose: of the number of a piece's first row."""
         names = [""] * (EOS + 1) + self.model.vocabulary.words[EOS + 1 :]
         topics = self._checked_topics(source) if self.topical else None
         number = tf.shape(topics)[0] if self.topical else _counted(source)
@@ -324,10 +321,9 @@ def in_pieces(
     specs: Sequence[tf.TensorSpec],
     size: int | tf.Tensor,
 ) -> list[tf.Tensor]:
-    """Return function(first, last + 1) of the rows 0 .. number - 1, pieces joined.
+    """Return function(first, last + 1) of all rows, `size` of them at a time, joined.
 
-    So memory does not grow with the rows. function: returns tensors [rows, ...], as
-    `specs` says; without rows it is called once.
+    function: returns tensors [rows, ...], as `specs`; without rows it is called once.
     """
     pieces = tf.maximum((number + size - 1) // size, 1)
     arrays = [

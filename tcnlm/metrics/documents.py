@@ -138,12 +138,6 @@ class DocumentPerplexity(Metric):
         return {"rows": rows, "over": over}
 
 
-def unit_words(model: Any, count: int = 10) -> list[list[str]]:
-    """Return the words of largest weight in W of every unit, best first, H x count."""
-    order = np.argsort(-model.word_vectors(), axis=0, kind="stable")[:count].T
-    return [[model.vocabulary.topic_words[i] for i in row] for row in order]
-
-
 def nearest_words(model: Any, word: str, count: int = 10) -> list[str]:
     """Return the words whose rows of W have the largest cosine with a word's."""
     words = model.vocabulary.topic_words
@@ -157,7 +151,7 @@ def nearest_words(model: Any, word: str, count: int = 10) -> list[str]:
 
 
 class Units(Metric):
-    """The words of largest weight of every unit."""
+    """The ten words of largest weight in W [D, F] of every unit, best first."""
 
     key = "units"
     applies = staticmethod(documental)
@@ -168,7 +162,10 @@ class Units(Metric):
 {{ table(("unit", "words of largest weight"), ("number", ""), rows) }}"""
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
-        return {"units": unit_words(subject.model)}
+        weights = subject.model.word_vectors()
+        words = subject.model.vocabulary.topic_words
+        order = np.argsort(-weights, axis=0, kind="stable")[:10].T
+        return {"units": [[words[i] for i in row] for row in order]}
 
     def section(self, entry: Any) -> dict[str, Any]:
         return {"rows": [(i, " ".join(words)) for i, words in enumerate(entry)]}

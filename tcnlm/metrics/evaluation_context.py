@@ -134,5 +134,4 @@ class EvaluationContext:
     @cached_property
     def vectors(self) -> tuple[np.ndarray, np.ndarray]:
         """The model's features of the training documents and of these."""
-        splits = self.train, self.split
-        return tuple(document_vectors(self.model, split) for split in splits)
+        return tuple(document_vectors(self.model, s) for s in (self.train, self.split))

@@ -117,16 +117,11 @@ def _rounded(values: Any) -> list:
     return np.round(np.asarray(values, float), 5).tolist()
 
 
-def layered(kind: type[Model]) -> bool:
-    """Models of topics in layers."""
-    return kind.layered
-
-
 class Hierarchy(Metric):
     """Topics in layers: their tree, and a document's way through them."""
 
     key = "hierarchy"
-    applies = staticmethod(layered)
+    applies = staticmethod(lambda kind: kind.layered)
     entries = ("hierarchy",)
     unrecorded = ("hierarchy.layers", "hierarchy.document", "hierarchy.norms")
     template = """

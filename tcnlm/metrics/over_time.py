@@ -64,8 +64,8 @@ def compared(
 ) -> dict[str, Any]:
     """Return the topics' mean shares in groups of documents, ready for JSON.
 
-    keys [N]: the groups of documents; proportions [N, K]: NaN without a topic word;
-    names: of the groups. None where there is no mean or interval.
+    keys [N]: groups of documents; proportions [N, K]: NaN without a topic word; names:
+    of the groups. None where there is no mean or interval.
     """
     import pandas as pd
 
@@ -239,15 +239,10 @@ class Compared(Metric):
         entry = evaluation.get(self.key)
         if not entry:
             return None
-        titles = titles_of(evaluation, unsaved)
-        return {
-            "title": self.title,
-            "said": f"{self.said(entry)} {READING}",
-            "panels": [
-                (name, f"mean share of topic {topic['topic']}")
-                for name, topic in self._shown(entry, titles)
-            ],
-        }
+        topics = self._shown(entry, titles_of(evaluation, unsaved))
+        panels = [(name, f"mean share of topic {t['topic']}") for name, t in topics]
+        said = f"{self.said(entry)} {READING}"
+        return {"title": self.title, "said": said, "panels": panels}
 
     def draw(self, evaluation: Mapping[str, Any], unsaved: Any) -> Iterator[tuple]:
         entry, titles = evaluation.get(self.key), titles_of(evaluation, unsaved)

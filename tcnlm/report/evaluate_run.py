@@ -111,11 +111,8 @@ def evaluate_run(
 def kept_as(run: Path, split: str) -> tuple[Path, Path, Path]:
     """Return the paths of evaluation.json, report.html and figures, by the split."""
     name = "" if split == "test" else f".{split}"
-    return (
-        run / f"evaluation{name}.json",
-        run / f"report{name}.html",
-        run / f"figures{name}",
-    )
+    names = f"evaluation{name}.json", f"report{name}.html", f"figures{name}"
+    return tuple(run / each for each in names)
 
 
 def nats_file(run: Path, split: str) -> Path:

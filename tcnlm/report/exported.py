@@ -55,12 +55,9 @@ def _grouped(group: Group, ratio: Ratio | None) -> dict[str, tuple[Any, Any]]:
 
 def _described(run: Measured, name: str) -> dict[str, tuple[Any, Any]]:
     settings = run.config["settings"]
-    told = {
-        "run": name,
-        "model": run.evaluation["model"],
-        "layers x units": size(settings) or None,
-        "topics": settings.get("num_topics"),
-    }
+    told = {"run": name, "model": run.evaluation["model"]}
+    told |= {"layers x units": size(settings) or None}
+    told |= {"topics": settings.get("num_topics")}
     return {title: (value, value) for title, value in told.items()}
 
 

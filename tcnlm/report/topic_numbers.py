@@ -26,15 +26,9 @@ from tcnlm.runs.run_folder import RunFolder
 QUALITY = "quality"
 TERMS = Figure("topic_terms", "minus the topics' bound", "{:.3f}", "min")
 KNOWN = [figure(name) for name in ("perplexity", "bound", "loss")]
-FIGURES = {
-    each.key: each
-    for each in (
-        *KNOWN,
-        TERMS,
-        *map(figure, ("npmi", "diversity", "topics_in_use")),
-        Figure(QUALITY, "NPMI × diversity", "{:.3f}", "max"),
-    )
-}
+OF_TOPICS = [figure(name) for name in ("npmi", "diversity", "topics_in_use")]
+OF_TOPICS += [Figure(QUALITY, "NPMI × diversity", "{:.3f}", "max")]
+FIGURES = {each.key: each for each in (*KNOWN, TERMS, *OF_TOPICS)}
 TABLE, PICTURE = "topic_numbers.csv", "topic_numbers.png"
 IN_A_ROW = 3
 

@@ -32,7 +32,7 @@ class Coherences(Metric):
     entries = ("coherences",)
     unrecorded = ("coherences.topics",)
     template = """<h2>Other coherences</h2>
-{{ table(("topic", "words") + names, ("number", ""), rows) }}{{ note(counted) }}"""
+{{ table(titles, ("number", ""), rows) }}{{ note(about) }}{{ note(counted) }}"""
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
         topics = subject.topics.topics
@@ -52,11 +52,8 @@ class Coherences(Metric):
     def section(self, entry: Any) -> dict[str, Any]:
         rows = [[text for _, text in _cells(t).values()] for t in entry["topics"]]
         counted = "; ".join(f"{name}: {how}" for name, how in entry["counted"].items())
-        return {
-            "rows": rows,
-            "names": tuple(COHERENCES),
-            "counted": f"{ABOUT} {counted}.",
-        }
+        notes = {"about": ABOUT, "counted": f"{counted}."}
+        return {"titles": ["topic", "words", *COHERENCES], "rows": rows, **notes}
 
     def tables(self, evaluation: Mapping[str, Any]) -> dict[str, list]:
         entry = evaluation.get("coherences")

@@ -53,20 +53,18 @@ class Batching:
         self, split: Split, batch_size: int = 64, seed: int | None = None
     ) -> tf.data.Dataset:
         """Return the batches of an epoch over a split, for `model.fit`."""
-        rows = self.rows(split)
-        return tf.data.Dataset.from_generator(
-            lambda: rows.batches(batch_size, seed), output_signature=self.signature()
-        )
+        batches, kinds = self.rows(split).batches, self.signature()
+        generator = tf.data.Dataset.from_generator
+        return generator(lambda: batches(batch_size, seed), output_signature=kinds)
 
     def empty(self, number: Any) -> dict[str, tf.Tensor]:
         """Return a batch of rows without words; number: of them, may be a tensor."""
-        return {
-            name: tf.fill(
-                [number, *(size or 1 for size in array.shape)],
-                tf.constant(array.padding, array.dtype),
-            )
-            for name, array in self.arrays.items()
-        }
+
+        def padding(array: Array) -> tf.Tensor:
+            shape = [number, *(size or 1 for size in array.shape)]
+            return tf.fill(shape, tf.constant(array.padding, array.dtype))
+
+        return {name: padding(array) for name, array in self.arrays.items()}
 
     def sequences(self, batch: Batch) -> int:
         """Return the number of sequences of a batch: the terms of losses are means."""
@@ -118,11 +116,9 @@ class Rows:
             batches += cut(pool[by_length], batch_size)
         return [batches[i] for i in rng.permutation(len(batches))]
 
-    def num_batches(
-        self, batch_size: int, seed: int | None = None, epoch: int = 0
-    ) -> int:
+    def num_batches(self, size: int, seed: int | None = None, epoch: int = 0) -> int:
         """Return the number of batches in an epoch."""
-        return -(-len(self) // batch_size)
+        return -(-len(self) // size)
 
 
 class TargetRows(Rows):

@@ -25,10 +25,7 @@ from tcnlm.data.dataset import NO_WORD, Split, pad
 
 @dataclass(frozen=True)
 class Documents(Batching):
-    """A row is a document: all its content words in order, as topic-word ids.
-
-    words [B, N]. Documents without such a word are left out.
-    """
+    """A row is a document with a content word: words [B, N], all of them in order."""
 
     arrays = {"words": Array((None,), NO_WORD)}
 
@@ -53,10 +50,7 @@ class DocumentRows(Rows):
 
 @dataclass(frozen=True)
 class DocumentContexts(Batching):
-    """A row is a document: its first content words, as many as a context has.
-
-    context [B, C]. Documents without such a word are left out.
-    """
+    """A row is a document's first content words, as many as a context has [B, C]."""
 
     arrays = CONTEXT
 
@@ -81,10 +75,7 @@ class DocumentContextRows(DocumentRows):
 
 @dataclass(frozen=True)
 class WholeDocuments(Batching):
-    """A row is a document from its first word to its last: inputs, targets [B, T].
-
-    words [B, N]: its content words, as in `Documents`.
-    """
+    """A row is a document: inputs, targets [B, T], and the words of `Documents`."""
 
     arrays = {**WORDS, **CONTEXT, **Documents.arrays}
 
@@ -161,10 +152,8 @@ class WindowRows(TargetRows):
         rows = [np.concatenate([*windows, []]).astype(int) for windows in taken]
         return list(pad(rows, -1).T) if len(self) else []
 
-    def num_batches(
-        self, batch_size: int, seed: int | None = None, epoch: int = 0
-    ) -> int:
-        return len(self.order(batch_size, seed, epoch))
+    def num_batches(self, size: int, seed: int | None = None, epoch: int = 0) -> int:
+        return len(self.order(size, seed, epoch))
 
     def batches(
         self, batch_size: int, seed: int | None = None, epoch: int = 0, skip: int = 0

@@ -120,11 +120,9 @@ class MixedRows(SequenceRows):
         batches = super().order(batch_size, seed, epoch) + cut(stretches, batch_size)
         return [batches[i] for i in rng.permutation(len(batches))]
 
-    def num_batches(
-        self, batch_size: int, seed: int | None = None, epoch: int = 0
-    ) -> int:
-        sequences = super().num_batches(batch_size, seed, epoch)
-        return sequences + -(-len(self.begin) // batch_size)
+    def num_batches(self, size: int, seed: int | None = None, epoch: int = 0) -> int:
+        stretches = -(-len(self.begin) // size)
+        return super().num_batches(size, seed, epoch) + stretches
 
     def batch(self, rows: np.ndarray) -> Batch:
         if rows[0] >= len(self):

@@ -1,8 +1,6 @@
-"""Distributions of the models' latent variables: draws, means, divergences in nats.
+"""Distributions of latent variables: draws, means, divergences in nats.
 
-Divergences of Gaussians and Dirichlets are one figure a row, to be averaged by the
-caller; the Weibull's functions are elementwise. Counts are small integers: each is
-drawn customer by customer, all of them at once, so memory goes with their sum.
+Those of Gaussians and Dirichlets are one figure a row, the Weibull's elementwise.
 """
 
 from __future__ import annotations

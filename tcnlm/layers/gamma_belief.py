@@ -1,9 +1,7 @@
-"""Gamma belief networks, recurrent over sentences or not: matrices, counts, encoder.
+"""Gamma belief networks (Guo et al., ICML 2020, section 2.1, appendices A and B).
 
-Guo et al. (ICML 2020): section 2.1, appendix B. The rates tau_0 and c are 1. For the
-layers l = 1, ..., L Phi^l is [K_(l-1), K_l], K_0 being the number of topic words, and
-Pi^l is [K_l, K_l]; lists of them start with l = 1. q(theta | d), by the encoder, is eq.
-8 and 9; without recurrence their appendix A.
+The rates tau_0 and c are 1. Phi^l [K_(l-1), K_l], K_0 topic words, and Pi^l [K_l, K_l]
+of the layers l = 1, ..., L; lists of them start with l = 1.
 """
 
 from __future__ import annotations

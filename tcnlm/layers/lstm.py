@@ -1,8 +1,7 @@
-"""LSTMs: their state, their recurrence over a sequence, and the layers of it.
+"""LSTMs: their state, their recurrence, their layers; gates in the order i, f, o, c.
 
-TensorFlow's gradient of a loop makes and adds up every weight's gradient at each step;
-here a weight's gradient is one large product after the loop. Gates come in the paper's
-order i, f, o, c: input, forget, output and candidate.
+TensorFlow's gradient of a loop adds up every weight's gradient step by step; here it is
+one large product after the loop.
 """
 
 from __future__ import annotations

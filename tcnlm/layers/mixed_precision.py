@@ -1,33 +1,27 @@
-"""Matrix products, in bfloat16 where training asks for it: mixed precision.
+"""Matrix products, in bfloat16 where training asks for it, both ways; sums in float32.
 
-Operands are rounded to bfloat16, and so is the product, which is float32 again only
-after it; TensorFlow's own gradient then does the same on the way back. Weights, their
-gradients' sums, optimizers, softmax and losses stay float32, and so does all that
-`products_in` is not around: validation, evaluation, writing and what is exported.
+Weights, optimizers, softmax and losses stay float32, and all outside `products_in`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
 import tensorflow as tf
 
+from tcnlm.layers.tf_function import within
+
 PRECISIONS = ("float32", "bfloat16")
 _asked = ContextVar("_asked", default="float32")
 
 
-@contextmanager
-def products_in(precision: str) -> Iterator[None]:
+def products_in(precision: str) -> AbstractContextManager:
     """Make the products of what is traced within in one of `PRECISIONS`."""
-    before = _asked.set(precision)
-    try:
-        yield
-    finally:
-        _asked.reset(before)
+    return within(_asked, precision)
 
 
 def operand(values: Any) -> Any:

@@ -1,7 +1,4 @@
-"""The neural topic model's layers and losses (Wang et al. 2018, section 3.1).
-
-Losses are in nats, one figure a row, to be averaged by the caller.
-"""
+"""The neural topic model's layers, and losses in nats a row (Wang et al. 2018, 3.1)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """Random draws of a step that know the rows they are for.
 
-Philox (Salmon et al. 2011) numbers by a key, of a seed, the step and a name, and a
-counter, of the row's number in the global batch. So a worker's rows, or a piece of a
-batch, draw what they would have drawn in the whole, and a step that is taken again
-draws the same: there is no state to save.
+Philox (Salmon et al. 2011) numbers by seed, step, name and the row's number in the
+global batch: a worker's rows draw what they would have in the whole, and a step that is
+taken again draws the same.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Softmax layers, and what they say of the next word.
-
-The adaptive softmax (Grave et al. 2016) with exact log-probabilities; a full one over a
-few thousand words, whose logits are never all in memory at once.
-"""
+"""Softmax layers, adaptive (Grave et al. 2016) or in chunks, and the next word."""
 
 from __future__ import annotations
 

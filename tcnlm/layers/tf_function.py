@@ -1,19 +1,14 @@
 """Functions that run as graphs: without AutoGraph, and compiled by XLA on a GPU.
 
-AutoGraph reads and rewrites the source of all that a `tf.function` calls, which takes
-seconds of every start. It has nothing to rewrite where loops and choices are
-TensorFlow's own: `tf.while_loop`, `tf.map_fn`, `tf.where`.
-
-A step of a recurrence is two products and dozens of small operations, and a GPU takes
-longer to begin one of these than to do it; XLA makes a few of them all. It compiles a
-loop anew for every shape, some thirty lengths of a batch, so only training asks for it;
-what is exported stays free of it.
+AutoGraph rewrites the source of all that a `tf.function` calls, seconds of every start.
+XLA makes one of the dozens of small operations of a step, but compiles a loop anew for
+every shape: only training asks for it, and what is exported stays free of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from typing import Any
@@ -48,13 +43,18 @@ def on_gpu() -> bool:
 
 
 @contextmanager
-def compiled_loops() -> Iterator[None]:
-    """Compile the loops of what is traced within, where there is a GPU."""
-    before = _wanted.set(on_gpu())
+def within(variable: ContextVar, value: Any) -> Iterator[None]:
+    """Let a variable have a value for a while."""
+    before = variable.set(value)
     try:
         yield
     finally:
-        _wanted.reset(before)
+        variable.reset(before)
+
+
+def compiled_loops() -> AbstractContextManager:
+    """Compile the loops of what is traced within, where there is a GPU."""
+    return within(_wanted, on_gpu())
 
 
 def compilable(loop: Callable[..., Any]) -> Callable[..., Any]:

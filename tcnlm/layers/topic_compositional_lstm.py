@@ -1,11 +1,9 @@
 """The topic compositional LSTM of Wang et al. (2018), equations 12 to 15.
 
-Every weight matrix of an LSTM becomes a function of the topic proportions t of the
-document, an ensemble of one expert a topic in which the experts share structure:
+Every weight matrix of an LSTM becomes a function of the topic proportions t, for each
+of the four gates, in the paper's order i, f, o, c:
 
     W(t) = Wa diag(Wb t) Wc        U(t) = Ua diag(Ub t) Uc            (eq. 12)
-
-for each of the four gates, kept here in the paper's order i, f, o, c.
 """
 
 from __future__ import annotations

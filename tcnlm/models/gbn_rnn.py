@@ -1,7 +1,4 @@
-"""GBN-RNN and rGBN-RNN (Guo, Chen, Lu and Zhou, ICML 2020).
-
-A hierarchy of topics guides an LSTM; the latter's moves with the document.
-"""
+"""GBN-RNN and rGBN-RNN (Guo, Chen, Lu and Zhou, ICML 2020): topics in a hierarchy."""
 
 from __future__ import annotations
 

@@ -202,23 +202,14 @@ class LateFusionLSTMCell(ZeroState, tf.keras.layers.Layer):
         gates = tf.split(gates + matmul(h, self.recurrent_kernel), GATES, axis=-1)
         activated = activate(gates)
         c = remember(activated, c)
-        attended = self._attend(h, keys, values, real)
-        r = tf.sigmoid(matmul(attended, self.Wr) + matmul(c, self.Ur) + self.br)
-        h = activated[2] * tf.tanh(c + r * attended)
+        scores = tf.linalg.matvec(tf.tanh(keys + matmul(h, self.Ua)[:, None]), self.v)
+        a = tf.nn.softmax(tf.where(real, scores, scores.dtype.min))
+        q = tf.linalg.matvec(values, tf.where(real, a, 0.0), transpose_a=True)
+        r = tf.sigmoid(matmul(q, self.Wr) + matmul(c, self.Ur) + self.br)
+        h = activated[2] * tf.tanh(c + r * q)
         return h, [h, c]
 
-    def _attend(
-        self, h: tf.Tensor, keys: tf.Tensor, values: tf.Tensor, real: tf.Tensor
-    ) -> tf.Tensor:
-        """Return q [B, H]."""
-        scores = tf.linalg.matvec(tf.tanh(keys + matmul(h, self.Ua)[:, None]), self.v)
-        weights = tf.nn.softmax(tf.where(real, scores, scores.dtype.min))
-        weights = tf.where(real, weights, 0.0)
-        return tf.linalg.matvec(values, weights, transpose_a=True)
-
-    def call(
-        self, inputs: tf.Tensor, states: Any, read: Any
-    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
+    def call(self, inputs: tf.Tensor, states: Any, read: Any) -> tuple:
         return self.recur(self.input_gates(inputs), states, *read)
 
     def sequence(self, inputs: tf.Tensor, state: Any, sentences: Sentences) -> tuple:
@@ -233,15 +224,9 @@ class LateFusionLSTMCell(ZeroState, tf.keras.layers.Layer):
 
 
 class LateFusionLSTM(OverSequence):
-    """A sequence through `LateFusionLSTMCell`.
+    """`LateFusionLSTMCell` over [B, T, E] and sentences: outputs [B, T, H]."""
 
-    inputs [B, T, E], sentences -> outputs [B, T, H].
-    """
-
-    def __init__(
-        self, units: int, sentence_size: int, attention_units: int, **kwargs: Any
-    ):
+    def __init__(self, *sizes: int, **kwargs: Any):
         super().__init__(**{"return_sequences": True, **kwargs})
-        self.cell = LateFusionLSTMCell(
-            units, sentence_size, attention_units, name="cell", dtype=self.dtype_policy
-        )
+        options = {"name": "cell", "dtype": self.dtype_policy}
+        self.cell = LateFusionLSTMCell(*sizes, **options)

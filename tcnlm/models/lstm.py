@@ -26,7 +26,13 @@ from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTMCell
 from tcnlm.layers.words import word_embedding
 from tcnlm.models import lda, tcnlm
 from tcnlm.models.base import Model
-from tcnlm.models.settings import JointSettings, SoftmaxSettings, WordSettings
+from tcnlm.models.settings import (
+    SMALL_TOPICS,
+    SMALL_WORDS,
+    JointSettings,
+    SoftmaxSettings,
+    WordSettings,
+)
 from tcnlm.models.starts import pretrain_topics, start_embeddings, start_topics
 from tcnlm.preprocessing.vocabulary import PAD, Vocabulary
 
@@ -81,7 +87,7 @@ class LSTM(Model):
     """
 
     Config = Config
-    test_config = {"units": 6, "layers": 2, "embedding_size": 5, "cutoffs": (12,)}
+    test_config = SMALL_WORDS
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
@@ -221,12 +227,7 @@ class TopicLSTM(LSTM):
 
     draws_topics = True
     Config = TopicConfig
-    test_config = {
-        **LSTM.test_config,
-        "num_topics": 3,
-        "encoder_units": (7, 7),
-        "topic_pretrain_steps": 9,
-    }
+    test_config = {**SMALL_WORDS, **SMALL_TOPICS}
 
     features = Model.features
     make_context = tcnlm.make_topic_model

@@ -24,7 +24,7 @@ from tcnlm.layers.softmax import AdaptiveSoftmax, NextWord, of_targets
 from tcnlm.layers.words import word_embedding
 from tcnlm.models import tcnlm
 from tcnlm.models.base import Model
-from tcnlm.models.settings import JointSettings
+from tcnlm.models.settings import SMALL_TOPICS, SMALL_WORDS, JointSettings
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
 Mixed = tuple[tf.Tensor, tf.Tensor]  # hidden states [N, K, H] and proportions [N, K]
@@ -56,8 +56,7 @@ class NaiveMoE(Model):
 
     draws_topics = True
     Config = Config
-    test_config = {**tcnlm.TCNLM.test_config}
-    del test_config["num_factors"]
+    test_config = {**SMALL_WORDS, **SMALL_TOPICS}
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
@@ -156,15 +155,11 @@ class ExpertLSTMCell(ZeroState, tf.keras.layers.Layer):
 
 
 class ExpertLSTM(OverSequence):
-    """A sequence through `ExpertLSTMCell`.
+    """`ExpertLSTMCell` over [B, T, E] or [B, T, K, E]: outputs [B, T, K, H]."""
 
-    inputs [B, T, E] or [B, T, K, E] -> outputs [B, T, K, H].
-    """
-
-    def __init__(self, units: int, num_experts: int, **kwargs: Any):
+    def __init__(self, *sizes: int, **kwargs: Any):
         super().__init__(**{"return_sequences": True, **kwargs})
-        options = {"name": "cell", "dtype": self.dtype_policy}
-        self.cell = ExpertLSTMCell(units, num_experts, **options)
+        self.cell = ExpertLSTMCell(*sizes, name="cell", dtype=self.dtype_policy)
 
 
 class MixtureSoftmax(AdaptiveSoftmax):

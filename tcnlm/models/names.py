@@ -1,8 +1,7 @@
 """What a RUN's topics are called, which are one, which are hidden: RUN/topics.csv.
 
-It is the user's. A topic without a row is called by its most relevant words. What is
-measured is of the model's own topics, whatever they are called; of a hierarchy's these
-names are the lowest layer's.
+It is the user's. What is measured is of the model's own topics, whatever they are
+called; of a hierarchy's these names are the lowest layer's.
 """
 
 from __future__ import annotations

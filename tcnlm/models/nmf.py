@@ -2,9 +2,8 @@
 
     X ~ W H, of tf-idf rows X [N, D] of length one, W [N, K] and H [K, D] not negative
 
-(Lee and Seung 1999; on tf-idf: Xu et al. 2003). Fitted by scikit-learn, inferred in
-TensorFlow. A row of H over idf, summing to one, is a topic's distribution over words;
-a row of W, its columns in shares of words, holds a document's proportions.
+(Lee and Seung 1999; on tf-idf: Xu et al. 2003). A row of H over idf, summing to one, is
+a topic; a row of W, its columns in shares of words, a document's proportions.
 """
 
 from __future__ import annotations

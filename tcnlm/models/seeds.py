@@ -1,8 +1,7 @@
 """Seed words: words that the user gives a topic, which its beta starts at and keeps.
 
-Topic i is that of line i. It starts at the fitted topic that holds most of its words,
-with `SEED_SHARE` of its probability on them. Its prior is a Dirichlet's whose
-pseudo-counts are the words' own training counts: as if each stood there twice as often.
+The prior of topic i, of line i, is a Dirichlet's whose pseudo-counts are the words' own
+training counts: as if each stood there twice as often.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from tcnlm.preprocessing.vocabulary import Vocabulary
 if TYPE_CHECKING:
     import tensorflow as tf
 
-SEED_SHARE = 0.5
+SEED_SHARE = 0.5  # of a topic's probability, where it starts
 LINES = ";"  # between topics, where a file's lines are one setting
 
 
@@ -76,7 +75,7 @@ def seed_weights(config: Any, vocabulary: Vocabulary) -> np.ndarray | None:
 
 
 def seeded_start(topics: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return topics [K, D] in the order of their seeds, mixed with these."""
+    """Return topics [K, D], for each seed that with most of its words, and these."""
     # Here, since few give seeds.
     from scipy.optimize import linear_sum_assignment
 

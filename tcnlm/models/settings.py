@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from tcnlm.common.settings import Settings, setting
 from tcnlm.layers.optimization import DECAYS
 
+# With which tests sweep over all systems.
+SMALL_WORDS = {"units": 6, "layers": 2, "embedding_size": 5, "cutoffs": (12,)}
+SMALL_TOPICS = {"num_topics": 3, "encoder_units": (7, 7), "topic_pretrain_steps": 9}
+
 # fmt: off
 
 

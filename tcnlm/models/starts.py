@@ -13,7 +13,7 @@ import tensorflow as tf
 from tcnlm.common.errors import InputError
 from tcnlm.common.process import progress_bar
 from tcnlm.common.settings import as_text
-from tcnlm.data.dataset import Dataset
+from tcnlm.data.dataset import Dataset, Split
 from tcnlm.data.documents import DocumentContexts
 from tcnlm.data.word_vectors import (
     WordVectors,
@@ -83,8 +83,8 @@ def start_topics(model: Any, dataset: Dataset, vectors: WordVectors) -> None:
         table = np.stack([vectors.get(word, none) for word in ids])
         near = similarities(table, config.num_topics, model.initial_seed)
         model.decoder.start_from(frequencies + CLUSTER_SCALE * near)
-    elif config.topic_start in FITS:
-        topics = FITS[config.topic_start](model, dataset)
+    elif config.topic_start in ("nmf", "lda"):
+        topics = _fitted(model, dataset.split("train"))
         shares = np.exp(frequencies) / np.exp(frequencies).sum()
         mixed = FITTED_SHARE * topics + (1 - FITTED_SHARE) * shares
         model.decoder.start_from(np.log(mixed))
@@ -94,19 +94,13 @@ def start_topics(model: Any, dataset: Dataset, vectors: WordVectors) -> None:
     print(f"topics where they start: {describe_topics(model, dataset)}")
 
 
-def _nmf(model: Any, dataset: Dataset) -> np.ndarray:
-    counts = dataset.split("train").contexts.counts(len(model.vocabulary.topic_words))
-    return nmf_topics(counts, model.config.num_topics, model.initial_seed)[0]
-
-
-def _lda(model: Any, dataset: Dataset) -> np.ndarray:
-    config = lda.Config(num_topics=model.config.num_topics)
-    words, seed = model.vocabulary.topic_words, model.initial_seed
-    weights = lda.gibbs(dataset.split("train"), words, config, seed)
+def _fitted(model: Any, split: Split) -> np.ndarray:
+    words, K = model.vocabulary.topic_words, model.config.num_topics
+    seed = model.initial_seed
+    if model.config.topic_start == "nmf":
+        return nmf_topics(split.contexts.counts(len(words)), K, seed)[0]
+    weights = lda.gibbs(split, words, lda.Config(num_topics=K), seed)
     return weights / weights.sum(axis=1, keepdims=True)
-
-
-FITS = {"nmf": _nmf, "lda": _lda}
 
 
 def pretrain_topics(

@@ -32,7 +32,7 @@ from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTM
 from tcnlm.layers.words import word_embedding
 from tcnlm.models.base import Model, Terms
 from tcnlm.models.seeds import seed_loss, seed_weights
-from tcnlm.models.settings import JointSettings
+from tcnlm.models.settings import SMALL_TOPICS, SMALL_WORDS, JointSettings
 from tcnlm.models.starts import pretrain_topics, start_embeddings, start_topics
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
@@ -114,10 +114,7 @@ class TCNLM(Model):
 
     draws_topics = True
     Config = Config
-    test_config = {
-        "units": 6, "layers": 2, "embedding_size": 5, "cutoffs": (12,), "num_topics": 3,
-        "encoder_units": (7, 7), "topic_pretrain_steps": 9, "num_factors": 4,
-    }  # fmt: skip
+    test_config = {**SMALL_WORDS, **SMALL_TOPICS, "num_factors": 4}
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)

@@ -22,7 +22,7 @@ from tcnlm.layers.softmax import adaptive_softmax, language_loss, of_targets
 from tcnlm.layers.words import word_embedding
 from tcnlm.models import lstm
 from tcnlm.models.base import Model, Terms
-from tcnlm.models.settings import SoftmaxSettings, WordSettings
+from tcnlm.models.settings import SMALL_WORDS, SoftmaxSettings, WordSettings
 from tcnlm.models.starts import start_embeddings
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
@@ -89,9 +89,7 @@ class TDLM(Model):
     """
 
     Config = Config
-    test_config = {
-        **lstm.LSTM.test_config, "num_topics": 3, "topic_size": 4, "filters": 5
-    }  # fmt: skip
+    test_config = {**SMALL_WORDS, "num_topics": 3, "topic_size": 4, "filters": 5}
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)

@@ -15,7 +15,13 @@ from tcnlm.layers.words import word_embedding
 from tcnlm.models import lstm, tcnlm
 from tcnlm.models.base import Model
 from tcnlm.models.lstm import WindowSettings
-from tcnlm.models.settings import JointSettings, SoftmaxSettings, WordSettings
+from tcnlm.models.settings import (
+    SMALL_TOPICS,
+    SMALL_WORDS,
+    JointSettings,
+    SoftmaxSettings,
+    WordSettings,
+)
 from tcnlm.models.starts import start_embeddings
 from tcnlm.preprocessing.vocabulary import PAD, Vocabulary
 
@@ -55,15 +61,8 @@ class TransformerXL(Model):
     """
 
     Config = Config
-    test_config = {
-        "embedding_size": 6,
-        "units": 7,
-        "layers": 2,
-        "heads": 2,
-        "memory": 4,
-        "cutoffs": (12,),
-        "embedding_scale": 1.0,
-    }
+    test_config = {**SMALL_WORDS, "embedding_size": 6, "units": 7, "heads": 2}
+    test_config |= {"memory": 4, "embedding_scale": 1.0}
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
@@ -134,12 +133,7 @@ class TopicTransformerXL(TransformerXL):
 
     draws_topics = True
     Config = TopicConfig
-    test_config = {
-        **TransformerXL.test_config,
-        "num_topics": 3,
-        "encoder_units": (7, 7),
-        "topic_pretrain_steps": 9,
-    }
+    test_config = {**TransformerXL.test_config, **SMALL_TOPICS}
 
     features = Model.features
     make_context = tcnlm.make_topic_model

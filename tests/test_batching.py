@@ -73,14 +73,16 @@ def test_a_state_that_is_never_reset_begins_once():
         assert [fresh for *_, fresh in windows] == [True] + [False] * (len(windows) - 1)
 
 
-def test_windows_come_in_another_order_every_epoch_and_go_on_where_they_were():
-    rows = Windows(3).rows(make_split(DOCUMENTS * 20))
+@pytest.mark.parametrize("batching", [Windows(3), Sequences()])
+def test_rows_come_in_another_order_every_epoch_and_go_on_where_they_were(batching):
+    rows = batching.rows(make_split(DOCUMENTS * 20))
 
     def inputs(**order):
         return [b["inputs"].tolist() for b in rows.batches(4, **order)]
 
     assert inputs(seed=1, epoch=3) == inputs(seed=1, epoch=3)
     assert inputs(seed=1, epoch=3) != inputs(seed=1, epoch=4)
+    assert inputs(seed=1, epoch=3) != inputs(seed=2, epoch=3)
     assert inputs(seed=1, epoch=3)[5:] == inputs(seed=1, epoch=3, skip=5)
     for epoch in range(4):
         assert len(inputs(seed=1, epoch=epoch)) == rows.num_batches(4, 1, epoch)

@@ -195,9 +195,6 @@ def test_layer_equals_keras_rnn_of_its_cell_in_values_and_gradients(
     assert_close(ours, values_and_gradients(by_rnn)(*inputs))
 
 
-# --- Gradients ----------------------------------------------------------------------
-
-
 # --- What may reach what ------------------------------------------------------------
 
 

@@ -100,27 +100,6 @@ def test_npmi_for_each_n_and_zero_rule_equals_the_loops(documents, window, tops,
     assert scores == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("length", [0, 1, 5, 19, 20, 21, 100])
-def test_a_document_of_n_tokens_has_n_plus_19_windows_each_token_in_20(length):
-    assert count_windows([["a"] * length], "a").windows == length + 19
-    for place in range(length):
-        document = ["x"] * length
-        document[place] = "a"
-        assert count_windows([document], "a").single[0] == 20
-
-
-def test_npmi_counted_by_hand():
-    # Windows of 2 over "a b c": {a} {a b} {b c} {c}.
-    scores = pairwise_npmi(count_windows([["a", "b", "c"]], "abc", 2), list("abc"))
-    assert scores[0, 1] == pytest.approx(0.0)  # p12 = 1/4 = p1 p2: independent
-    assert scores[0, 2] == 0.0  # never together
-    # Windows of 2 over "a b", "x", "x": {a} {a b} {b} {x} {x} {x} {x}.
-    scores = pairwise_npmi(count_windows([["a", "b"], ["x"], ["x"]], "ab", 2), "ab")
-    assert scores[0, 1] == pytest.approx(math.log(7 / 4) / math.log(7))
-    counts = count_windows([["a", "b"], ["x"]], "ab", window=0)
-    assert pairwise_npmi(counts, "ab")[0, 1] == pytest.approx(1.0)  # only together
-
-
 def test_zero_rule_for_absent_words_and_pairs_and_for_pairs_in_every_window():
     counts = count_windows([["a", "b"], ["b", "a", "c"]], "abcd", window=0)
     for never in NEVER.values():

@@ -25,7 +25,7 @@ from loops import (
 
 from tcnlm.data.dataset import NO_WORD, Dataset
 from tcnlm.generation.saved_model import export
-from tcnlm.models.lstm import LDALSTM, LSTM, BagLSTM, TopicLSTM
+from tcnlm.models.lstm import LDALSTM, BagLSTM, TopicLSTM
 from tcnlm.programs import generate
 
 ALPHA, ITERATIONS = 0.2, 6
@@ -115,21 +115,6 @@ def test_no_word_of_a_sentence_itself_reaches_its_q(toy_data, rng, rule):
         assert found == topic_ids - {NO_WORD} or not found  # no unit of a layer is on
         reached += bool(found)
     assert reached > 10
-
-
-def test_its_lstm_starts_as_the_lstm_does_that_starts_like_tcnlm(rng, toy_data):
-    data, starts = Dataset(toy_data), []
-    chosen = {"recurrent_start": "product", "topic_pretrain_steps": 0}
-    ours = make_model(TopicLSTM, rng, data.vocabulary, **chosen)
-    sizes = {name: SIZES[name] for name in ("units", "embedding_size", "cutoffs")}
-    plain = LSTM(LSTM.Config(**sizes, recurrent_start="product"), data.vocabulary)
-    plain.build_weights()
-    for model in (ours, plain):
-        tf.keras.utils.set_random_seed(4)
-        model.prepare(data)
-        starts.append(model.recurrent[0].get_weights())
-    for own, expected in zip(*starts):
-        np.testing.assert_array_equal(own, expected)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from splits import DOCUMENTS, VOCABULARY, documents_of_words, make_split
+from splits import DOCUMENTS, documents_of_words, make_split
 
 from tcnlm.data.sequences import Sequences
 from tcnlm.preprocessing.vocabulary import EOS, GO, PAD
@@ -61,17 +61,6 @@ def test_a_context_leaves_out_what_its_rule_says_and_is_cut_after_its_size(rule)
     assert cut == [words[:2] for words in CONTEXTS[rule]]
 
 
-def test_no_word_of_the_current_sentence_is_in_its_context():
-    """Every sentence gets a word of its own, which no other sentence has."""
-    documents = [[[4, 4, 4, 4], [5], [6, 6]]]
-    for rule in ("others", "preceding"):
-        split = make_sequences(documents, context=rule)
-        batch = split.batch(np.arange(len(split)))
-        for targets, context in zip(batch["targets"], batch["context"]):
-            own = set(VOCABULARY.topic_ids[targets]) - {-1}
-            assert not own & set(context)
-
-
 def preceding(split):
     """Return each sequence's preceding sentences in file order, without padding."""
     batch = split.batch(np.arange(len(split)))
@@ -103,18 +92,6 @@ def test_only_who_asks_gets_preceding_sentences():
         assert ours.keys() == theirs.keys()
         for name, array in theirs.items():
             np.testing.assert_array_equal(ours[name], array)
-
-
-def test_batches_of_an_epoch_repeat_and_epochs_differ():
-    split = make_sequences(DOCUMENTS * 20)
-
-    def inputs(**order):
-        return [batch["inputs"].tolist() for batch in split.batches(4, **order)]
-
-    assert inputs(seed=1, epoch=3) == inputs(seed=1, epoch=3)
-    assert inputs(seed=1, epoch=3) != inputs(seed=1, epoch=4)
-    assert inputs(seed=1, epoch=3) != inputs(seed=2, epoch=3)
-    assert inputs(seed=1, epoch=3)[5:] == inputs(seed=1, epoch=3, skip=5)
 
 
 def test_whole_documents_are_contexts_in_order_empty_ones_too():

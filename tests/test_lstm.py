@@ -23,7 +23,9 @@ from tcnlm.models.lstm import multiply_out
 from tcnlm.preprocessing.vocabulary import EOS, GO
 
 CARRYING = pytest.mark.parametrize("name", ["lstm", "transformer_xl"])
-STARTED = pytest.mark.parametrize("name", ["lstm", "lda_lstm", "bag_lstm"])
+STARTED = pytest.mark.parametrize(
+    "name", ["lstm", "lda_lstm", "bag_lstm", "topic_lstm"]
+)
 
 SLOW = pytest.mark.slow
 

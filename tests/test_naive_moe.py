@@ -52,18 +52,14 @@ def oracle_sentence(model, batch, b, t):
     return of_targets(np.log(np.tensordot(t, each, 1)), batch, b)
 
 
-def test_loss_is_minus_J_for_the_sampled_topics(rng, monkeypatch):
+@pytest.mark.parametrize("training", [True, False])
+def test_loss_is_minus_J_for_the_sampled_topics_or_the_posterior_s_mean(
+    rng, monkeypatch, training
+):
     model, batch = make_model(rng), draw_batch(rng)
-    epsilon = rng.normal(size=[B, K])
+    epsilon = rng.normal(size=[B, K]) * training
     fix_draws(monkeypatch, epsilon)
-    terms = model.compute_loss(batch, training=True)
-    assert_is_the_oracle_s(terms, oracle_terms(model, batch, epsilon, oracle_sentence))
-
-
-def test_outside_training_the_topics_are_those_of_the_posterior_s_mean(rng):
-    model, batch = make_model(rng), draw_batch(rng)
-    terms = tf.function(model.compute_loss)(batch, training=False)
-    epsilon = np.zeros([B, K])
+    terms = tf.function(model.compute_loss)(batch, training=training)
     assert_is_the_oracle_s(terms, oracle_terms(model, batch, epsilon, oracle_sentence))
 
 

@@ -101,19 +101,6 @@ def test_proportions_are_the_softmax_of_a_linear_map(rng, wrap):
     assert_close(wrap(g)(tf.constant(theta, tf.float32)), np.array(expected))
 
 
-# --- Decoder ------------------------------------------------------------------------
-
-
-# --- All together -------------------------------------------------------------------
-
-
-def draw_topics(rng, topics=K, words=D):
-    return rng.dirichlet(np.ones(words), size=topics)
-
-
-# --- log p(d | t) -------------------------------------------------------------------
-
-
 # --- KL -----------------------------------------------------------------------------
 
 
@@ -137,7 +124,7 @@ def test_kl_is_its_monte_carlo_estimate(rng, variance):
 @pytest.mark.parametrize("signed", [False, True])
 def test_angles_are_those_of_every_pair(rng, signed):
     """The paper's formula holds for any vectors: |cos|, so opposites are equals."""
-    beta = rng.normal(size=[K, D]) if signed else draw_topics(rng)
+    beta = rng.normal(size=[K, D]) if signed else rng.dirichlet(np.ones(D), size=K)
     expected = [
         [0 if i == j else oracle.angle(beta[i], beta[j]) for j in range(K)]
         for i in range(K)

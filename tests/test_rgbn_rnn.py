@@ -144,12 +144,12 @@ def test_only_preceding_contexts_keep_a_sentence_from_knowing_itself(rule, known
 @both
 def test_a_step_moves_phi_and_keeps_its_columns_on_the_simplex(name, rng):
     model = make_model(name, rng=rng)
-    batch, before = batch_for(model, rng), [w.numpy() for w in model.network.matrices]
+    batch, before = batch_for(model, rng), [w.numpy() for w in model.fitted]
     model.compile()
     for _ in range(3):
         model.train_step(batch)
     assert len(before) == (4 if name == "rgbn_rnn" else 2)
-    for old, new in zip(before, model.network.matrices):
+    for old, new in zip(before, model.fitted):
         assert (old != new.numpy()).any()
         assert (new.numpy() >= 0).all()
         np.testing.assert_allclose(new.numpy().sum(axis=0), 1, rtol=1e-5)

@@ -288,9 +288,6 @@ def test_batches_of_sentences_are_the_other_way():
     assert not shared
 
 
-# --- Order, padding, dropout ----------------------------------------------------------
-
-
 # --- Centred documents ----------------------------------------------------------------
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from gensim.corpora import Dictionary
 from gensim.models import CoherenceModel
-from gensim.topic_coherence.probability_estimation import p_boolean_sliding_window
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -151,24 +150,6 @@ def test_chunks_and_blocks_do_not_change_the_counts(monkeypatch, window):
 def test_bad_input_is_refused(call, complaint):
     with pytest.raises(InputError, match=complaint):
         call()
-
-
-def test_counts_equal_gensims_where_the_definitions_coincide(rng):
-    # gensim has no partial windows, which padding makes up for, and forgets a word
-    # that leaves a window in which it stands twice: here none does.
-    vocabulary = [f"w{i}" for i in range(60)]
-    documents = [list(rng.permutation(vocabulary)) for _ in range(5)]
-    words, pad = vocabulary[:8], ["<pad>"] * 19
-    theirs = p_boolean_sliding_window(
-        [[*pad, *document, *pad] for document in documents],
-        [list(itertools.permutations(range(8), 2))],
-        Dictionary([words]),
-        window_size=20,
-    )
-    ours = count_windows(documents, words)
-    assert ours.windows == theirs.num_docs
-    for a, b in itertools.combinations(words, 2):
-        assert ours.pairs[ours.index[a], ours.index[b]] == theirs[a, b]
 
 
 # --- c_v, c_npmi, c_uci and u_mass ----------------------------------------------------

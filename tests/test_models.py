@@ -192,21 +192,12 @@ def test_a_few_steps_lower_the_loss(name, rng):
 
 
 @every_model
-def test_a_model_has_sentences_topics_or_documents(name):
-    kind = model_class(name)
-    assert kind.offers("step") or kind.offers("topics") or kind.documental
-
-
-@every_model
-def test_every_model_may_start_without_any_setting_of_where(name):
-    check_starts(made(name))
-
-
-@every_model
 def test_a_model_is_a_keras_model_or_a_variant_of_one_in_its_own_file(name):
+    check_starts(made(name))
     kind, *parents = model_class(name).__mro__[: -len(Model.__mro__)]
     assert len(parents) <= 1
     assert all(parent.__module__ == kind.__module__ for parent in parents)
+    assert kind.offers("step") or kind.offers("topics") or kind.documental
 
 
 @every_model

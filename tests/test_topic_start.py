@@ -38,18 +38,16 @@ def started(toy_data, name, **chosen):
     return model
 
 
-@pytest.mark.parametrize("name", ["neural_topics", "tcnlm"])
 def test_topics_start_at_frequencies_times_the_clusters_of_the_given_vectors(
-    toy_data, tmp_path, rng, name
+    toy_data, tmp_path, rng
 ):
     words = Dataset(toy_data).vocabulary.topic_words
     given, file = KeyedVectors(4), tmp_path / "given.bin"
     axes = np.eye(4)[np.arange(len(words)) % 3].astype(np.float32)
     given.add_vectors(words, axes + rng.normal(scale=0.01, size=axes.shape))
     given.save_word2vec_format(str(file), binary=True)
-    alone = {"topic_pretrain_steps": 0} if name == "tcnlm" else {}
-    chosen = {"embeddings": str(file), "embedding_size": 4, **alone}
-    model = started(toy_data, name, topic_start="vectors", **chosen)
+    chosen = {"embeddings": str(file), "embedding_size": 4, "topic_pretrain_steps": 0}
+    model = started(toy_data, "tcnlm", topic_start="vectors", **chosen)
     counts = np.maximum(model.vocabulary.topic_counts, 1)
     lifted = model.topics().numpy() / counts
     for row in lifted:
@@ -62,8 +60,7 @@ def mixed_with_frequencies(data, topics):
     return 0.7 * topics + 0.3 * counts / counts.sum()
 
 
-@pytest.mark.parametrize("name", ["neural_topics", "tcnlm"])
-def test_topics_start_at_nmf_s_over_idf_mixed_with_the_frequencies(toy_data, name):
+def test_topics_start_at_nmf_s_over_idf_mixed_with_the_frequencies(toy_data):
     data = Dataset(toy_data)
     split, D = data.split("train"), len(data.vocabulary.topic_words)
     bags = [
@@ -73,8 +70,7 @@ def test_topics_start_at_nmf_s_over_idf_mixed_with_the_frequencies(toy_data, nam
     fitted = NMF(3, random_state=1).fit(tf_idf.fit_transform(bags))
     topics = fitted.components_ / tf_idf.idf_
     topics /= topics.sum(axis=1, keepdims=True)
-    alone = {"topic_pretrain_steps": 0} if name == "tcnlm" else {}
-    model = started(toy_data, name, num_topics=3, topic_start="nmf", **alone)
+    model = started(toy_data, "neural_topics", num_topics=3, topic_start="nmf")
     expected = mixed_with_frequencies(data, topics)
     np.testing.assert_allclose(model.topics(), expected, atol=1e-3)
 

@@ -74,13 +74,8 @@ class Reference:
             # There is nothing nearer than in the same document.
             kinds = [Windows(0) for _ in kinds]
         size = None if self.files else dataset.meta["splits"]["train"]["tokens"]
-        bar = progress_bar(
-            desc="counting windows",
-            total=size,  # unknown of files
-            unit=" tokens",
-            unit_scale=True,
-            leave=False,
-        )
+        shown = {"desc": "counting windows", "unit": " tokens", "unit_scale": True}
+        bar = progress_bar(total=size, leave=False, **shown)  # unknown of files
 
         def documents() -> Iterator[Sequence[str]]:
             for document in self.documents(dataset):

@@ -7,7 +7,7 @@ of the layers l = 1, ..., L; lists of them start with l = 1.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -157,10 +157,7 @@ class GammaBeliefNetwork(tf.keras.layers.Layer):
 
     def word_topics(self, layer: int) -> tf.Tensor:
         """Return the words of a layer's topics, Phi^1 ... Phi^l [D, K_l], l from 1."""
-        product, *others = self.Phi[:layer]
-        for Phi in others:
-            product = product @ Phi
-        return tf.convert_to_tensor(product)
+        return tf.convert_to_tensor(reduce(tf.matmul, self.Phi[:layer]))
 
     def prior_shapes(self, thetas: Sequence[tf.Tensor]) -> list[tf.Tensor]:
         """Return the shape of every theta's gamma law, [B, J, K_l] as theta is."""

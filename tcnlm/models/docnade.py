@@ -60,10 +60,7 @@ class DocNADE(Model):
     `objective=split` one place of each, drawn at random, stands for all: the same
     gradient in the mean, for one row of logits a document.
 
-    It has units and no topics: h is no mixture and its entries no shares, so that
-    neither they nor W's columns, of either sign, could be put on a simplex without
-    inventing a model that nobody trained. What it offers are `features` and W.
-
+    It has units and no topics: neither h nor W's columns, of either sign, are shares.
     Departs from the paper: a full softmax for its tree of words, Adam for its SGD.
     """
 
@@ -139,11 +136,7 @@ class DocNADE(Model):
         return self.nade.nats(words, weights)
 
     def _one_order(self, words: tf.Tensor, seed: Any) -> tf.Tensor:
-        """Return the words, a document's in an order that its words and the seed set.
-
-        Neither batch nor padding changes it. One order of places for all documents
-        would not average out over them.
-        """
+        """Return the words in an order that each document's own and the seed set."""
         width, uniform = tf.shape(words)[1:], tf.random.stateless_uniform
         of_word = {"minval": None, "dtype": tf.int32, "alg": "philox"}
         numbers = uniform(self.frequencies.shape, seed, **of_word)

@@ -92,10 +92,8 @@ class GBNRNN(Model):
     every step draws Phi by stochastic-gradient MCMC, with theta drawn anew (algorithm
     1). q(theta^l) is Weibull(k^l + Phi^(l+1) theta^(l+1), lambda^l).
 
-    Evaluation takes the mean of each Weibull for theta, from the top down; the released
-    code draws. Dropout falls on the input of every LSTM, never on what the softmax sees
-    (section 3). Assumed: the adaptive softmax and an Adam, clipped apart, for the
-    encoder and for the rest, as for all systems here.
+    Evaluation takes the mean of each Weibull for theta, from the top down. Dropout is
+    on the input of every LSTM, never on what the softmax sees (section 3).
 
     theta is no distribution: its proportions are those of theta^1, a topic is a column
     of Phi^1. From proportions alone, theta^l is given the moving mean of its sums in
@@ -267,12 +265,9 @@ class RGBNRNN(GBNRNN):
     Weibull(k_j^l, lambda_j^l). Pi^l is drawn as Phi is.
 
     A row of a batch is a group of `sentences` sequences; the paper's batch is 8 of
-    them, batch_size=8. Padding has no part in any loss, nor in the counts.
-
-    The context rule decides what theta_j knows of its own sentence. With "others", the
-    paper's in training, d_(j-1) holds sentence j, and the recurrence hands it on: only
-    with "preceding", the paper's for testing, is the perplexity one of words unseen. It
-    is this model's default for both.
+    them. With the context rule "others", the paper's in training, d_(j-1) holds
+    sentence j, and the recurrence hands it on: only with "preceding", the paper's for
+    testing and here the default for both, is the perplexity one of words unseen.
 
     What is written goes on from a theta by `moved`: a draw of eq. 2, each layer given
     the moving mean of its sums in training. By eq. 2 alone the sums of all layers but

@@ -50,15 +50,12 @@ class LCLM(Model):
     Each of them is a bag of words. An LSTM in each direction goes over the sequence of
     bags, and z_j is the states of both at sentence j. At every word attention, by the
     language model's state, weighs the z_j; their sum joins the memory cell's content on
-    its way to the output gate, and never the memory itself. `LateFusionLSTMCell` has
-    the equations, without numbers: the paper's text could not be opened.
+    its way to the output gate, and never the memory itself (`LateFusionLSTMCell`).
 
-    From its summaries: bags in sequence, attention at each word, a further gate in the
-    LSTM. From memory: both directions, the form of the attention and of the gate (the
-    latter as Tilk and Alumae 2016 have it, who follow the paper). Assumed: a bag is the
-    mean of its words' embeddings, all words counted and from a table of its own; no
-    dropout on the context; a second layer, which the paper does not have, fuses as the
-    first does, with weights of its own; the sizes of what reads the context.
+    From summaries, since the paper's text could not be opened: bags in sequence,
+    attention at each word, a further gate, as in Tilk and Alumae (2016), who follow the
+    paper. Assumed: a bag is the mean of its words' embeddings, from a table of its own;
+    no dropout on the context; a second layer fuses as the first does.
 
     Neither a sentence without words nor one before the document's first is attended
     to; with none left the model is the plain LSTM. So it is when it writes without a

@@ -48,13 +48,10 @@ class Config(Settings):
 
 
 class LDA(Model):
-    """LDA, fitted by variational Bayes or Gibbs sampling.
+    """LDA, fitted before training by variational Bayes or Gibbs sampling.
 
-    All its learning is the fit before training: nothing is left for the optimizer, and
-    the loss only tells how well it predicts.
-
-    Assumed: a variational fit, where the published figures come from Gibbs sampling
-    (`fit=gibbs`); after either, the variational E-step for what was not fitted.
+    After either, the variational E-step infers what was not fitted; nothing is left for
+    the optimizer, and the loss only tells how well it predicts.
     """
 
     Config = Config

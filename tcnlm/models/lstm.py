@@ -196,9 +196,6 @@ class LDALSTM(LSTM):
     than the LSTM's. With `carry=true` q is of a window's context, which is to hold what
     was read before only (`context=read`); with `cell=rnn` too it is an RNN with LDA's
     features, as Mikolov and Zweig (2012) have it, but for their features at the input.
-
-    Assumed: that the target sentence is left out of what q is inferred from (the paper
-    does not say), and an output layer whose tails, too, see [h; q].
     """
 
     Config = LDAConfig

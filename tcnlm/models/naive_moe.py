@@ -16,13 +16,12 @@ from tcnlm.layers.lstm import (
     apart,
     forget_bias,
     update,
-    zero_states,
 )
 from tcnlm.layers.mixed_precision import einsum
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.softmax import AdaptiveSoftmax, NextWord, of_targets
 from tcnlm.layers.words import word_embedding
-from tcnlm.models import tcnlm
+from tcnlm.models import lstm, tcnlm
 from tcnlm.models.base import Model
 from tcnlm.models.settings import SMALL_TOPICS, SMALL_WORDS, JointSettings
 from tcnlm.preprocessing.vocabulary import Vocabulary
@@ -49,9 +48,7 @@ class NaiveMoE(Model):
 
     under TCNLM's topic model and objective (eq. 17, 18). K (4 H (E + H)) recurrent
     weights and as many biases as gates.
-
-    Assumed: biases, an adaptive softmax for V and dropout as in TCNLM; with more than
-    one layer, which the paper does not try, an expert stacks LSTMs of its own.
+    With more layers, which the paper does not try, an expert stacks LSTMs of its own.
     """
 
     draws_topics = True
@@ -72,6 +69,7 @@ class NaiveMoE(Model):
     topics, infer = tcnlm.TCNLM.topics, tcnlm.TCNLM.infer
     context, compute_loss = tcnlm.TCNLM.context, tcnlm.TCNLM.compute_loss
     prepare, param_groups = tcnlm.TCNLM.prepare, tcnlm.joint_param_groups
+    initial_state = lstm.LSTM.initial_state
 
     def hidden(self, inputs: tf.Tensor, noise: Noise) -> tf.Tensor:
         """Return the experts' h [B, T, K, H], which t does not reach (eq. 8)."""
@@ -89,9 +87,6 @@ class NaiveMoE(Model):
             return self.softmax((h, t), words)
 
         return of_targets(mixed, batch["targets"], h, t)
-
-    def initial_state(self, context: tf.Tensor, rows: Any) -> tuple[Any, Any]:
-        return zero_states(self.recurrent, rows), context
 
     def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
         x, after = self.embedding(token), []

@@ -48,11 +48,9 @@ class NTM(Model):
     over the words. At random starts all topics are one of two: before training W2 and
     W1 are put at clusters of the vectors, a topic each (`start_at_clusters`).
 
-    Departs from the published model, of which only a summary was to be had: there W1
-    has a row for each training document, ld(d) is that row's softmax, and no other
-    document has topics. Here W1 [D, K] has a row for each word and a document takes the
-    mean of its words' rows: any document has topics, by one product and no fitting.
-    Single words stand for the paper's n-grams.
+    Of the published model only a summary was to be had: there W1 has a row for each
+    training document. Here W1 [D, K] has one for each word and a document takes the
+    mean of its words' rows: any document has topics. Words stand for n-grams.
     """
 
     Config = Config

@@ -14,7 +14,6 @@ from tcnlm.common.settings import setting
 from tcnlm.data.batching import Batching
 from tcnlm.data.dataset import NO_WORD, Dataset
 from tcnlm.data.sequences import SequencesAndStretches
-from tcnlm.layers.lstm import zero_states
 from tcnlm.layers.mixed_precision import MixedConv1D, MixedDense
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.optimization import Group, GroupedAdam, exclude, weights_of
@@ -66,26 +65,16 @@ class TDLM(Model):
         s = B^T p                topic vector
         p(w | s) = softmax(W^T s + c)       of content words w
 
-    and the LSTM's output h is fused with s before the softmax; see `TopicGate`. The
-    paper's equations are without numbers here: its text could not be opened, and the
-    released code speaks for it.
+    and the LSTM's output h is fused with s before the softmax; see `TopicGate`. After
+    the released code, since the paper's text could not be opened.
 
     As there, the topic model learns from batches of its own, mixed at random with those
     of the language model: one s of a whole document predicts three of its words in a
-    row, which the document holds (`SequencesAndStretches`). Each model has an Adam of
-    its own, the language model's for all weights but W and c; the topic model's
-    gradients are not clipped. The language model's document is the context, without the
-    sentence itself. With topic_batches=sentences one batch serves both: s of a
-    sentence's context predicts its content words too, the loss is the sum, and the
-    topic model's weights are moved by one Adam.
-
-    Published so, A^T d is mostly one constant for all documents; the attention falls
-    on one topic alone early in training. With center_documents=true A sees d less
-    its running mean.
-
-    Departs from the published model: filters don't see padding; documents have
-    an embedding for topic words only, no others being left; the language model ends in
-    the adaptive softmax that all systems have here.
+    row (`SequencesAndStretches`). Each model has an Adam of its own, the language
+    model's for all weights but W and c; the topic model's gradients are not clipped.
+    With topic_batches=sentences one batch serves both, the loss is the sum, and one
+    Adam moves the topic model's weights. With center_documents=true A sees d less its
+    running mean.
     """
 
     Config = Config
@@ -108,7 +97,7 @@ class TDLM(Model):
         elif config.center_documents:
             self.why_not_shardable = "center_documents takes means over whole batches"
 
-    hidden = lstm.LSTM.hidden
+    hidden, initial_state = lstm.LSTM.hidden, lstm.LSTM.initial_state
 
     def topics(self) -> tf.Tensor:
         """Return softmax(B W + c) over the topic vocabulary alone, [K, D]."""
@@ -207,18 +196,12 @@ class TDLM(Model):
         self.encoder.embedding.embeddings.assign(start)
 
     def param_groups(self) -> list[Group]:
-        """Return the language model's weights and the topic model's.
-
-        By published batches the former are all but W, since s is learned by both.
-        """
+        """Return the language model's weights, all but W if published, and topics'."""
         topic = weights_of(self.encoder, self.attention, self.vectors, self.words)
         published = self.config.topic_batches == "published"
         apart = self.words.trainable_variables if published else topic
         rate = self.config.learning_rate
         return [(exclude(self.trainable_variables, apart), rate), (topic, rate)]
-
-    def initial_state(self, context: tf.Tensor, rows: Any) -> tuple[Any, Any]:
-        return zero_states(self.recurrent, rows), context
 
     def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
         h, state = lstm.step_layers(self, token, state)

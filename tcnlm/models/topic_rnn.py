@@ -63,15 +63,10 @@ class TopicRNN(Model):
 
         p(y_t | y_<t) = sum_l p(y_t | h_t, l, mu) p(l | h_t)
 
-    From the poster, which numbers no equation and prints the bound with a minus before
-    it; the paper's text could not be opened. Assumed: a stop word, l = 1, is whatever
-    is not of the topic vocabulary, `<eos>` and `<unk>` among them; X_c is the context
-    that every system sees here, not the sentence itself; theta belongs to a document,
-    so that each of its n sequences, or windows where the state is carried, bears 1/n of
-    the KL, or 1 / `document_sequences`.
-
-    theta is no distribution. Its proportions are taken as softmax(mu), and a topic's as
-    the softmax of its row of B, which ranks words as the paper does.
+    From the poster; the paper's text could not be opened. A stop word, l = 1, is all
+    that is not of the topic vocabulary, `<eos>` and `<unk>` among it. Each of the n
+    rows of a document bears 1/n of the KL, or 1 / `document_sequences`. Proportions are
+    taken as softmax(mu), and a topic's as the softmax of its row of B.
     """
 
     draws_topics = True
@@ -157,10 +152,7 @@ class TopicRNN(Model):
         return {"loss": loss, **nll, "kl": tf.reduce_mean(kl)}
 
     def features(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
-        """Return mu of the whole document, and the state after its last word, [B, F].
-
-        The paper's features: "the output of the inference network" and the last state.
-        """
+        """Return mu of a document and the last state, the paper's features, [B, F]."""
         mu, _ = self.posterior(batch["words"])
         return tf.concat([mu, lstm.LSTM.features(self, batch)], axis=1)
 
@@ -174,11 +166,9 @@ class TopicRNN(Model):
 
 
 def theta_of(topics: tf.Tensor) -> tf.Tensor:
-    """Return the theta [B, K] whose softmax the topics are.
+    """Return the theta [B, K] whose softmax the topics are, of mean zero, the prior's.
 
-    A softmax forgets the mean of theta, which is set to the prior's, zero. A topic
-    without a share lies as far below the largest as, of K draws from the prior, the
-    smallest may be expected to.
+    A topic without a share lies as far below the largest as of K draws from the prior.
     """
     spread = 2 * math.sqrt(2 * math.log(topics.shape[-1]))
     smallest = tf.reduce_max(topics, axis=-1, keepdims=True) * math.exp(-spread)
@@ -189,10 +179,8 @@ def theta_of(topics: tf.Tensor) -> tf.Tensor:
 class SwitchedSoftmax(tf.keras.layers.Layer):
     """p(w, l | h, theta) over all words, and p(w | h, theta) with l summed out.
 
-    An adaptive softmax would not do: b_w . theta moves rare words one by one, and its
-    head does not know what they come to. Both normalisers are exact sums over the
-    vocabulary. Weights: `words` [H, V], the v_w; `topic_logits` B [K, D]; `switch`
-    Gamma [H].
+    Both normalisers are exact sums over the vocabulary. Weights: `words` [H, V], the
+    v_w; `topic_logits` B [K, D]; `switch` Gamma [H].
     """
 
     def __init__(

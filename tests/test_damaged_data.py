@@ -10,6 +10,7 @@ import pytest
 import toy
 from damage import DAMAGES, damage
 
+from tcnlm.common import process
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.preprocessing.vocabulary import FILES as VOCABULARIES
@@ -173,8 +174,8 @@ def test_a_vocabulary_that_is_none_is_named_with_its_line(data, line):
 
 
 def test_training_refuses_before_it_writes(data, tmp_path, monkeypatch):
-    monkeypatch.setattr(train, "keep_memory", lambda: None)
-    monkeypatch.setattr(train, "make_reproducible", lambda *_: None)
+    monkeypatch.setattr(process, "keep_memory", lambda: None)
+    monkeypatch.setattr(process, "make_reproducible", lambda *_: None)
     damage(data / "train/tokens.npy", "truncated")
     options = train.parser().parse_args([str(data), "--out", str(tmp_path / "run")])
     with pytest.raises(InputError, match=AGAIN):

@@ -5,6 +5,7 @@ import json
 import pytest
 import tiny
 
+from tcnlm.common import process
 from tcnlm.common.errors import InputError
 from tcnlm.programs import train
 from tcnlm.programs.preprocess import main as preprocess
@@ -20,7 +21,7 @@ NO_TOPIC = "the of the .\tof the of ."
 @pytest.fixture
 def make_data(tmp_path, monkeypatch):
     # TensorFlow's threads cannot be set any more once it has worked.
-    monkeypatch.setattr(train, "make_reproducible", lambda *_: None)
+    monkeypatch.setattr(process, "make_reproducible", lambda *_: None)
 
     def make(valid=SENTENCES, test=SENTENCES, *options, train=SENTENCES):
         texts = {"train": [train] * 12, "valid": [valid] * 2, "test": [test] * 2}

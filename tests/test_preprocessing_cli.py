@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import toy
 
+from tcnlm.common import process
 from tcnlm.data.dataset import Dataset
 from tcnlm.preprocessing.data_folder import read_meta
 from tcnlm.preprocessing.splits import SPLITS
@@ -304,7 +305,7 @@ def test_validation_from_train_is_a_count_or_a_share(capsys, tmp_path, value):
 
 
 def test_no_more_processes_are_started_than_there_are_cores(monkeypatch):
-    monkeypatch.setattr(preprocess, "cores", lambda: 2)
+    monkeypatch.setattr(process, "cores", lambda: 2)
     line = "--format lee --out DATA --processes 900".split()
     mapped = preprocess.map_of(preprocess.parse(line))
     assert mapped.keywords["processes"] == 2

@@ -14,12 +14,12 @@ import tensorflow as tf
 import tiny
 import toy
 
+from tcnlm.common import process
 from tcnlm.common.errors import errors_reported
 from tcnlm.common.settings import names
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
 from tcnlm.models import model_class
-from tcnlm.programs import train
 from tcnlm.training.trainer import Trainer
 
 ENVIRONMENT = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
@@ -34,7 +34,7 @@ def call(name, *arguments):
     """Run a program here; return its status, output and errors, as subprocess does."""
     line, out, err = [f"{name}.py", *map(str, arguments)], io.StringIO(), io.StringIO()
     here = mock.patch.object(sys, "argv", line)
-    as_they_are, status = mock.patch.object(train, "make_reproducible", seeded), 0
+    as_they_are, status = mock.patch.object(process, "make_reproducible", seeded), 0
     with here, as_they_are, redirect_stdout(out), redirect_stderr(err):
         try:
             with errors_reported():

@@ -45,10 +45,9 @@ def remove(path: Path) -> None:
 
 
 def remove_leftovers(folder: Path, names: str = ".+") -> None:
-    """Remove what processes that were killed had written aside in a folder.
+    """Remove what killed processes had written aside in a folder; move old things back.
 
-    What one had moved aside is moved back, where nothing has taken its place. names: a
-    regular expression of the files meant, which no other process may be writing.
+    names: a regular expression of the files meant, which no other may be writing.
     """
     pattern = re.compile(rf"\.[0-9]+\.(old\.)?({names})")
     for left in sorted(folder.glob(".*")):
@@ -68,20 +67,13 @@ def writing(path: Path, *errors: type[Exception]) -> Iterator[None]:
     try:
         yield
     except (OSError, *errors) as error:
-        raise InputError(f"{path}: cannot be written: {_reason(error)}") from None
-
-
-def _reason(error: Exception) -> str:
-    """Return what stopped a writer, as the system says it; TensorFlow adds to that."""
-    text = getattr(error, "strerror", None) or str(error).partition("\n")[0]
-    return text.split("; ")[-1].partition(" [Op:")[0]
+        text = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+        reason = text.split("; ")[-1].partition(" [Op:")[0]  # without TensorFlow's own
+        raise InputError(f"{path}: cannot be written: {reason}") from None
 
 
 def check_writable(path: Path, parents: bool = False) -> None:
-    """Raise InputError where a file cannot be written, before hours of work for it.
-
-    parents: missing folders will be made.
-    """
+    """Raise InputError where a file cannot be written; parents: folders are made."""
     with writing(path):
         if not parents and not path.parent.is_dir():
             raise InputError(f"{path}: there is no folder {path.parent}")
@@ -101,10 +93,7 @@ def check_folder(path: Path) -> None:
 
 @contextmanager
 def plain_path(folder: Path) -> Iterator[Path]:
-    """Give a path to a folder that TensorFlow cannot take for a pattern of names.
-
-    It reads by patterns: `k[1]` is the folder k1 to it.
-    """
+    """Give a path to a folder that TensorFlow cannot take for a pattern, as `k[1]`."""
     if not set("*?[]{}\\") & set(str(folder.absolute())):
         yield folder
         return

@@ -44,8 +44,7 @@ def search_garbage_rarely() -> None:
 def keep_memory() -> None:
     """Let this process keep what it frees, if its C library is glibc.
 
-    Training makes and drops the same tensors of some megabytes again and again, and to
-    get them anew from the system takes a quarter of a small model's time.
+    To get the same tensors again and again takes a quarter of a small model's training.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt:
@@ -199,8 +198,7 @@ RUNNERS = ("DirectRunner", "FlinkRunner", "DataflowRunner")
 def add_runner(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     """Add --runner, which takes the rest of the command line."""
     purpose = "Apache Beam's, then its own options, with the same result: "
-    purpose += ", ".join(RUNNERS)
-    parser.add_argument("--runner", nargs="...", help=purpose)
+    parser.add_argument("--runner", nargs="...", help=purpose + ", ".join(RUNNERS))
 
 
 def without_runner(arguments: list[str]) -> list[str]:
@@ -230,5 +228,5 @@ def progress_bar(*arguments: Any, **options: Any) -> tqdm:
     if not sys.stderr.isatty():
         options |= {"delay": FIRST_SECONDS, "mininterval": LOG_SECONDS, "ascii": True}
         options |= {"maxinterval": 2 * LOG_SECONDS, "leave": False}
-        options |= {"bar_format": "{l_bar}{bar}{r_bar}\n"}
+        options["bar_format"] = "{l_bar}{bar}{r_bar}\n"
     return tqdm(*arguments, **options)

@@ -47,10 +47,12 @@ class Bounds:
             return " or ".join(self.choices)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return ""
-        inside = self.least <= value <= self.most and self.above < value < self.below
-        if inside and self.size < abs(value) < math.inf:
-            return f"at most {self.size:g} in size"
-        return "" if inside else self._range()
+        if self.least <= value <= self.most and self.above < value < self.below:
+            large = self.size < abs(value) < math.inf
+            return f"at most {self.size:g} in size" if large else ""
+        named = {"at least": self.least, "above": self.above}
+        named |= {"at most": self.most, "below": self.below}
+        return " and ".join(f"{w} {v:g}" for w, v in named.items() if math.isfinite(v))
 
     def _complaint_of_many(self, values: tuple) -> str:
         if self.length is not None and len(values) != self.length:
@@ -60,16 +62,10 @@ class Bounds:
         complaint = next(filter(None, map(self.complaint, values)), "")
         return complaint and f"numbers {complaint}"
 
-    def _range(self) -> str:
-        named = {"at least": self.least, "above": self.above}
-        named |= {"at most": self.most, "below": self.below}
-        return " and ".join(f"{w} {v:g}" for w, v in named.items() if math.isfinite(v))
-
 
 def setting(default: Any, text: str, **bounds: Any) -> Any:
-    """Return a field of a `Settings`.
+    """Return a field of a `Settings`, within `Bounds`; text: its line of --settings.
 
-    text: its meaning, unit and source, a line of --settings; bounds: see `Bounds`.
     Numbers with a point are LARGEST_WEIGHT in size at most unless they say otherwise.
     """
     numbers = default if isinstance(default, tuple) else (default,)
@@ -102,17 +98,13 @@ def _kind_complaint(value: Any, kind: Any) -> str:
         kinds = value if isinstance(value, tuple) else [None]
         wrong = any(_kind_complaint(v, get_args(kind)[0]) for v in kinds)
         return "numbers with commas between" if wrong else ""
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if number and isinstance(value, int) and abs(value) > LARGEST:
+    if isinstance(value, int) and abs(value) > LARGEST:
         return "a number that 32 bits can hold"
-    good = {
-        bool: isinstance(value, bool),
-        int: number and isinstance(value, int),
-        float: number and math.isfinite(value),
-        str: isinstance(value, str),
-    }[kind]
-    if kind is int and number and not good and value.is_integer():
+    if kind is int and isinstance(value, float) and value.is_integer():
         return f"a whole number in digits, {LARGEST} at most"
+    good = isinstance(value, (int, float) if kind is float else kind)
+    good = good and isinstance(value, bool) == (kind is bool)
+    good = good and (kind is not float or math.isfinite(value))
     return "" if good else _WANTED.get(kind, "a text")
 
 
@@ -176,9 +168,8 @@ def parse(name: str, text: str, config: Settings | type[Settings]) -> Any:
 
 def _value(text: str, kind: Any) -> Any:
     if get_args(kind):
-        return tuple(
-            _value(part, get_args(kind)[0]) for part in text.split(",") if part
-        )
+        parts = filter(None, text.split(","))
+        return tuple(_value(part, get_args(kind)[0]) for part in parts)
     if kind is bool:
         return {"true": True, "false": False}[text.lower()]
     if kind is int:
@@ -196,27 +187,22 @@ def from_json(kind: type[Chosen], values: Mapping[str, Any]) -> Chosen:
     """Return settings of this type from what `dataclasses.asdict` and JSON made."""
     for name in sorted(set(values) - set(names(kind))):
         raise SettingError(f"unknown setting {name} of {kind.__name__}")
-    return kind(
-        **{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
-    )
+    lists = {name: tuple(v) for name, v in values.items() if isinstance(v, list)}
+    return kind(**{**values, **lists})
 
 
 def describe(models: Mapping[str, type[Settings]], training: type[Settings]) -> str:
     """Return all settings with defaults and meanings for --settings, each once."""
     owners: dict[type, list[str]] = {}
     for model, kind in models.items():
-        for part in _parts(kind):
-            owners.setdefault(part, []).append(model)
+        for part in kind.__mro__[::-1]:
+            if issubclass(part, Settings) and _own(part):
+                owners.setdefault(part, []).append(model)
     lines = ["settings of the training loop:", *_lines(training, {})]
     for part, users in owners.items():
         lines += ["", f"settings of {', '.join(users)}:"]
         lines += _lines(part, {model: models[model] for model in users})
     return "\n".join(lines)
-
-
-def _parts(kind: type[Settings]) -> list[type]:
-    parts = [part for part in kind.__mro__[::-1] if issubclass(part, Settings)]
-    return [part for part in parts if _own(part)]
 
 
 def _own(part: type) -> list[dataclasses.Field]:
@@ -228,12 +214,9 @@ def _own(part: type) -> list[dataclasses.Field]:
 def _lines(part: type, users: Mapping[str, type[Settings]]) -> list[str]:
     lines = []
     for field in _own(part):
-        differ = {
-            model: as_text(getattr(kind, field.name))
-            for model, kind in users.items()
-            if getattr(kind, field.name) != field.default
-        }
-        other = "".join(f"; {model}: {value}" for model, value in differ.items())
+        defaults = {model: getattr(kind, field.name) for model, kind in users.items()}
+        differ = {m: value for m, value in defaults.items() if value != field.default}
+        other = "".join(f"; {m}: {as_text(value)}" for m, value in differ.items())
         choices = " | ".join(field.metadata["bounds"].choices)
         lines.append(f"  {field.name}={as_text(field.default)}{other}")
         lines.append(f"      {field.metadata['text']}" + (choices and f" ({choices})"))

@@ -15,14 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from tcnlm.common import files
 from tcnlm.common.errors import InputError, UnreadableError, reading
-from tcnlm.common.files import (
-    digest_line,
-    digest_of,
-    locked,
-    remove_leftovers,
-    replacing,
-)
 from tcnlm.preprocessing.collect import Arrays
 from tcnlm.preprocessing.documents import LONGEST, Document
 from tcnlm.preprocessing.languages import ENGLISH, languages
@@ -154,7 +148,7 @@ def fingerprint(folder: Path, settings: dict) -> str:
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
     arrays = [f"{split}/{name}.npy" for split in SPLITS for name in Arrays._fields]
     for name in [*FILES, *arrays]:
-        digest_of(folder / name, digest)
+        files.digest_of(folder / name, digest)
     return digest.hexdigest()
 
 
@@ -165,7 +159,7 @@ def write_sums(folder: Path) -> None:
 
 def _sums(folder: Path) -> list[str]:
     names = (n for n in sorted(CONTENTS - {SUMS}) if not n.endswith(TEXTS))
-    return [digest_line(folder / n, n) for n in names if (folder / n).is_file()]
+    return [files.digest_line(folder / n, n) for n in names if (folder / n).is_file()]
 
 
 def _check_sums(folder: Path, meta: Mapping[str, Any]) -> None:
@@ -293,10 +287,10 @@ def new_folder(path: Path, force: bool = False) -> Iterator[Path]:
     place = Path(os.path.realpath(path))
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with locked(place):
-            remove_leftovers(place.parent, re.escape(place.name))
+        with files.locked(place):
+            files.remove_leftovers(place.parent, re.escape(place.name))
             _check_free(path, force)
-            with replacing(place) as aside:
+            with files.replacing(place) as aside:
                 aside.mkdir()
                 yield aside
     except OSError as error:

@@ -13,19 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from tcnlm.common.process import Map, progress_bar
+from tcnlm.preprocessing import data_folder, warnings
 from tcnlm.preprocessing.collect import Arrays, counted, counts_of, select, tokenize_all
 from tcnlm.preprocessing.corpora import Corpus, refuse_none_left
-from tcnlm.preprocessing.data_folder import (
-    fingerprint,
-    held_out,
-    new_folder,
-    read_meta,
-    save_arrays,
-    save_marks,
-    save_texts,
-    write_meta,
-    write_sums,
-)
 from tcnlm.preprocessing.documents import Document
 from tcnlm.preprocessing.languages import ENGLISH
 from tcnlm.preprocessing.phrases import ENGLISH_CONNECTORS, Phrases, Sentences, learn
@@ -37,15 +27,6 @@ from tcnlm.preprocessing.vocabulary import (
     build_vocabulary,
     choose,
     is_content,
-)
-from tcnlm.preprocessing.warnings import (
-    few_texts,
-    in_training_too,
-    odd_marks,
-    refuse_no_topics,
-    refuse_without_spaces,
-    warn,
-    warnings,
 )
 
 UNIT = " documents"
@@ -76,7 +57,7 @@ def preprocess(
     mapped: Map = map,
 ) -> dict:
     """Write the DATA directory `out` and return its meta.json; InputError if bad."""
-    with new_folder(out, force) as folder:
+    with data_folder.new_folder(out, force) as folder:
         sizes, documents, left_out = _survey(corpus)
         cutting = preprocessing.fractions, preprocessing.limit, preprocessing.seed
         splits = assign(sizes, *cutting, preprocessing.valid_from_train)
@@ -95,24 +76,26 @@ def preprocess(
             train = select(arrays, rows["train"])
         vocabulary, preprocessing = _vocabulary(corpus, types, train, preprocessing)
         vocabulary.phrases = phrases
-        warn([*few_texts(types, arrays), *in_training_too(arrays, rows)])
+        warnings.warn(warnings.few_texts(types, arrays))
+        warnings.warn(warnings.in_training_too(arrays, rows))
         vocabulary.save(folder)
         ids, counts = np.array(vocabulary.ids(types), dtype=np.int32), {}
         for name, numbers in rows.items():
             split = select(arrays, numbers)
             split = split._replace(tokens=ids[split.tokens])
-            save_arrays(folder / name, split)
+            data_folder.save_arrays(folder / name, split)
             counts[name] = counts_of(split, preprocessing.sequence_length)
         for words in folder.glob("*.tmp"):
             words.unlink()
         meta = _meta(folder, corpus, preprocessing, vocabulary, command)
         if corpus.skip_empty:
             meta["left_out"] = left_out
-        classes = save_marks(folder, splits, documents)
-        save_texts(folder, splits, _chosen(corpus, held_out(splits)))
-        write_meta(folder, {**meta, **classes, "splits": counts})
-        write_sums(folder)
-    return read_meta(out)
+        classes = data_folder.save_marks(folder, splits, documents)
+        held_out = _chosen(corpus, data_folder.held_out(splits))
+        data_folder.save_texts(folder, splits, held_out)
+        data_folder.write_meta(folder, {**meta, **classes, "splits": counts})
+        data_folder.write_sums(folder)
+    return data_folder.read_meta(out)
 
 
 def _survey(corpus: Corpus) -> tuple[dict[str, int], list[Document], int]:
@@ -127,7 +110,7 @@ def _survey(corpus: Corpus) -> tuple[dict[str, int], list[Document], int]:
                 left_out += 1
         sizes[name] = len(kept) - before
     refuse_none_left(len(kept), left_out)
-    warn(odd_marks(kept))
+    warnings.warn(warnings.odd_marks(kept))
     return sizes, kept, left_out
 
 
@@ -176,14 +159,14 @@ def _vocabulary(
     """The vocabulary, and the preprocessing with the counts that were left open."""
     words, counts = counted(types, train)
     if makes_words(corpus.sentences):
-        refuse_without_spaces(words, counts)
+        warnings.refuse_without_spaces(words, counts)
     rules = choose(words, counts, preprocessing.rules)
     vocabulary = build_vocabulary(words, counts, len(train.sentences) - 1, rules)
-    refuse_no_topics(vocabulary, rules)
+    warnings.refuse_no_topics(vocabulary, rules)
     ids = np.array(vocabulary.ids(types), dtype=np.int32)
     train = train._replace(tokens=ids[train.tokens])
     given = preprocessing.context, preprocessing.language
-    warn(warnings(words, counts, train, vocabulary, rules, *given))
+    warnings.warn(warnings.of_training(words, counts, train, vocabulary, rules, *given))
     return vocabulary, replace(preprocessing, rules=rules)
 
 
@@ -210,5 +193,5 @@ def _meta(
         "settings": {**rules, **values},
         "vocabulary_size": len(vocabulary),
         "topic_vocabulary_size": len(vocabulary.topic_words),
-        "fingerprint": fingerprint(folder, values),
+        "fingerprint": data_folder.fingerprint(folder, values),
     }

@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.process import chunks, ordered_map
-from tcnlm.preprocessing import text
+from tcnlm.preprocessing import records, text
 from tcnlm.preprocessing.documents import (
     LONGEST,
     Document,
@@ -22,13 +22,6 @@ from tcnlm.preprocessing.documents import (
 from tcnlm.preprocessing.files import ahead, numbered_lines, plain_suffix
 from tcnlm.preprocessing.languages import ENGLISH
 from tcnlm.preprocessing.markup import normalized
-from tcnlm.preprocessing.records import (
-    is_json,
-    is_parquet,
-    json_documents,
-    parquet_documents,
-    table_documents,
-)
 
 TABLES = (".csv", ".tsv")
 CHUNK = 100  # documents that a process tokenizes at a time, of a reference
@@ -42,7 +35,7 @@ _BODIES = ("wtext", "stext")  # of what is written, of what is spoken
 def read_plain(path: Path, fields: Fields) -> Iterator[Document]:
     """A document a line; an empty line is a document without words."""
     first, lines = ahead(path)
-    if is_json(first):
+    if records.is_json(first):
         raise InputError(
             f"{path}: its lines are JSON, not plain text; give --format jsonl, and "
             "--field NAME for the field with the text"
@@ -63,15 +56,15 @@ def read_any(path: Path, fields: Fields, name: str | None = None) -> Iterator[Do
 
     It is JSON by its first line or name, CSV by its name, parquet by what is in it.
     """
-    if name != "jsonl" and is_parquet(path):
-        return parquet_documents(path, fields)
+    if name != "jsonl" and records.is_parquet(path):
+        return records.parquet_documents(path, fields)
     first, lines = ahead(path)
     suffix = plain_suffix(path)
-    known = name or ("jsonl" if is_json(first) or suffix == ".jsonl" else suffix)
-    if known == "jsonl":
-        return json_documents(path, lines, fields)
-    if known == "table" or known in TABLES:
-        return table_documents(path, first, lines, fields)
+    is_json = records.is_json(first) or suffix == ".jsonl"
+    if name == "jsonl" or (is_json and name is None):
+        return records.json_documents(path, lines, fields)
+    if name == "table" or suffix in TABLES:
+        return records.table_documents(path, first, lines, fields)
     if fields != Fields(fields.text):
         raise InputError(
             f"{path}: is neither JSON nor a table, so it has no fields for --label, "

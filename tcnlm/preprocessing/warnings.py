@@ -36,7 +36,7 @@ def warn(lines: Iterable[str]) -> None:
         print(f"warning: {line}", file=sys.stderr)
 
 
-def warnings(
+def of_training(
     types: list[str],
     counts: np.ndarray,
     train: Arrays,

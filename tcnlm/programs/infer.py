@@ -29,21 +29,8 @@ from tcnlm.common.process import (
     on_runner,
     progress_bar,
 )
-from tcnlm.metrics.over_time import (
-    PERIODS,
-    WORDS,
-    by_period,
-    group_rows,
-    intervals,
-    left_out,
-    number,
-)
-from tcnlm.preprocessing.corpora import (
-    ids_of,
-    read_files,
-    refuse_fields,
-    refuse_none_left,
-)
+from tcnlm.metrics import over_time
+from tcnlm.preprocessing import corpora
 from tcnlm.preprocessing.documents import QUOTING, Document, Fields, Format, is_missing
 from tcnlm.preprocessing.sources import FORMATS, WITH_FIELDS, chosen_format
 from tcnlm.preprocessing.warnings import odd_marks, warn
@@ -94,14 +81,14 @@ def main(arguments: Sequence[str]) -> None:
         print(f"written to {options.by_label}")
     if options.over_time:
         dates = [document.date for document in told]
-        found = by_period(dates, whole.vectors, options.every)
-        words = shown_words(run.model, run.names, WORDS)
-        periods = group_rows("period", found, words)
+        found = over_time.by_period(dates, whole.vectors, options.every)
+        words = shown_words(run.model, run.names, over_time.WORDS)
+        periods = over_time.group_rows("period", found, words)
         write_rows(options.over_time, periods, options.quote)
         print(f"written to {options.over_time}")
         names = found["names"]
         print(f"  by {found['every']}, {names[0]} to {names[-1]}")
-        for line in left_out(found):
+        for line in over_time.left_out(found):
             print(f"  {line}")
 
 
@@ -158,15 +145,15 @@ def document_rows(
         row["unknown_words"] = int(reading.unknown[i])
         row["topic_words"] = int(reading.topic_words[i])
         if reading.nats is not None:
-            row["perplexity"] = number(reading.perplexity[i])
+            row["perplexity"] = over_time.number(reading.perplexity[i])
         if columns:
             vector, keys = reading.vectors[i], run.names.keys
             if run.reader.vectors_of == "topic":
                 known = reading.topic_words[i]
                 row["topic"] = keys[vector.argmax()] if known else None
-            row |= zip(columns, map(number, vector))
+            row |= zip(columns, map(over_time.number, vector))
             if run.names.hidden:  # of which rounding makes no -1e-8
-                row["hidden"] = number(np.clip(1 - vector.sum(), 0, 1))
+                row["hidden"] = over_time.number(np.clip(1 - vector.sum(), 0, 1))
         yield row
 
 
@@ -198,12 +185,13 @@ def label_rows(
         frame = pd.DataFrame(vectors, columns=columns_of(run, reading))
         groups = frame.groupby(of, dropna=False)
         topics = run.reader.vectors_of == "topic"
-        means = intervals(groups) if topics else [groups.mean()]
+        means = over_time.intervals(groups) if topics else [groups.mean()]
         ended = (mean.add_suffix(end) for mean, end in zip(means, ENDS))
         table = pd.concat([table, *ended], axis=1)
     for label, row in zip(table.index, table.to_dict("records")):
-        cells = {k: v if isinstance(v, int) else number(v) for k, v in row.items()}
-        yield {"label": label if isinstance(label, str) else None, **cells}
+        for name, value in row.items():
+            row[name] = value if isinstance(value, int) else over_time.number(value)
+        yield {"label": label if isinstance(label, str) else None, **row}
 
 
 def readings(
@@ -236,7 +224,7 @@ def readings(
 def check(options: argparse.Namespace) -> None:
     """Refuse options that don't fit together before anything is loaded."""
     if options.format not in (None, *WITH_FIELDS):
-        refuse_fields(fields_of(options))
+        corpora.refuse_fields(fields_of(options))
     if options.by_label and not has_mark(options, "label"):
         raise InputError("--by-label: name the field of the labels with --label")
     if options.over_time and not options.date:
@@ -250,7 +238,7 @@ def check(options: argparse.Namespace) -> None:
 
 def format_of(options: argparse.Namespace) -> Format:
     """Return the format: the one that was asked for, or each file's own."""
-    ids = ids_of(options.format, options.vocabulary, options.ids_from)
+    ids = corpora.ids_of(options.format, options.vocabulary, options.ids_from)
     return chosen_format(options.format, fields_of(options), ids)
 
 
@@ -270,7 +258,7 @@ def documents_of(options: argparse.Namespace) -> Iterator[Document]:
     """Yield the documents of all files, with a progress bar."""
     fields = fields_of(options)
     places = [Path("/dev/stdin") if str(p) == "-" else p for p in options.input]
-    documents = read_files(format_of(options), places, fields)
+    documents = corpora.read_files(format_of(options), places, fields)
     seen = kept = 0
     for document in progress_bar(documents, "inferring", unit=" documents"):
         seen += 1
@@ -278,7 +266,7 @@ def documents_of(options: argparse.Namespace) -> Iterator[Document]:
             kept += 1
             yield document
     if options.skip_empty:
-        refuse_none_left(kept, seen - kept)
+        corpora.refuse_none_left(kept, seen - kept)
         print(f"left out by --skip-empty because they have no text: {seen - kept:,}")
 
 
@@ -289,7 +277,7 @@ def parser() -> argparse.ArgumentParser:
         "line is JSON, table of .csv, .tsv and parquet, else text)"
     )
     by_label = "mean proportions and perplexity of every label, .csv or .jsonl, too"
-    over_time = "mean proportions of every period, .csv or .jsonl, too; needs --date"
+    periods = "mean proportions of every period, .csv or .jsonl, too; needs --date"
     every = "the period (default: the shortest that all dates tell, 60 at the most)"
     parsed = argparse.ArgumentParser(
         "python -m tcnlm infer",
@@ -318,8 +306,8 @@ def parser() -> argparse.ArgumentParser:
     words = "counts: what --ids-from counts, a word a line"
     add("--vocabulary", metavar="FILE", type=Path, help=words)
     add("--by-label", metavar="FILE", type=Path, help=by_label)
-    add("--over-time", metavar="FILE", type=Path, help=over_time)
-    add("--every", choices=PERIODS, help=every)
+    add("--over-time", metavar="FILE", type=Path, help=periods)
+    add("--every", choices=over_time.PERIODS, help=every)
     unquoted = "texts in .csv as they are (default: with an apostrophe before = + - @, "
     unquoted += "lest spreadsheets run what others wrote)"
     add("--unquoted", dest="quote", action="store_false", help=unquoted)

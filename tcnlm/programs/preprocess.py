@@ -14,16 +14,10 @@ from math import isclose
 from pathlib import Path
 from typing import Any
 
+from tcnlm.common import process
 from tcnlm.common.errors import InputError, add_debug, interrupts
 from tcnlm.common.outputs import paths_of
-from tcnlm.common.process import (
-    Map,
-    add_runner,
-    cores,
-    on_runner,
-    ordered_map,
-    without_runner,
-)
+from tcnlm.common.process import Map
 from tcnlm.common.settings import LARGEST, whole_number
 from tcnlm.preprocessing import corpora
 from tcnlm.preprocessing.data_folder import CONTEXTS, open_data
@@ -53,7 +47,7 @@ _positive = whole_number(1, LARGEST)
 def main(arguments: list[str]) -> int:
     """Run the command; the exit status is 2 for bad input, 130 if interrupted."""
     options = parse(arguments)
-    command = ["python", "-m", "preprocessing", *without_runner(arguments)]
+    command = ["python", "-m", "preprocessing", *process.without_runner(arguments)]
     try:
         with interrupts.listen():
             if options.verify:
@@ -100,8 +94,10 @@ def _table(meta: dict) -> str:
 def map_of(options: argparse.Namespace) -> Map:
     """Where the options say that the corpus is tokenized."""
     if options.runner is not None:
-        return on_runner(options.runner)
-    return partial(ordered_map, processes=min(options.processes, cores()))
+        return process.on_runner(options.runner)
+    return partial(
+        process.ordered_map, processes=min(options.processes, process.cores())
+    )
 
 
 # --- What the options name: InputError where they do not fit together ---------------
@@ -255,8 +251,8 @@ def parser() -> argparse.ArgumentParser:
     add("verify", "alone: tell whether DATA is as it was made", **_FOLDER)
     add("force", "replace an existing DATA", action="store_true")
     processes = f"to tokenize with; the result does not depend on it {_DEFAULT}"
-    add("processes", processes, type=_positive, default=cores(), metavar="N")
-    add_runner(run)
+    add("processes", processes, type=_positive, default=process.cores(), metavar="N")
+    process.add_runner(run)
     add_debug(run)
     return parsed
 

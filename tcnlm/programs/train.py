@@ -10,16 +10,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tcnlm.common import process
 from tcnlm.common.errors import InputError, Interrupted, add_debug, interrupts
 from tcnlm.common.files import digest_of, owned
-from tcnlm.common.process import (
-    command_line,
-    cores,
-    keep_memory,
-    make_reproducible,
-    one_by_one,
-    program,
-)
 from tcnlm.common.settings import (
     LARGEST,
     Settings,
@@ -48,14 +41,14 @@ PASSED_ON = ("model", "recipe", "threads", "wait", "set", "debug")  # to each of
 
 def main(arguments: Sequence[str]) -> int:
     """Train, once or several times, as the arguments say; return the status."""
-    options, line = options_of(arguments), command_line()
+    options, line = options_of(arguments), process.command_line()
     several = commands(options)
     if several:
-        status = one_by_one(several)
+        status = process.one_by_one(several)
         if options.try_topics and not status:
             from tcnlm.report.topic_numbers import compare  # which draws
 
-            keep_memory()
+            process.keep_memory()
             print(compare(Path(options.out), options.try_topics, line))
         return status
     with interrupts.listen():
@@ -80,11 +73,11 @@ def train(options: argparse.Namespace, command: str) -> None:
     from tcnlm.training.trainer import Trainer
     from tcnlm.training.workers import check_accumulation, named_workers
 
-    keep_memory()
+    process.keep_memory()
     run = Path(options.resume or options.out)
     config, dataset = (resumed if options.resume else begun)(options, command)
     loop = settings_of(config)[1]
-    make_reproducible(config["seed"], config["threads"], loop.deterministic)
+    process.make_reproducible(config["seed"], config["threads"], loop.deterministic)
     workers = named_workers(options.wait)
     _check_order(config["model"], dataset)
     judged = judge(model_class(config["model"]), loop.judge)
@@ -180,11 +173,11 @@ def resumed(options: argparse.Namespace, command: str) -> tuple[dict, Dataset]:
     try:
         dataset = run.data(options.data or old["data"]["path"])
     except InputError as error:
-        again = f"{program('train')} DATA --resume {options.resume}"
+        again = f"{process.program('train')} DATA --resume {options.resume}"
         hint = f"`{again}` says where DATA is now"
         raise InputError(f"{error}; {hint}") from None
     threads = old.get("threads", 0) if options.threads is None else options.threads
-    settled = old["seed"], command, min(threads, cores())
+    settled = old["seed"], command, min(threads, process.cores())
     return new_config(old["model"], settings, loop, dataset, *settled), dataset
 
 
@@ -244,7 +237,7 @@ def parser() -> argparse.ArgumentParser:
     recipe += f"{BY_SIZE}, by the corpus' size; paper-small has those of --settings)"
     add("--recipe", metavar="NAME", action=ListRecipes, help=recipe)
     seeds = "train with each, one after the other, into RUN/seed-S"
-    seed, number = whole_number(0, 2**31 - 1), whole_number(0, cores())
+    seed, number = whole_number(0, 2**31 - 1), whole_number(0, process.cores())
     add("--seed", type=seed, help=f"of all that is random (default: {SEED})")
     add("--seeds", metavar="S", nargs="+", type=seed, help=seeds)
     numbers = "train with each number of topics, into RUN/topics-K, then compare them "

@@ -69,10 +69,7 @@ class System(NamedTuple):
 
 
 class Bench:
-    """The text and the systems, made when they are asked for, and their times.
-
-    folder: for what a trainer writes.
-    """
+    """The text and the systems, made when they are asked for, and their times."""
 
     def __init__(self, data: Path, scale: Scale, steps: int, folder: Path):
         self.data, self.scale, self.steps, self.folder = data, scale, steps, folder
@@ -103,10 +100,7 @@ class Bench:
         return System(take, _targets(self.batches))
 
     def keras(self, settings: dict, batches: list[Batch]) -> System:
-        """Return those of a plain Keras LSTM of our LSTM's sizes, with a full softmax.
-
-        With the kernels that Keras takes unless told otherwise.
-        """
+        """Return those of a plain Keras LSTM of that size, with a full softmax."""
         config, words = configure("lstm", settings), len(self.dataset.vocabulary)
         layers = tf.keras.layers
         model = tf.keras.Sequential(
@@ -172,10 +166,7 @@ class Bench:
         return self.systems[name].targets / median(self.seconds[name])
 
     def peak(self, name: str, settings: dict) -> tuple[float, float]:
-        """Return megabytes: all imported, and the peak of training.
-
-        That of steps, a checkpoint and a validation, in a process of its own.
-        """
+        """Return megabytes of a process that trains: all imported, and the peak."""
         with ProcessPoolExecutor(1, get_context("spawn")) as pool:
             return pool.submit(_train, self.data, name, settings, self.steps).result()
 

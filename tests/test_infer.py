@@ -351,9 +351,9 @@ def read_jsonl(path):
 
 
 WRONG = {  # what is asked of a RUN in Python, and what is said
-    "a text": (lambda run: run.proportions("one text"), "give a list, of one text"),
+    "a text": (lambda run: run.proportions("one text"), "give a list of texts"),
     "none": (lambda run: run.proportions([None]), "text 0 must be a text, not None"),
-    "a context": (lambda run: run.perplexity(["a"], "b"), "give a list, of one text"),
+    "a context": (lambda run: run.perplexity(["a"], "b"), "give a list of texts"),
     "no prompt": (lambda run: run.generate(0, prompt=None), "prompt must be a text"),
     "half a word": (lambda run: run.generate(0, top_k=5.0), "top_k must be a whole"),
     "no UTF-8": (

@@ -211,10 +211,7 @@ def levels() -> list[tuple[Published, str, str, bool]]:
 
 
 def level_verdict(figure: Published, values: pd.Series) -> str:
-    """Return reproduced, better or worse.
-
-    Within 2 % and the seeds' deviation, never above half of an effect claimed beside.
-    """
+    """Return reproduced (within 2 % or half a claimed effect), better or worse."""
     apart, spread = figure.difference(values.mean()), values.std() / values.mean()
     beside = [c.theirs for c in claims() if figure in (c.top, c.base)]
     bounds = [WITHIN + np.nan_to_num(spread), *(abs(ratio - 1) / 2 for ratio in beside)]

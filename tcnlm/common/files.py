@@ -45,10 +45,7 @@ def remove(path: Path) -> None:
 
 
 def remove_leftovers(folder: Path, names: str = ".+") -> None:
-    """Remove what killed processes had written aside in a folder; move old things back.
-
-    names: a regular expression of the files meant, which no other may be writing.
-    """
+    """Remove what killed processes left aside in a folder; names: its pattern."""
     pattern = re.compile(rf"\.[0-9]+\.(old\.)?({names})")
     for left in sorted(folder.glob(".*")):
         found = pattern.fullmatch(left.name)
@@ -60,10 +57,7 @@ def remove_leftovers(folder: Path, names: str = ".+") -> None:
 
 @contextmanager
 def writing(path: Path, *errors: type[Exception]) -> Iterator[None]:
-    """Raise InputError with its name where a file or folder cannot be written.
-
-    errors: what a writer raises for that besides OSError.
-    """
+    """Raise InputError where a file cannot be written; errors: its writer's own."""
     try:
         yield
     except (OSError, *errors) as error:

@@ -29,11 +29,7 @@ FOLDERS = {
 
 
 def check_outputs(options: argparse.Namespace, *names: str) -> None:
-    """Raise InputError where an output is an input, another one, a RUN's or DATA's.
-
-    names: those of the options that are outputs; every other path is an input. By any
-    path or link to it.
-    """
+    """Raise InputError where an output is an input, another, a RUN's or DATA's."""
     outputs = list(paths_of({name: getattr(options, name) for name in names}))
     rest = {name: v for name, v in vars(options).items() if name not in names}
     for output in outputs:
@@ -97,10 +93,7 @@ def check_writable(path: Path) -> None:
 
 
 def write_rows(path: Path, rows: Iterable[Row], quote: bool = True) -> None:
-    """Write rows with the same columns, as they come: all of them, or no file.
-
-    quote: the cells of .csv, as `quoted` does.
-    """
+    """Write rows with the same columns, all or no file; quote: as `quoted`."""
     check_writable(path)
     with files.writing(path), files.replacing(path) as aside, _open(aside) as file:
         if path.suffix == ".jsonl":
@@ -118,9 +111,6 @@ def _open(path: Path) -> TextIO:
 
 
 def quoted(value: Any) -> Any:
-    """Return a value as a cell that no spreadsheet takes for a formula to run.
-
-    A text like one gets an apostrophe before it; numbers stay, those in texts too.
-    """
+    """Return a cell that no spreadsheet runs: an apostrophe before a formula."""
     is_text = isinstance(value, str) and not NUMBER.fullmatch(value)
     return f"'{value}" if is_text and FORMULA.match(value) else value

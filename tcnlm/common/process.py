@@ -42,10 +42,7 @@ def search_garbage_rarely() -> None:
 
 
 def keep_memory() -> None:
-    """Let this process keep what it frees, if its C library is glibc.
-
-    To get the same tensors again and again takes a quarter of a small model's training.
-    """
+    """Let this process keep what it frees: small models train in 3/4 of the time."""
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt:
         for option, value in ((MMAP_MAX, 0), (TRIM_THRESHOLD, NEVER), (ARENA_MAX, 1)):

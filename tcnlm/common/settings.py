@@ -118,10 +118,7 @@ def override(
     assignments: Sequence[str],
     others: Mapping[str, type[Settings]] | None = None,
 ) -> tuple[Any, ...]:
-    """Return the configs with every `name=value` put into the one that has the name.
-
-    others: the settings of all models by name, to say whose a setting is.
-    """
+    """Return the configs with every `name=value` put in; others: all models'."""
     values: list[dict[str, Any]] = [{} for _ in configs]
     for assignment in assignments:
         name, equals, text = assignment.partition("=")

@@ -17,11 +17,7 @@ NOTICE = rb"WARNING: All log messages before absl|I\d{4} \d\d:"
 
 
 def choose_keras() -> None:
-    """Let `tf.keras` be Keras 2.
-
-    Raises ImportError where it cannot: without a tf-keras of TensorFlow's own minor
-    version, or where Keras 3 is in use already.
-    """
+    """Let `tf.keras` be Keras 2, or raise ImportError, as where Keras 3 is in use."""
     if not _is_apart():
         return
     wanted = ".".join(map(str, _minor("tensorflow")))

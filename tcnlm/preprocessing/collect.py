@@ -20,11 +20,7 @@ CHUNK = 64  # documents that a process tokenizes at a time; the result is the sa
 
 
 class Arrays(NamedTuple):
-    """Documents as flat arrays.
-
-    tokens int32 [tokens]; sentences int64 [S + 1], offsets into tokens; documents
-    int64 [N + 1], offsets into sentences.
-    """
+    """tokens int32 [T]; offsets int64: sentences [S + 1], documents [N + 1]."""
 
     tokens: np.ndarray
     sentences: np.ndarray

@@ -59,11 +59,7 @@ def file_corpus(
     group: int = 0,
     ids: Mapping[int, str] | None = None,
 ) -> Corpus:
-    """A corpus in the format `name`, the `files` of every part given.
-
-    group: lines of a file that make a document, 0 where a line is one; ids: see
-    `read_counts`.
-    """
+    """A corpus of files by part; group: lines a document; ids: of `read_counts`."""
     every = list(chain(*files.values()))
     for path in every:
         if path.exists() and not (path.is_file() or path.is_dir()):  # it is read twice

@@ -77,10 +77,7 @@ def open_data(path: Path) -> tuple[dict, Vocabulary]:
 
 
 def check_entries(file: Path, found: Mapping[str, Any], entries: Entries) -> None:
-    """Raise InputError, naming file and entry, where one is not what it must be.
-
-    entries: "settings.context" and the like to what it must be, in words and a test.
-    """
+    """Raise InputError where an entry ("settings.context") is not what it must be."""
     for place, (right, is_right) in entries.items():
         value = found
         for name in place.split("."):

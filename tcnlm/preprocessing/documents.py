@@ -50,10 +50,7 @@ def called(char: str) -> str:
 
 
 class Document(NamedTuple):
-    """A raw document, with its class, name and date (ISO 8601) where it has them.
-
-    doubt: where its reader doubts to have read rightly, and what.
-    """
+    """A raw document with its marks; doubt: where its reader may err, and in what."""
 
     text: str
     label: str | None = None
@@ -126,11 +123,7 @@ _FORMS = [
 
 
 def iso_date(value: object, where: str) -> str | None:
-    """A date as ISO text, with a time of day as UTC's; None for what is missing.
-
-    Raises InputError, beginning with `where`, for no date and for one of two:
-    03/04/2020.
-    """
+    """A date as ISO text, a time as UTC's; InputError for none and for 03/04/2020."""
     if is_missing(value):
         return None
     try:

@@ -127,10 +127,7 @@ def read_aclimdb(path: Path, part: str) -> Iterator[Document]:
 def read_20news(
     path: Path, part: str, drop_headers: bool = False
 ) -> Iterator[Document]:
-    """Part "train" or "test" of 20 Newsgroups, the group the label, the place the id.
-
-    Messages are Latin-1; drop_headers: leave out all up to one's first empty line.
-    """
+    """Part "train" or "test" of 20 Newsgroups; label and id by the place."""
     messages, top = [], f"20news-bydate-{part}"
     with tarfile.open(path, "r:gz") as archive:
         for member in archive:
@@ -160,10 +157,7 @@ def read_wikitext(path: Path, member: str) -> Iterator[Document]:
 
 
 def read_oanc(path: Path) -> Iterator[Document]:
-    """A text of OANC_GrAF.zip a document, in the order of their places, its ids.
-
-    data/written_1/journal/slate/1/Article247_4.txt has the label journal.
-    """
+    """A text of OANC a document; its place is the id, the second folder the label."""
     with zipfile.ZipFile(path) as archive:
         for place in sorted(map(PurePosixPath, archive.namelist()), key=str):
             name = place.with_suffix("").parts

@@ -52,10 +52,7 @@ def languages() -> dict[str, Language]:
 
 
 def guessed(counts: Mapping[str, int], given: str) -> str:
-    """The language of a text by its words: `given` unless another is likely.
-
-    That is, one whose stop words make up a tenth of it and a quarter more than given's.
-    """
+    """The language of a text: `given`, unless another has a quarter more stop words."""
     shares = {code: _share(counts, known) for code, known in languages().items()}
     likeliest = max(shares, key=lambda code: shares[code])
     bound = max(LIKELY, 1.25 * shares[given])

@@ -52,10 +52,7 @@ def read_text(path: Path, fields: Fields) -> Iterator[Document]:
 
 
 def read_any(path: Path, fields: Fields, name: str | None = None) -> Iterator[Document]:
-    """The documents of JSON lines, a table or plain text, by the file unless by `name`.
-
-    It is JSON by its first line or name, CSV by its name, parquet by what is in it.
-    """
+    """The documents of JSON lines, a table or plain text, by the file or `name`."""
     if name != "jsonl" and records.is_parquet(path):
         return records.parquet_documents(path, fields)
     first, lines = ahead(path)

@@ -262,10 +262,7 @@ def _read_counted(path: Path) -> dict[str, int]:
 
 
 def choose(types: Sequence[str], counts: np.ndarray, rules: Rules) -> Rules:
-    """`rules` with a number for every count that is None there (docs/corpora.md).
-
-    types, counts: the distinct words of the training text and how often each occurs.
-    """
+    """`rules` with a number for every count that is None there (docs/corpora.md)."""
     if rules.min_count is None:
         words = counts[[word not in SPECIALS for word in types]]
         bounds = range(Rules.min_count, LEAST, -1)

@@ -45,10 +45,7 @@ def of_training(
     context: str,
     language: str | None,
 ) -> Iterator[str]:
-    """Yield what a user should know before training.
-
-    types, counts: of the training text; train: the same in ids of the vocabulary.
-    """
+    """Yield what a user should know; train is in ids of the vocabulary."""
     number = len(vocabulary.topic_words)
     if rules.topic_words is None and number < FEW_TOPIC_WORDS:
         yield (

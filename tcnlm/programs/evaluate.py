@@ -30,10 +30,7 @@ CHOSEN += ("beginning",)
 
 
 def main(arguments: Sequence[str], command: str = "") -> None:
-    """Evaluate as the arguments say, write into every RUN and print a summary.
-
-    command: what the evaluation says it was made by, this process's by default.
-    """
+    """Evaluate, write into every RUN, print a summary; command: kept in both."""
     options, command = parser().parse_args(arguments), command or command_line()
     # Here, or each process that tokenizes the reference would load TensorFlow too.
     from tcnlm.report.evaluate_run import evaluate_run, kept_as, summary

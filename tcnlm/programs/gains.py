@@ -118,10 +118,7 @@ def gains(
 def standard_error(
     deviations: np.ndarray, document: np.ndarray
 ) -> tuple[int, float | None]:
-    """Return the number of documents, and a mean's standard error over them.
-
-    deviations [n]: of targets from the mean, of documents [n]; None of a single one.
-    """
+    """Return the number of documents and a mean's standard error, or None."""
     documents, rows = np.unique(document, return_inverse=True)
     number = len(documents)
     if number == 1:

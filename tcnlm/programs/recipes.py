@@ -73,10 +73,7 @@ class Recipe:
     def chosen(
         self, model: str, more: Iterable[str], tokens: int = 0, documents: int = 0
     ) -> tuple[Settings, Training]:
-        """Return settings of a model and of the loop: defaults, these, then more.
-
-        more: as --set takes them; tokens, documents: of the training split.
-        """
+        """Return settings of model and loop: defaults, these, then more."""
         # Here, as below: to list recipes in a program's help takes no TensorFlow.
         from tcnlm.layers.optimization import Training
 
@@ -108,10 +105,7 @@ class Recipe:
 
 
 def topics_for(tokens: int, documents: int = 0) -> int:
-    """Return how many topics so many documents support: two thirds of their root.
-
-    Documents of fewer than 300 words count by their words; without a number all do.
-    """
+    """Return how many topics so many documents, of 300 words or more, support."""
     long = tokens / DOCUMENT_WORDS
     wanted = round(TOPICS_PER_ROOT * min(documents or long, long) ** 0.5)
     return max(FEWEST_TOPICS, min(wanted, MOST_TOPICS))
@@ -138,10 +132,7 @@ def read_recipe(recipe: str) -> Recipe:
 
 
 def words_of(options: Mapping[str, Any]) -> list[str]:
-    """Return options by their long names as a command line has them, if they are given.
-
-    None, false and an empty list are as good as none.
-    """
+    """Return options as on a command line, without those of None, false and []."""
     words: list[str] = []
     for name, value in options.items():
         values = value if isinstance(value, list) else [value]

@@ -96,10 +96,7 @@ def queued(queue: str) -> list[Recipe]:
 
 
 def reproduce(recipe: Recipe, seed: int, options: argparse.Namespace) -> None:
-    """Make the data, train with one seed and write its record, each unless it is there.
-
-    RUN and record tell the commands of train.py and evaluate.py for the same.
-    """
+    """Make the data, train and write a record, each unless it is there."""
     data, run = make_data(recipe, options), run_of(options.out, recipe, seed)
     given = {"recipe": recipe.source, "seed": seed, "out": run}
     words = [str(data), *words_of({**given, "threads": options.threads})]
@@ -112,10 +109,7 @@ def reproduce(recipe: Recipe, seed: int, options: argparse.Namespace) -> None:
 
 
 def make_data(recipe: Recipe, options: argparse.Namespace) -> Path:
-    """Return the DATA folder of a recipe, made if it is not there.
-
-    Recipes that are made of the same files in the same way share one.
-    """
+    """Return a recipe's DATA, made if not there; those of the same files share one."""
     if made_before(options):
         return Path(options.data[0])
     words = data_arguments(recipe, options)

@@ -53,10 +53,7 @@ def find(path: Path) -> Path:
 
 
 class Served:
-    """A SavedModel by its name and version.
-
-    RUN/saved_model is version 1 of RUN, served/3 is version 3 of `served`.
-    """
+    """A SavedModel: RUN/saved_model is RUN's version 1, served/3 its version 3."""
 
     def __init__(self, folder: Path):
         whole = folder.resolve()
@@ -97,10 +94,7 @@ class Served:
         return {"model_version_status": [version]}
 
     def metadata(self) -> dict[str, Any]:
-        """Return the signatures: name, type and shape of every input and output.
-
-        "topics", which TensorFlow Serving lacks, has those that topics.csv names.
-        """
+        """Return the signatures and, as only here, the topics of topics.csv."""
         kind = "type.googleapis.com/tensorflow.serving.SignatureDefMap"
         spec = {"name": self.name, "signature_name": "", "version": self.version}
         signatures = {"@type": kind, "signature_def": self.definitions}

@@ -314,6 +314,6 @@ def test_no_more_processes_are_started_than_there_are_cores(monkeypatch):
 def test_help_has_what_one_needs_first_on_top_and_no_more_than_two_lines_of_each():
     shown = preprocess.parser().format_help()
     first = shown[shown.index("needed first") : shown.index("documents and their")]
-    names = "format corpus input field out label id language skip-empty min-count split"
+    names = "format corpus input out field label id skip-empty language min-count split"
     assert re.findall(r"^  --([a-z-]+)", first, re.MULTILINE) == names.split()
     assert not re.search(r"(\n {24}.*){3}", shown)

@@ -9,7 +9,7 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from errno import ENOSPC
 from typing import Any
@@ -145,11 +145,17 @@ class Interrupts:
         self.waiting: int | None = None  # the number of a signal
 
     @contextmanager
-    def listen(self) -> Iterator[None]:
-        """Catch the signals inside."""
+    def listen(self, farewell: Callable[[], str] | None = None) -> Iterator[None]:
+        """Catch the signals inside; end the process by one, if there is a farewell."""
         before = {number: signal.signal(number, self._arrive) for number in NUMBERS}
         try:
             yield
+        except Interrupted as interrupted:
+            if farewell is None:
+                raise
+            print(farewell(), file=sys.stderr, flush=True)
+            sys.stdout.flush()
+            os._exit(interrupted.status)  # TensorFlow takes a second to take leave
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)

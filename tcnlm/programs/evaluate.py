@@ -30,7 +30,7 @@ CHOSEN += ("beginning",)
 
 
 def main(arguments: Sequence[str], command: str = "") -> None:
-    """Evaluate, write into every RUN, print a summary; command: kept in both."""
+    """Evaluate, write into every RUN, print a summary; command: told there."""
     options, command = parser().parse_args(arguments), command or command_line()
     # Here, or each process that tokenizes the reference would load TensorFlow too.
     from tcnlm.report.evaluate_run import evaluate_run, kept_as, summary

@@ -1,11 +1,11 @@
 """Topic proportions and perplexity of texts by the model of a RUN, a row a document.
 
-Columns: document (its number), id, label, date, words, unknown_words, topic_words,
-perplexity, topic (the largest), topic_0 ... (the proportions); what a model does not
-have is left out. docnade has unit_0 ..., its vector. With RUN/topics.csv topics are
-called by its labels, merged ones are summed, hidden ones left out: the column hidden
-has their sum. A document without a topic word keeps its row; its proportions are empty,
-for there is nothing to infer them from.
+Columns: document (its number, without those left out), id, label, date, words,
+unknown_words, topic_words, perplexity, topic (the largest), topic_0 ... (the
+proportions); what a model does not have is left out. docnade has unit_0 ..., its
+vector. With RUN/topics.csv topics are called by its labels, merged ones are summed,
+hidden ones left out: the column hidden has their sum. A document without a topic word
+keeps its row with empty proportions: there is nothing to infer them from.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ from tcnlm.common.process import (
 )
 from tcnlm.metrics import over_time
 from tcnlm.preprocessing import corpora
-from tcnlm.preprocessing.documents import QUOTING, Document, Fields, Format, is_missing
+from tcnlm.preprocessing.documents import Document, Format, is_missing
 from tcnlm.preprocessing.sources import FORMATS, WITH_FIELDS, chosen_format
 from tcnlm.preprocessing.warnings import odd_marks, warn
+from tcnlm.programs.preprocess import add_fields, add_forms, add_option, fields_of
 
 if TYPE_CHECKING:
     from tcnlm.metrics.scores import Reading
@@ -247,13 +248,6 @@ def has_mark(options: argparse.Namespace, name: str) -> bool:
     return bool(getattr(options, name)) or name in format_of(options).marks
 
 
-def fields_of(options: argparse.Namespace) -> Fields:
-    """Return what the fields of .jsonl and the columns of tables are called."""
-    named = options.field, options.label, options.id
-    flags = options.skip_empty, options.tokenized
-    return Fields(*named, *flags, options.date, options.quoting == QUOTING[0])
-
-
 def documents_of(options: argparse.Namespace) -> Iterator[Document]:
     """Yield the documents of all files, with a progress bar."""
     fields = fields_of(options)
@@ -290,19 +284,8 @@ def parser() -> argparse.ArgumentParser:
     add("--input", nargs="+", **source, help="documents; - is standard input")
     add("--out", **source, help="the table, .csv or .jsonl by its name")
     add("--format", choices=FORMATS, help=formats)
-    field = "jsonl, table: of the text"
-    add("--field", metavar="NAME", default=Fields().text, help=field)
-    add("--label", metavar="NAME", help="jsonl, table: the field of its class")
-    add("--id", metavar="NAME", help="jsonl, table: the field of its name")
-    add("--date", metavar="NAME", help="jsonl, table: the field of its date")
-    quoting = "CSV: double quotes stand around cells, or are a part of them"
-    add("--quoting", choices=QUOTING, default=QUOTING[0], help=quoting)
-    skipped = "leave out documents whose text is missing, null, blank or NA; "
-    skipped += "the others are numbered without them"
-    add("--skip-empty", action="store_true", help=skipped)
-    add("--tokenized", action="store_true", help="jsonl, table: it is in words already")
-    ids = "counts: its words are ids, lines of --vocabulary from 0 or from 1"
-    add("--ids-from", type=int, choices=(0, 1), help=ids)
+    add_fields(partial(add_option, parsed))
+    add_forms(partial(add_option, parsed))
     words = "counts: what --ids-from counts, a word a line"
     add("--vocabulary", metavar="FILE", type=Path, help=words)
     add("--by-label", metavar="FILE", type=Path, help=by_label)

@@ -117,9 +117,7 @@ def _refuse_own_input(options: argparse.Namespace) -> None:
 
 def _corpus(options: argparse.Namespace) -> corpora.Corpus:
     given = {name for name in _PLACES if getattr(options, name)}
-    named = options.field, options.label, options.id
-    flags = options.skip_empty, options.tokenized
-    fields = Fields(*named, *flags, options.date, options.quoting == QUOTING[0])
+    fields = fields_of(options)
     if options.corpus or options.format not in WITH_FIELDS:
         corpora.refuse_fields(fields)
     if options.corpus:
@@ -150,6 +148,13 @@ def _corpus(options: argparse.Namespace) -> corpora.Corpus:
     files = {part: getattr(options, name) for name, part in parts.items() if part}
     ids = corpora.ids_of(options.format, options.vocabulary, options.ids_from)
     return corpora.file_corpus(options.format, files, fields, options.group, ids)
+
+
+def fields_of(options: argparse.Namespace) -> Fields:
+    """Return what the fields of .jsonl and the columns of tables are called."""
+    named = options.field, options.label, options.id
+    flags = options.skip_empty, options.tokenized
+    return Fields(*named, *flags, options.date, options.quoting == QUOTING[0])
 
 
 def _check_counts(options: argparse.Namespace) -> None:
@@ -213,8 +218,8 @@ def parser() -> argparse.ArgumentParser:
     name = "python -m preprocessing"
     usage = f"{name} --format NAME --input FILE --out DATA ..."
     parsed = argparse.ArgumentParser(name, usage, description=__doc__)
-    _add_first(partial(_add, parsed.add_argument_group("needed first")))
-    add = partial(_add, parsed.add_argument_group("documents and their splits"))
+    _add_first(partial(add_option, parsed.add_argument_group("needed first")))
+    add = partial(add_option, parsed.add_argument_group("documents and their splits"))
     add("train", "training documents", **_FILES)
     add("heldout", "to be shuffled and halved into validation and test", **_FILES)
     add("valid", "validation documents", **_FILES)
@@ -225,20 +230,13 @@ def parser() -> argparse.ArgumentParser:
     add("limit", limit, type=_positive, **_THREE)
     seed, known = whole_number(0, 2**63 - 1), Preprocessing.seed
     add("seed", f"of the shuffling {_DEFAULT}", type=seed, default=known, metavar="N")
-    dates = "jsonl, table: the field with the date, like 2020-12-24, 2020-12 or 2020"
-    add("date", dates, metavar="NAME")
-    quotes = f"of CSV: double quotes stand around cells, or are text {_DEFAULT}"
-    add("quoting", quotes, choices=QUOTING, default=QUOTING[0])
-    words = "jsonl, table: the text is in words, or a list of words or sentences"
-    add("tokenized", words, action="store_true")
-    ids = "counts: words are ids, lines of --vocabulary from 0 or 1"
-    add("ids-from", ids, type=int, choices=(0, 1))
+    add_forms(add)
     group = "tdlm, text: consecutive lines that make one document (default: 1)"
     add("group", group, default=0, **_NUMBER)
     headers = "20news: leave out all of a message up to its first empty line, or not"
     add("headers", headers, choices=("keep", "drop"))
-    _add_vocabularies(partial(_add, parsed.add_argument_group("vocabularies")))
-    add = partial(_add, parsed.add_argument_group("sequences and their contexts"))
+    _add_vocabularies(partial(add_option, parsed.add_argument_group("vocabularies")))
+    add = partial(add_option, parsed.add_argument_group("sequences and their contexts"))
     number = {"type": whole_number(1, LONGEST), "metavar": "N"}
     length = f"targets of a sequence; a longer sentence makes several {_DEFAULT}"
     add("sequence-length", length, default=Preprocessing.sequence_length, **number)
@@ -247,7 +245,7 @@ def parser() -> argparse.ArgumentParser:
     words = f"topic words of a context: the first so many {_DEFAULT}"
     add("context-words", words, default=Preprocessing.context_words, **number)
     run = parsed.add_argument_group("run")
-    add = partial(_add, run)
+    add = partial(add_option, run)
     add("verify", "alone: tell whether DATA is as it was made", **_FOLDER)
     add("force", "replace an existing DATA", action="store_true")
     processes = f"to tokenize with; the result does not depend on it {_DEFAULT}"
@@ -257,7 +255,8 @@ def parser() -> argparse.ArgumentParser:
     return parsed
 
 
-def _add(group: argparse._ArgumentGroup, name: str, purpose: str, **how: Any) -> None:
+def add_option(group: Any, name: str, purpose: str, **how: Any) -> None:
+    """Add an option to a group."""
     group.add_argument(f"--{name}", help=purpose, **how)
 
 
@@ -267,19 +266,36 @@ def _add_first(add: Callable[..., None]) -> None:
     add("format", form, choices=corpora.NAMES)
     add("corpus", "in place of --format and files: fetch it once", choices=KNOWN)
     add("input", "all documents, .gz, .xz and .bz2 too; --split cuts them", **_FILES)
-    field = f"jsonl, table: the field or column with the text {_DEFAULT}"
-    add("field", field, default=Fields().text, metavar="NAME")
     add("out", "the folder to make", **_FOLDER)
-    add("label", "jsonl, table: the field with the document's class", metavar="NAME")
-    add("id", "jsonl, table: the field with the document's name", metavar="NAME")
+    add_fields(add)
     code = f"of the text: en, de, fr ...; docs/languages.md lists all {_DEFAULT}"
     add("language", code, choices=languages(), default=ENGLISH, metavar="CODE")
-    empty = "jsonl, table: leave out documents whose text is missing, and count them"
-    add("skip-empty", empty, action="store_true")
     least = f"occurrences in training that a word needs; auto: by the corpus {_DEFAULT}"
     add("min-count", least, **_COUNT)
     split = "fractions of --input, shuffled before (default: 0.8 0.1 0.1)"
     add("split", split, type=float, **_THREE)
+
+
+def add_fields(add: Callable[..., None]) -> None:
+    """Add options that say in which fields documents are."""
+    field = f"jsonl, table: the field or column with the text {_DEFAULT}"
+    add("field", field, default=Fields().text, metavar="NAME")
+    add("label", "jsonl, table: the field with the document's class", metavar="NAME")
+    add("id", "jsonl, table: the field with the document's name", metavar="NAME")
+    empty = "jsonl, table: leave out documents whose text is missing, and count them"
+    add("skip-empty", empty, action="store_true")
+
+
+def add_forms(add: Callable[..., None]) -> None:
+    """Add options that say how documents are written in their fields."""
+    dates = "jsonl, table: the field with the date, like 2020-12-24, 2020-12 or 2020"
+    add("date", dates, metavar="NAME")
+    quotes = f"of CSV: double quotes stand around cells, or are text {_DEFAULT}"
+    add("quoting", quotes, choices=QUOTING, default=QUOTING[0])
+    words = "jsonl, table: the text is in words, or a list of words or sentences"
+    add("tokenized", words, action="store_true")
+    ids = "counts: words are ids, lines of --vocabulary from 0 or 1"
+    add("ids-from", ids, type=int, choices=(0, 1))
 
 
 def _add_vocabularies(add: Callable[..., None]) -> None:

@@ -10,14 +10,13 @@ import argparse
 import dataclasses
 import hashlib
 import json
-import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean, stdev
 
-from tcnlm.common.errors import InputError, Interrupted, add_debug, interrupts, reading
+from tcnlm.common.errors import InputError, add_debug, interrupts, reading
 from tcnlm.common.process import cores, one_by_one
 from tcnlm.common.settings import whole_number
 from tcnlm.metrics.base import Figure
@@ -45,15 +44,8 @@ SAID += ("classification.accuracy",)
 def main(arguments: Sequence[str]) -> int:
     """Do what is left of all recipes and say what came of them; return the status."""
     options = options_of(arguments)
-    with interrupts.listen():
-        try:
-            return reproduce_all(options)
-        except Interrupted as interrupted:
-            print(
-                "interrupted; the same command continues", file=sys.stderr, flush=True
-            )
-            sys.stdout.flush()
-            os._exit(interrupted.status)  # TensorFlow takes a second to take leave
+    with interrupts.listen(lambda: "interrupted; the same command continues"):
+        return reproduce_all(options)
 
 
 def reproduce_all(options: argparse.Namespace) -> int:

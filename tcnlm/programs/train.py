@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tcnlm.common import process
-from tcnlm.common.errors import InputError, Interrupted, add_debug, interrupts
+from tcnlm.common.errors import InputError, add_debug, interrupts
 from tcnlm.common.files import digest_of, owned
 from tcnlm.common.settings import (
     LARGEST,
@@ -51,14 +50,9 @@ def main(arguments: Sequence[str]) -> int:
             process.keep_memory()
             print(compare(Path(options.out), options.try_topics, line))
         return status
-    with interrupts.listen():
-        try:
-            train(options, line)
-        except Interrupted as interrupted:
-            out = Path(options.resume or options.out)
-            print(farewell(out, line), file=sys.stderr, flush=True)
-            sys.stdout.flush()
-            os._exit(interrupted.status)  # TensorFlow takes a second to take leave
+    run = Path(options.resume or options.out)
+    with interrupts.listen(lambda: farewell(run, line)):
+        train(options, line)
     return 0
 
 

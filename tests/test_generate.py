@@ -71,7 +71,7 @@ def layers():
     made = tiny.make_model("rgbn_rnn")
     made.sums.assign(SUMS)
     rng = np.random.default_rng(5)
-    for matrix in made.network.matrices:
+    for matrix in (*made.network.Phi, *made.network.Pi):
         matrix.assign(rng.dirichlet(np.ones(matrix.shape[0]), matrix.shape[1]).T)
     return made
 

@@ -209,7 +209,7 @@ def test_a_cluster_that_cannot_be_is_refused_with_what_is_right(config):
     text = config if isinstance(config, str) else json.dumps(config)
     with pytest.raises(InputError, match=CLUSTER) as raised:
         parse_cluster(text)
-    assert str(raised.value).endswith(f"right is for example {RIGHT}")
+    assert str(raised.value).endswith(f"it must be like {RIGHT}")
     assert parse_cluster(RIGHT.replace("PORT", "1", 1).replace("PORT", "2")).index == 0
 
 

@@ -165,7 +165,7 @@ def test_it_is_known_of_every_model_whether_it_takes_parts():
     assert takes == set(TAKE_PARTS)
     models["mu"] = tiny.untrained("tcnlm", mu_batchnorm_std=1.0)
     for name in models.keys() - takes:
-        with pytest.raises(InputError, match="2 workers, but one alone can train this"):
+        with pytest.raises(InputError, match="2 workers, but only one can train this"):
             worker(0).check(models[name], {})
         check_accumulation(models[name], 1)
         with pytest.raises(InputError, match="accumulate=2: not with this model: "):

@@ -124,12 +124,9 @@ class GammaBeliefNetwork(tf.keras.layers.Layer):
         layers = enumerate(zip([vocabulary, *sizes], sizes), 1)
         chain = partial(TopicMatrix, step=step, delay=delay)
         self.topics = [chain(*shape, name=f"Phi_{n}") for n, shape in layers]
-        self.transitions = []
-        if recurrent:
-            self.transitions = [
-                chain(size, size, TRANSITION_PRIOR, "identity", name=f"Pi_{n}")
-                for n, size in enumerate(sizes, 1)
-            ]
+        square = partial(chain, prior=TRANSITION_PRIOR, start="identity")
+        layers = enumerate(sizes if recurrent else (), 1)
+        self.transitions = [square(K, K, name=f"Pi_{n}") for n, K in layers]
 
     @property
     def Phi(self) -> list[tf.Variable]:
@@ -179,15 +176,12 @@ def augment(
     Pis: Sequence[tf.Tensor],
     seed: tf.Tensor,
 ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-    """Draw the counts of a batch, upward through layers, backward through sentences.
-
-    Return A of every Phi^l [K_(l-1), K_l] and Z of every Pi^l [K_l, K_l], summed over
-    sentences and documents.
+    """Draw the counts A of every Phi^l and Z of every Pi^l, summed over a batch.
 
     words [B, J, C], topic-word ids with -1 as padding; thetas [B, J, K_l]. Eq. 13 to
-    16, one categorical draw for every word and every table. A sentence without words
-    adds nothing, but hands on what later ones left it. Without Pis every sentence is
-    taken for a first one, and they may be of any shape [..., C].
+    16, one categorical draw for every word and every table, upward through layers,
+    backward through sentences. A sentence without words hands on what later ones left
+    it. Without Pis every sentence is a first one, of any shape [..., C].
     """
     A, Z, layers = [], [], len(thetas)
     items, rows = real_words(words)

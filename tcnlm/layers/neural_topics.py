@@ -58,13 +58,9 @@ class TopicEncoder(tf.keras.layers.Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        self.arguments = {
-            "latent_size": latent_size,
-            "hidden": tuple(hidden),
-            "transform": transform,
-            "log_variance": log_variance,
-            "mu_batchnorm_std": mu_batchnorm_std,
-        }
+        arguments = {"latent_size": latent_size, "hidden": tuple(hidden)}
+        arguments |= {"transform": transform, "log_variance": log_variance}
+        self.arguments = {**arguments, "mu_batchnorm_std": mu_batchnorm_std}
         self.mu_batchnorm_std = mu_batchnorm_std
         self.transform = INPUT_TRANSFORMS[transform]
         kind = {"dtype": self.dtype_policy}

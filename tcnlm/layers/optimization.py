@@ -165,15 +165,10 @@ class Training(Settings):
         choices=("data", *RULES),
     )
     clip_norm: float = setting(
-        5.0,
-        "largest gradient norm of a group; Lau et al. 2017",
-        above=0,
-        size=LARGEST_FLOAT,  # for none
+        5.0, "largest gradient norm of a group; 1e38: any", above=0, size=LARGEST_FLOAT
     )
     decay: str = setting(
-        "constant",
-        "schedule of the rates; others end at 0 after `epochs`",
-        choices=DECAYS,
+        "constant", "schedule of rates; others end at 0 after `epochs`", choices=DECAYS
     )
     lazy_adam: bool = setting(False, "update no embeddings that a batch does not use")
     deterministic: bool = setting(True, "deterministic kernels; slower on a GPU")
@@ -181,10 +176,7 @@ class Training(Settings):
         "float32", "of products in training; docs/installing.md", choices=PRECISIONS
     )
     checkpoint_minutes: float = setting(
-        10.0,
-        "minutes between checkpoints; one after every epoch too",
-        least=0,
-        size=LARGEST_FLOAT,  # for never
+        10.0, "minutes between checkpoints in an epoch", least=0, size=LARGEST_FLOAT
     )
     checkpoint_steps: int = setting(0, "steps between them; 0: minutes alone", least=0)
 

@@ -19,8 +19,7 @@ Drop = Callable[[tf.Tensor, float], tf.Tensor]
 def sinusoids(number: Any, size: int) -> tf.Tensor:
     """Return R [number, size] of the distances number - 1 .. 0, from far to near.
 
-    Sines in the first half of a row, cosines in the second, as released; frequencies
-    10000^(-2i / size).
+    Sines, then cosines, as released; frequencies 10000^(-2i / size).
     """
     frequencies = 10000.0 ** (-np.arange(0, size, 2) / size)
     distances = tf.cast(tf.range(number - 1, -1, -1), tf.float32)
@@ -31,8 +30,7 @@ def sinusoids(number: Any, size: int) -> tf.Tensor:
 def shifted(scores: tf.Tensor) -> tf.Tensor:
     """Return scores [B, H, L, K] by key of those by distance K - 1 .. 0.
 
-    A zero column goes before, and the rows are cut anew, each one place later (Dai et
-    al. 2019, appendix B). Keys after a word get what means nothing.
+    Rows are cut anew, each one place later (appendix B); later keys mean nothing.
     """
     shape = tf.shape(scores)
     rows, heads, queries, keys = tf.unstack(shape)

@@ -60,9 +60,8 @@ def forbid(log_probs: tf.Tensor, forbidden: Sequence[int]) -> tf.Tensor:
 def draw_by_blocks(scores: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     """Draw an index a row from softmax(scores): [N, W] -> [N] int32.
 
-    First a block of some sqrt(W) entries by its sum, then one of them: the sums over
-    all W would cost more. tf.random.stateless_categorical draws by how many threads
-    there are.
+    First one of some sqrt(W) blocks by its sum, then one of its entries. A draw of
+    tf.random.stateless_categorical hangs on the number of threads.
     """
     size = math.isqrt(scores.shape[-1] - 1) + 1
     weights = tf.exp(scores - tf.reduce_max(scores, axis=-1, keepdims=True))
@@ -259,11 +258,7 @@ def full_log_probs(
 def full_nats(
     hidden: tf.Tensor, targets: tf.Tensor, V: tf.Tensor, b: tf.Tensor
 ) -> tuple[tf.Tensor, Callable]:
-    """Return - sum log p(target | h), nats: a scalar.
-
-    Its gradient is made beside it, chunk by chunk: of a sum, every chunk's share is
-    known at once, and no logits wait for a way back.
-    """
+    """Return - sum log p(target | h), nats, its gradient made beside it by chunks."""
 
     def add(start: tf.Tensor, total: Any, dh: Any, dV: Any, db: Any) -> tuple:
         rows = slice(start, start + ROWS)
@@ -296,8 +291,7 @@ def _array(hidden: tf.Tensor, shape: list) -> tf.TensorArray:
 def _with_error(targets: tf.Tensor, scores: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Return the cross entropy of all rows, and its gradient to the logits [M, D].
 
-    By one softmax: log p = logit - largest logit + log of the largest p. The fused
-    cross entropy takes twice the time on a CPU.
+    By one softmax: log p = logit - largest logit + log of the largest p.
     """
     p = tf.nn.softmax(scores)
     at = tf.stack([tf.range(tf.size(targets)), targets], axis=1)

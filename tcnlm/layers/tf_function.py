@@ -23,9 +23,8 @@ def graph(
 ) -> tf.types.experimental.GenericFunction:
     """Return `tf.function` of a function whose loops and choices are TensorFlow's own.
 
-    Nothing that it calls is rewritten either, Keras layers included; what has a Python
-    `if` or `for` over a tensor raises, unless it is a `tf.function` of its own.
-    options: see `tf.function`.
+    Nothing that it calls is rewritten either; a Python `if` or `for` over a tensor
+    raises, unless it is in a `tf.function` of its own.
     """
     plain = tf.autograph.experimental.do_not_convert(function)
     made = tf.function(plain, input_signature, **options)

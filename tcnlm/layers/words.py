@@ -23,8 +23,7 @@ def word_embedding(
 def log_counts(words: tf.Tensor) -> tf.Tensor:
     """Return documents in which a word stands round(ln(1 + n)) times instead of n.
 
-    As Salakhutdinov and Hinton 2009 and all after them. It never is more than n: the
-    word's later places become padding.
+    Salakhutdinov and Hinton 2009. The word's later places become padding.
     """
     order = tf.argsort(words, axis=1, stable=True)
     alike = tf.gather(words, order, batch_dims=1)

@@ -32,18 +32,14 @@ class Config(Settings):
     log_counts: bool = setting(True, "read a word round(ln(1 + count)) times; theirs")
     sampled: int = setting(0, "words that estimate the softmax's sum; 0: all", least=0)
     objective: str = setting(
-        "full",
-        'all words of a document, or a "split" of it a visit (Zheng et al. 2016)',
-        choices=("full", "split"),
+        "full", 'or a "split" a visit (Zheng et al. 2016)', choices=("full", "split")
     )
     output_start: str = setting(
         "normal",
         "initial V: N(0, 2/H), AYLIEN's, or \"uniform\", U[0, 1/DH), the authors'",
         choices=("uniform", "normal"),
     )
-    word_dropout: float = setting(
-        0.0, "share of the preceding words that h leaves out", least=0, below=1
-    )
+    word_dropout: float = setting(0.0, "share of words that h skips", least=0, below=1)
     learning_rate: float = setting(
         1e-2, "Adam's; the authors' .001 is SGD's, AYLIEN's 4e-4 Adam's", above=0
     )

@@ -49,13 +49,9 @@ class Config(SoftmaxSettings, EmbeddingSettings):
     )
     flipped: bool = setting(False, "lowest LSTM with highest topics, a variant")
     theta_scale: str = setting(
-        "none",
-        "divisor of theta for the LSTM: none, or its largest, as released code",
-        choices=("none", "max"),
+        "none", "divisor of theta, or its largest (released)", choices=("none", "max")
     )
-    topic_weight: float = setting(
-        1.0, "weight of the topic model's loss; released code: .001", least=0
-    )
+    topic_weight: float = setting(1.0, "of its loss; released code: .001", least=0)
     kl_weights: tuple[float, ...] = setting(
         (1.0,), "of each layer's KL, or one for all; released: .1,.01,.001", least=0
     )
@@ -64,14 +60,11 @@ class Config(SoftmaxSettings, EmbeddingSettings):
     )
     chain_step: float = setting(
         1.0,
-        "first step of the chains of Phi and Pi; released code. From batches of eight "
-        "documents topics come with .008 and chain_delay=1024",
+        "first of Phi's and Pi's chains; released code; docs/deviations.md",
         above=0,
     )
     chain_delay: float = setting(
-        20.0,
-        "steps before they fall: the i-th is chain_step ((delay + i)/(delay + 1))^-.7",
-        least=0,
+        20.0, "steps until they fall, as ((delay + i)/(delay + 1))^-.7", least=0
     )
 
 
@@ -149,10 +142,7 @@ class GBNRNN(Model):
     def posterior(
         self, context: tf.Tensor, noise: Noise | None = None
     ) -> list[Weibull]:
-        """Return q(theta | d) of every layer, the lowest first, of contexts [..., C].
-
-        With a draw from each by the noise, in training, else its mean (eq. 8, 9).
-        """
+        """Return q(theta | d) of every layer, with a draw or its mean (eq. 8, 9)."""
 
         def draw(k: tf.Tensor, scale: tf.Tensor) -> tf.Tensor:
             if noise is None or not noise.training:
@@ -314,10 +304,7 @@ def infer_theta(
 def theta_of_sentences(
     model: Model, document: Tokens, preprocessing: Mapping[str, Any]
 ) -> list[tf.Tensor]:
-    """Return the mean theta of every layer, [J, K_l] for J sentences, as in training.
-
-    preprocessing: that of the training; but no sentence is cut up.
-    """
+    """Return the mean theta of every layer, [J, K_l] for J sentences, none cut up."""
     longest = max(map(len, document)) + 1  # with <eos>
     made = {**preprocessing, "sequence_length": longest}
     rows = model.batching.rows(split_of([document], model.vocabulary, made))

@@ -107,8 +107,13 @@ class Names:
 
     def mean(self, beta: np.ndarray, shares: np.ndarray) -> np.ndarray:
         """Return all groups' distributions: beta [K, D] weighted by shares [K]."""
-        members = map(self.members, self.groups)
-        return np.stack([_mean(beta[each], shares[each]) for each in members])
+
+        def mean(members: list[int]) -> np.ndarray:
+            weights = shares[members]  # all alike where there are none
+            weights = weights if weights.any() else None
+            return np.average(beta[members], axis=0, weights=weights)
+
+        return np.stack([mean(self.members(k)) for k in self.groups])
 
     def changed(
         self,
@@ -268,11 +273,6 @@ def _unfit(text: str, longest: int = LONGEST) -> str:
     wrong = [char for char in text if not char.isprintable() or char == ":"]
     wrong += [char for char in text[:1] if char in "=+-@'"]
     return called(wrong[0]) if wrong else ""
-
-
-def _mean(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the weighted mean of rows [M, D]; all weigh the same where none does."""
-    return np.average(rows, axis=0, weights=weights if weights.any() else None)
 
 
 def _spelled(label: str) -> str:

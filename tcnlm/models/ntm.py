@@ -29,9 +29,7 @@ class Config(Settings):
     embeddings: str = setting(
         "train", '"train" (word2vec) or a word2vec file of vectors'
     )
-    margin: float = setting(
-        0.5, "margin of the hinge loss; said to be Cao et al.'s, not verified", above=0
-    )
+    margin: float = setting(0.5, "of the hinge; theirs, not verified", above=0)
     learning_rate: float = setting(1e-3, "Adam's", above=0)
 
 
@@ -88,10 +86,7 @@ class NTM(Model):
         return by_topic / tf.reduce_sum(by_topic, axis=1, keepdims=True)
 
     def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
-        """Return {"loss": the hinge, a content word}.
-
-        The other documents are drawn in training, else each takes the next one.
-        """
+        """Return {"loss": the hinge, a content word}; d' is drawn or else the next."""
         bow = bag_of_words(batch["words"], self.num_words)
         scores = matmul(
             self._of_bags(bow), self.words(tf.range(self.num_words)), transpose_b=True

@@ -28,7 +28,7 @@ from tcnlm.layers.tf_function import graph
 from tcnlm.models import lda
 from tcnlm.models.nmf import nmf_topics
 from tcnlm.models.seeds import check_seeds, seeded_start
-from tcnlm.models.topics import describe_topics, list_topics
+from tcnlm.models.topics import describe_topics, top_words
 from tcnlm.preprocessing.warnings import warn
 
 FITTED_SHARE = 0.7  # of a fit's topics where beta starts; the frequencies have the rest
@@ -106,10 +106,9 @@ def _fitted(model: Any, split: Split) -> np.ndarray:
 def pretrain_topics(
     model: Any, dataset: Dataset, terms_of: Callable, loss_of: Callable
 ) -> None:
-    """Take steps up the topic model's own bound, eq. 17's first two terms.
+    """Take steps up eq. 17's first two terms, the topic model's own bound.
 
-    So that the proportions mean something when the language model first sees them. By
-    `topic_rows` a row is a sequence's context or a whole document.
+    So that the proportions mean something when the language model first sees them.
     """
     config, steps = model.config, model.config.topic_pretrain_steps
     if not steps:
@@ -135,11 +134,8 @@ def pretrain_topics(
 
     whole = config.topic_rows == "document"
     kind = DocumentContexts() if whole else model.batching
-    rows = kind.rows(dataset.split("train"))
-    batches = (
-        rows.batches(TOPIC_PRETRAIN_BATCH, model.initial_seed, epoch)
-        for epoch in count()
-    )
+    rows, seed = kind.rows(dataset.split("train")), model.initial_seed
+    batches = (rows.batches(TOPIC_PRETRAIN_BATCH, seed, epoch) for epoch in count())
     shown = progress_bar(range(steps), "topics alone")
     for number, batch in zip(shown, chain.from_iterable(batches)):
         kl_weight = min(1.0, 1.5 * number / steps)
@@ -150,4 +146,5 @@ def pretrain_topics(
             f"topic_pretrain_rates={rates}: the topic model diverged; lower them"
         )
     print(f"topics after {steps:,} steps alone: {describe_topics(model, dataset)}")
-    print("\n".join(list_topics(model)))
+    for topic, words in enumerate(top_words(model, 10)):
+        print(f"{topic:5}  {' '.join(words)}")

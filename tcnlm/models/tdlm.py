@@ -44,9 +44,7 @@ class Config(SoftmaxSettings, WordSettings):
         "sentences; or the sentences' own",
         choices=("published", "sentences"),
     )
-    center_documents: bool = setting(
-        False, "subtract the running mean from documents' vectors; published: no"
-    )
+    center_documents: bool = setting(False, "less their running mean; not published")
     topic_dropout: float = setting(
         0.6,
         "of documents' embeddings and topic vector; released code",
@@ -138,10 +136,7 @@ class TDLM(Model):
         return total / tf.cast(tf.shape(content)[0], total.dtype)
 
     def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
-        """Return both losses' sum and "topic_model", nats a sequence; "nll", a target.
-
-        "topic_model" is -log p(w | s) of the sequence's content words.
-        """
+        """Return both losses' sum, "topic_model", nats a sequence; "nll", a target."""
         targets, s = batch["targets"], self.topic_vector(batch, training)
         log_p_y = self(batch, training=training, context=s)
         language, nll = language_loss(log_p_y, targets)

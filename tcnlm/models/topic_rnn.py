@@ -135,10 +135,7 @@ class TopicRNN(Model):
         return tf.scatter_nd(places, log_p, tf.shape(batch["targets"], tf.int64))
 
     def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
-        """Return minus the bound, nats a sequence, its "kl", and "nll", nats a target.
-
-        The bound is on words and labels; "nll" is of the words alone, as predicted.
-        """
+        """Return minus the bound, nats a sequence, "kl", and "nll", as predicted."""
         c, targets = self.config, batch["targets"]
         mu, log_variance = self.posterior(batch["context"])
         theta = self.noise("theta", batch, training).gaussian(mu, log_variance)
@@ -226,10 +223,7 @@ class SwitchedSoftmax(tf.keras.layers.Layer):
         return tuple(found)
 
     def log_probs(self, hidden: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
-        """Return log p of every word, nats, with the switch summed out: [N, V].
-
-        hidden [N, H]; bias [N, V]: the `topic_bias` of each.
-        """
+        """Return log p, nats, the switch summed out, [N, V] of [N, H] and [N, V]."""
         plain = hidden @ self.words
         words = [tf.nn.log_softmax(logits) for logits in (plain + bias, plain)]
         switch = self._switch(hidden)[:, :, None]

@@ -66,9 +66,3 @@ def describe_topics(model: Any, dataset: Dataset) -> str:
         return f"{npmi}diversity {diversity(topics):.2f}"
 
     return "; by relevance ".join(map(figures, lists))
-
-
-def list_topics(model: Any, count: int = 10) -> list[str]:
-    """Return a line for every topic: its number and most relevant words."""
-    lines = enumerate(top_words(model, count))
-    return [f"{number:5}  {' '.join(words)}" for number, words in lines]

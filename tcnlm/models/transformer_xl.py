@@ -90,10 +90,8 @@ class TransformerXL(Model):
         return h
 
     def features(self, batch: dict[str, tf.Tensor]) -> tf.Tensor:
-        """Return the output [B, d] at the last word of each document [B, T].
-
-        Read in stretches, since the scores of a whole one are T^2 numbers a head.
-        """
+        """Return the output [B, d] at the last word of each document [B, T]."""
+        # In stretches, since the scores of a whole one are T^2 numbers a head.
         inputs, stretch = batch["inputs"], self.config.memory
         rows, length = tf.unstack(tf.shape(inputs))
         noise = self.noise("words", batch, training=False)
@@ -151,10 +149,7 @@ def empty_memories(model: Model, rows: Any, slots: int) -> list[list[tf.Tensor]]
 def attend(
     model: Model, inputs: tf.Tensor, memories: Any, noise: Noise
 ) -> tuple[tf.Tensor, list[Any]]:
-    """Return h^N [B, T, d] of word ids [B, T], and the memories after each row's last.
-
-    As in `TransformerXLLayer`; padding is at the right, and is not remembered.
-    """
+    """Return h^N [B, T, d] of word ids [B, T], and the memories after each row."""
     rate, size = model.config.dropout, model.config.embedding_size
     h, after = noise.dropout(size**0.5 * model.embedding(inputs), rate), []
     keys = tf.shape(memories[0][0])[1] + tf.shape(inputs)[1]

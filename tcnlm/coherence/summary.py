@@ -136,17 +136,16 @@ def describe(protocol: Mapping[str, Any]) -> str:
     tops = "/".join(map(str, protocol["tops"]))
     others = [f"{name}: {kind}" for name, kind in protocol["others"].items()]
     words = f"the first {max(protocol['tops'])} words"
-    return "\n".join(
-        [
-            f"protocol: {window if protocol['window'] else 'a document is a window'}; "
-            f"{protocol['zero']};",
-            f"  mean over the pairs of the first N words, mean over N = {tops}, "
-            "mean over topics",
-            *(f"  {other}, {words}" for other in others),
-            f"reference: {protocol['reference']}: {protocol['documents']:,} documents, "
-            f"{protocol['tokens']:,} tokens, {protocol['windows']:,} windows",
-        ]
-    )
+    lines = [
+        f"protocol: {window if protocol['window'] else 'a document is a window'}; "
+        f"{protocol['zero']};",
+        f"  mean over the pairs of the first N words, mean over N = {tops}, "
+        "mean over topics",
+        *(f"  {other}, {words}" for other in others),
+        f"reference: {protocol['reference']}: {protocol['documents']:,} documents, "
+        f"{protocol['tokens']:,} tokens, {protocol['windows']:,} windows",
+    ]
+    return "\n".join(lines)
 
 
 def shown(figure: float | None, form: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -103,11 +102,7 @@ class Split:
         self.length = preprocessing["sequence_length"]
         rule, size = preprocessing["context"], preprocessing["context_words"]
         self.contexts = Contexts(arrays, vocabulary.topic_ids, rule, size)
-
-    @cached_property
-    def stream(self) -> Stream:
-        """The split's words and `<eos>` as targets, one after another."""
-        return Stream(self.tokens, self.sentences)
+        self.stream = Stream(self.tokens, self.sentences)
 
     def document(self, index: int) -> list[list[int]]:
         """Return a document's sentences as word ids."""

@@ -59,9 +59,7 @@ class Config(SoftmaxSettings, EmbeddingSettings):
         0, "steps to the KL's full weight; 0: paper", least=0
     )
     chain_step: float = setting(
-        1.0,
-        "first of Phi's and Pi's chains; released code; docs/deviations.md",
-        above=0,
+        1.0, "of Phi's and Pi's chains; released code; docs/deviations.md", above=0
     )
     chain_delay: float = setting(
         20.0, "steps until they fall, as ((delay + i)/(delay + 1))^-.7", least=0

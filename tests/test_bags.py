@@ -14,7 +14,7 @@ from tcnlm.coherence.reference import Reference
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.models import MODELS, model_class
-from tcnlm.preprocessing.splits import SPLITS
+from tcnlm.preprocessing.collect import SPLITS
 from tcnlm.programs.preprocess import main as preprocess
 
 pytestmark = pytest.mark.usefixtures("undrawn")

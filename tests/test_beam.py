@@ -122,7 +122,7 @@ def test_items_and_results_leave_nothing_behind(tmp_path):
     [
         ("", "nothing is none of DirectRunner"),
         ("NoRunner", "'NoRunner' is none of DirectRunner"),
-        ("DirectRunner --nonsense 3", "--nonsense: no option of Beam"),
+        ("DirectRunner --nonsense 3", "--nonsense: not an option of Beam"),
         ("FlinkRunner", "FlinkRunner: give --temp_location too"),
         ("DirectRunner --temp_location nowhere://x", "--temp_location: .*nowhere://x"),
     ],
@@ -137,7 +137,7 @@ def test_what_no_worker_counts_is_refused(tmp_path, option):
     source = f"--reference {toy_topics(tmp_path)} --also c_npmi"
     source = f"--counts {tmp_path}" if option == "--counts" else source
     line = f"{toy_topics(tmp_path)} {source} --runner DirectRunner"
-    with pytest.raises(InputError, match="--runner counts --reference"):
+    with pytest.raises(InputError, match="--runner counts the --reference"):
         coherence.main(line.split())
 
 

@@ -116,7 +116,7 @@ def test_a_missing_file_and_a_cache_that_cannot_be_are_named(
         fetched(known(CONTENT))
     (tmp_path / "file").touch()
     monkeypatch.setenv(CACHE, str(tmp_path / "file"))
-    with pytest.raises(InputError, match="it belongs into .*file$"):
+    with pytest.raises(InputError, match="or put the file into .*file$"):
         fetched(known(CONTENT))
 
 

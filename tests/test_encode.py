@@ -9,14 +9,13 @@ from hypothesis import strategies as st
 
 from tcnlm.common.process import chunks, ordered_map
 from tcnlm.preprocessing import text
-from tcnlm.preprocessing.collect import Arrays, counts_of
+from tcnlm.preprocessing.collect import SPLITS, Arrays, counts_of
 from tcnlm.preprocessing.corpora import Corpus
 from tcnlm.preprocessing.data_folder import read_meta
 from tcnlm.preprocessing.documents import Document
 from tcnlm.preprocessing.markup import normalized
 from tcnlm.preprocessing.pipeline import Preprocessing, preprocess
 from tcnlm.preprocessing.sources import split_tdlm
-from tcnlm.preprocessing.splits import SPLITS
 from tcnlm.preprocessing.vocabulary import SPECIALS, UNK, Rules, Vocabulary
 
 few_examples = settings(max_examples=25, deadline=None)

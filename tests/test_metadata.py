@@ -10,10 +10,10 @@ import toy
 
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
+from tcnlm.preprocessing.collect import SPLITS
 from tcnlm.preprocessing.data_folder import KEPT, TEXTS, read_texts, save_marks
 from tcnlm.preprocessing.documents import Document, Fields, iso_date
 from tcnlm.preprocessing.sources import FORMATS
-from tcnlm.preprocessing.splits import SPLITS
 from tcnlm.programs.preprocess import main
 
 CLASSES = ("sea", "court", None)

@@ -13,8 +13,8 @@ import toy
 
 from tcnlm.common import process
 from tcnlm.data.dataset import Dataset
+from tcnlm.preprocessing.collect import SPLITS
 from tcnlm.preprocessing.data_folder import read_meta
-from tcnlm.preprocessing.splits import SPLITS
 from tcnlm.programs import preprocess
 from tcnlm.programs.preprocess import main
 

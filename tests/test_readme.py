@@ -13,8 +13,8 @@ import toy
 
 from tcnlm.layers.optimization import Training
 from tcnlm.models import MODELS, model_class
+from tcnlm.preprocessing.collect import SPLITS
 from tcnlm.preprocessing.data_folder import CONTENTS
-from tcnlm.preprocessing.splits import SPLITS
 from tcnlm.programs import (
     coherence,
     evaluate,

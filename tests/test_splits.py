@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tcnlm.common.errors import InputError
-from tcnlm.preprocessing.splits import SPLITS, assign
+from tcnlm.preprocessing.collect import SPLITS, assign
 
 
 def test_heldout_is_shuffled_and_halved_and_train_is_shuffled():

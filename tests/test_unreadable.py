@@ -12,6 +12,7 @@ from trained import make_trainer
 from tcnlm.coherence.windows import load_counts
 from tcnlm.common.errors import UnreadableError
 from tcnlm.data.dataset import Dataset
+from tcnlm.preprocessing.collect import SPLITS
 from tcnlm.preprocessing.data_folder import (
     CONTENTS,
     DATES,
@@ -21,7 +22,6 @@ from tcnlm.preprocessing.data_folder import (
     read_marks,
     read_texts,
 )
-from tcnlm.preprocessing.splits import SPLITS
 from tcnlm.runs import new_run as runs
 from tcnlm.runs.run_folder import CONFIG, RunFolder
 

@@ -19,7 +19,7 @@ from tcnlm.metrics.features import DocumentTopics, document_vectors, infer_docum
 from tcnlm.metrics.scores import Score, sampled_score, score
 from tcnlm.models.names import Names, Row, automatic_labels
 from tcnlm.models.topics import PROBABILITY, top_words
-from tcnlm.preprocessing.splits import SPLITS
+from tcnlm.preprocessing.collect import SPLITS
 
 SCORED = max(*TOPS, DIVERSITY_WORDS)  # words of a topic
 

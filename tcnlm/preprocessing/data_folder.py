@@ -17,11 +17,10 @@ import numpy as np
 
 from tcnlm.common import files
 from tcnlm.common.errors import InputError, UnreadableError, reading
-from tcnlm.preprocessing.collect import Arrays
+from tcnlm.preprocessing.collect import SPLITS, Arrays
 from tcnlm.preprocessing.documents import LONGEST, Document
 from tcnlm.preprocessing.languages import ENGLISH, languages
 from tcnlm.preprocessing.phrases import FILE as PHRASES
-from tcnlm.preprocessing.splits import SPLITS
 from tcnlm.preprocessing.vocabulary import FILES, Vocabulary
 
 FORMAT_VERSION = 1

@@ -21,9 +21,9 @@ from tcnlm.common.errors import InputError
 from tcnlm.common.files import locked
 from tcnlm.common.process import progress_bar
 from tcnlm.preprocessing import text
+from tcnlm.preprocessing.collect import SPLITS
 from tcnlm.preprocessing.corpora import Corpus, file_corpus
 from tcnlm.preprocessing.documents import Document, Fields
-from tcnlm.preprocessing.splits import SPLITS
 
 CACHE, MIRROR = "TCNLM_CACHE", "TCNLM_MIRROR"  # environment variables
 PIECE = 2**16  # bytes

@@ -14,12 +14,19 @@ import numpy as np
 
 from tcnlm.common.process import Map, progress_bar
 from tcnlm.preprocessing import data_folder, warnings
-from tcnlm.preprocessing.collect import Arrays, counted, counts_of, select, tokenize_all
+from tcnlm.preprocessing.collect import (
+    DEFAULT_FRACTIONS,
+    Arrays,
+    assign,
+    counted,
+    counts_of,
+    select,
+    tokenize_all,
+)
 from tcnlm.preprocessing.corpora import Corpus, refuse_none_left
 from tcnlm.preprocessing.documents import Document
 from tcnlm.preprocessing.languages import ENGLISH
 from tcnlm.preprocessing.phrases import ENGLISH_CONNECTORS, Phrases, Sentences, learn
-from tcnlm.preprocessing.splits import DEFAULT_FRACTIONS, assign
 from tcnlm.preprocessing.text import makes_words
 from tcnlm.preprocessing.vocabulary import (
     Rules,

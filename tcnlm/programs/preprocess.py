@@ -20,6 +20,7 @@ from tcnlm.common.outputs import paths_of
 from tcnlm.common.process import Map
 from tcnlm.common.settings import LARGEST, whole_number
 from tcnlm.preprocessing import corpora
+from tcnlm.preprocessing.collect import DEFAULT_FRACTIONS, SPLITS
 from tcnlm.preprocessing.data_folder import CONTEXTS, open_data
 from tcnlm.preprocessing.documents import LONGEST, QUOTING, Fields
 from tcnlm.preprocessing.known_corpora import KNOWN, known_corpus
@@ -27,7 +28,6 @@ from tcnlm.preprocessing.languages import ENGLISH, languages, read_stop_words
 from tcnlm.preprocessing.phrases import THRESHOLD
 from tcnlm.preprocessing.pipeline import Preprocessing, preprocess
 from tcnlm.preprocessing.sources import FORMATS, WITH_FIELDS
-from tcnlm.preprocessing.splits import DEFAULT_FRACTIONS, SPLITS
 from tcnlm.preprocessing.vocabulary import LETTERS, Rules, read_topic_words
 
 _COLUMNS = ("documents", "sentences", "tokens", "targets", "sequences", "unknown")

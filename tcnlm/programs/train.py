@@ -179,11 +179,10 @@ def farewell(run: Path, command: str) -> str:
     """Return how an interrupted training goes on."""
     from tcnlm.runs.checkpoints import saved
 
-    checkpoints = saved(run / "checkpoints")
-    if not checkpoints:
-        return f"interrupted before the first checkpoint: `{command}` begins again"
-    step = int(checkpoints[-1].name)
-    return f"interrupted: `{resume_command(run)}` continues from step {step}"
+    for last in saved(run / "checkpoints")[-1:]:
+        step = int(last.name)
+        return f"interrupted: `{resume_command(run)}` continues from step {step}"
+    return f"interrupted before the first checkpoint: `{command}` begins again"
 
 
 def chosen(
@@ -263,9 +262,8 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     options = parsed.parse_args(arguments)
     if not options.resume and not options.data:
         parsed.error("DATA is missing: a folder made by python -m preprocessing")
-    given = vars(options)
     for name in ("model", "recipe", "seed", "embeddings"):
-        if options.resume and given[name] is not None:
+        if options.resume and getattr(options, name) is not None:
             parsed.error(f"--{name}: leave it out; with --resume RUN has its own")
     seeds = options.seeds or []
     if seeds and (options.resume or options.seed is not None):

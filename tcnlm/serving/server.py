@@ -77,10 +77,7 @@ class Server(ThreadingHTTPServer):
             self.places.release()
 
     def is_known_as(self, name: str | None) -> bool:
-        """Whether a host's name is the loopback's, or where this was told to listen.
-
-        Listening elsewhere, so is any address, which nobody can point here as a name.
-        """
+        """Whether a host is ours by name; listening elsewhere, by any address too."""
         if name in ("localhost", self.host.lower()):
             return True
         try:
@@ -192,9 +189,8 @@ class Handler(BaseHTTPRequestHandler):
     def _body(self) -> bytes:
         unsaid = "0" if self.command == "GET" else ""
         length = ",".join(self.headers.get_all("Content-Length", [unsaid]))
-        if "Transfer-Encoding" in self.headers or not re.fullmatch(
-            "[0-9]{1,18}", length
-        ):
+        unknown = not re.fullmatch("[0-9]{1,18}", length)
+        if unknown or "Transfer-Encoding" in self.headers:
             self.close_connection = True
             raise Refused("Content-Length: must say how long the request is", 411)
         if int(length) > MOST_BYTES:
@@ -202,8 +198,8 @@ class Handler(BaseHTTPRequestHandler):
             left = min(int(length), MOST_READ)  # so that its sender hears of it
             while left > 0 and (read := len(self.rfile.read(min(left, 2**16)))):
                 left -= read
-            wanted = f"give at most {MOST_BYTES:,}"
-            raise Refused(f"the request has {int(length):,} bytes; {wanted}", 413)
+            size = f"{int(length):,} bytes; give at most {MOST_BYTES:,}"
+            raise Refused(f"the request has {size}", 413)
         content = self.rfile.read(int(length))
         if len(content) < int(length):
             raise ConnectionAbortedError

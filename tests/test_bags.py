@@ -153,5 +153,5 @@ def test_coherence_of_bags_is_counted_in_whole_documents(data):
 
 
 def test_other_contexts_than_all_words_are_refused(data):
-    with pytest.raises(InputError, match="context=others is of sentences"):
+    with pytest.raises(InputError, match="context=others is about sentences"):
         Dataset(data, "others")

@@ -6,17 +6,14 @@ import oracle
 import pytest
 import tensorflow as tf
 import tiny
-from helpers import assert_close
 from loops import V, array, lstm, of_targets, vocabulary_of, word_log_probs
 from oracle import sigmoid
 
-from tcnlm.common.settings import names
 from tcnlm.data.dataset import Dataset
 from tcnlm.generation import requests as generation
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.generation.saved_model import export
 from tcnlm.models.lclm import LCLM
-from tcnlm.models.lstm import LSTM
 from tcnlm.preprocessing.text import sentences, tokenize
 
 B, N = 4, 3
@@ -116,32 +113,6 @@ def test_the_loss_is_the_oracles(rng):
     np.testing.assert_allclose(terms["nll"], nll, rtol=2e-5)
 
 
-# --- Reductions -----------------------------------------------------------------------
-
-
-def plain_twin(model):
-    """The LSTM with the same weights, where it has them."""
-    shared = set(names(LSTM.Config)) & set(names(LCLM.Config))
-    config = LSTM.Config(**{name: getattr(model.config, name) for name in shared})
-    twin = LSTM(config, model.vocabulary)
-    twin.build_weights()
-    twin.embedding.set_weights(model.embedding.get_weights())
-    twin.softmax.set_weights(model.softmax.get_weights())
-    for plain, fused in zip(twin.recurrent, model.recurrent):
-        gates = [np.split(w, 4, axis=-1) for w in fused.cell.get_weights()[:3]]
-        plain.set_weights(
-            [np.concatenate([i, f, g, o], axis=-1) for i, f, o, g in gates]
-        )
-    return twin
-
-
-def test_without_a_preceding_sentence_it_is_the_lstm(rng):
-    model, batch = make_model(rng), draw_batch(rng)
-    batch["preceding"] = padded([[]] * B)
-    twin = plain_twin(model)
-    assert_close(model(batch), twin(batch).numpy())
-
-
 # --- What reaches what ----------------------------------------------------------------
 
 
@@ -163,13 +134,6 @@ def test_in_batches_no_word_of_a_sentence_or_after_it_reaches_its_context(
         before = split.document(document)[max(0, place - N) : place]
         reached = set(np.flatnonzero(gradient.any(axis=1)))
         assert reached == {w for words in before for w in words}
-
-
-def test_an_absent_sentence_is_not_attended_to(rng):
-    model, batch = make_model(rng), draw_batch(rng)
-    z, real = model.context(batch)
-    noise = tf.where(real[:, :, None], z, rng.normal(size=z.shape).astype("float32"))
-    assert_close(model(batch, context=(noise, real)), model(batch).numpy())
 
 
 # --- Through the programs -------------------------------------------------------------

@@ -9,8 +9,6 @@ from helpers import assert_close, fix_draws
 from loops import LENGTHS, B, K, V, array, arrays, lstm, vocabulary_of
 from splits import DOCUMENTS, VOCABULARY, make_split
 
-from tcnlm.data.dataset import Dataset
-from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.models.lstm import CELLS
 from tcnlm.models.topic_rnn import Config, TopicRNN
 from tcnlm.preprocessing.vocabulary import EOS
@@ -196,24 +194,3 @@ def test_a_theta_made_from_topics_has_them_as_its_proportions(rng):
     theta = model.context({"topics": tf.constant(topics)})
     assert_close(tf.nn.softmax(theta), topics)
     np.testing.assert_allclose(tf.reduce_mean(theta, axis=1), np.zeros(6), atol=1e-6)
-
-
-def test_the_theta_of_a_window_knows_only_what_was_read(toy_data, rng):
-    """By gradient: of the words' counts, those of earlier windows move its words."""
-    data = Dataset(toy_data, context="read")
-    sizes = {"units": 5, "embedding_size": 4, "num_topics": 3, "encoder_units": (6,)}
-    model = TopicRNN(Config(carry=True, window=5, **sizes), data.vocabulary)
-    model.build_weights()
-    rows = model.batching.rows(data.split("test"))
-    for number in range(6):
-        batch = rows.batch(np.array([number]))
-        bow = bag_of_words(batch["context"], len(data.vocabulary.topic_words))
-        with tf.GradientTape() as tape:
-            tape.watch(bow)
-            theta = tf.reduce_sum(model.encoder(bow)[0])
-        seen = np.flatnonzero(tape.gradient(theta, bow).numpy() * (bow.numpy() > 0))
-        before = rows.split.stream.words(
-            rows.first[:1] * 0 + rows.first[rows.bounds[0]], rows.first[[number]]
-        )["targets"][0]
-        content = data.vocabulary.topic_ids[before[before > 0]]
-        assert set(seen % bow.shape[1]) == set(content[content >= 0])

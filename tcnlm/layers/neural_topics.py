@@ -66,13 +66,9 @@ class TopicEncoder(tf.keras.layers.Layer):
         kind = {"dtype": self.dtype_policy}
         self.hidden = [MixedDense(size, "relu", **kind) for size in hidden]
         self.mean = MixedDense(latent_size, name="mean", **kind)
-        self.log_variance = MixedDense(
-            latent_size,
-            kernel_initializer="zeros",
-            bias_initializer=tf.keras.initializers.Constant(log_variance),
-            name="log_variance",
-            **kind,
-        )
+        start = tf.keras.initializers.Constant(log_variance)
+        constant = {"kernel_initializer": "zeros", "bias_initializer": start, **kind}
+        self.log_variance = MixedDense(latent_size, name="log_variance", **constant)
         if mu_batchnorm_std:
             self.normalise = tf.keras.layers.BatchNormalization(scale=False, **kind)
 

@@ -36,7 +36,7 @@ def log_counts(words: tf.Tensor) -> tf.Tensor:
 
 
 def in_order(words: tf.Tensor, keys: tf.Tensor) -> tf.Tensor:
-    """Return words [B, N] by rising keys below 1, padding at the end and cut."""
+    """Return words [B, N] by rising keys, which are below 1; padding is cut."""
     real = words != NO_WORD
     order = tf.argsort(tf.where(real, keys, 1.0), axis=1, stable=True)
     longest = tf.reduce_max(lengths(words))
@@ -60,7 +60,7 @@ def sum_rows(table: tf.Tensor, words: tf.Tensor) -> tf.Tensor:
 
 
 def real_words(words: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Return the ids [N] among [..., C], and the number in [...] of each one's bag."""
+    """Return the real ids [N] of [..., C], and the number of each one's bag [C]."""
     bags = tf.reshape(words, [-1, tf.shape(words)[-1]])
     places = tf.where(bags != NO_WORD)
     return tf.gather_nd(bags, places), tf.cast(places[:, 0], tf.int32)

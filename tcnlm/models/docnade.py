@@ -32,7 +32,7 @@ class Config(Settings):
     log_counts: bool = setting(True, "read a word round(ln(1 + count)) times; theirs")
     sampled: int = setting(0, "words that estimate the softmax's sum; 0: all", least=0)
     objective: str = setting(
-        "full", 'or a "split" a visit (Zheng et al. 2016)', choices=("full", "split")
+        "full", 'all words, or a "split" (Zheng et al. 2016)', choices=("full", "split")
     )
     output_start: str = setting(
         "normal",

@@ -51,7 +51,7 @@ class Config(SoftmaxSettings, EmbeddingSettings):
     theta_scale: str = setting(
         "none", "divisor of theta, or its largest (released)", choices=("none", "max")
     )
-    topic_weight: float = setting(1.0, "of its loss; released code: .001", least=0)
+    topic_weight: float = setting(1.0, "of the topic loss; released: .001", least=0)
     kl_weights: tuple[float, ...] = setting(
         (1.0,), "of each layer's KL, or one for all; released: .1,.01,.001", least=0
     )
@@ -59,7 +59,7 @@ class Config(SoftmaxSettings, EmbeddingSettings):
         0, "steps to the KL's full weight; 0: paper", least=0
     )
     chain_step: float = setting(
-        1.0, "of Phi's and Pi's chains; released code; docs/deviations.md", above=0
+        1.0, "first of Phi's and Pi's chains; released; docs/deviations.md", above=0
     )
     chain_delay: float = setting(
         20.0, "steps until they fall, as ((delay + i)/(delay + 1))^-.7", least=0
@@ -126,8 +126,7 @@ class GBNRNN(Model):
         ]
         self.softmax = adaptive_softmax(len(vocabulary), c)
         self.rows = tf.Variable(1.0, trainable=False, name="training_rows")
-        ones = tf.ones([layers])
-        self.sums = tf.Variable(ones, trainable=False, name="sums_of_theta")
+        self.sums = tf.Variable(tf.ones(layers), trainable=False, name="sums_of_theta")
 
     def topics(self, layer: int = 1) -> tf.Tensor:
         """Return columns of Phi^1 ... Phi^l, a topic of the layer a row: [K_l, D]."""
@@ -222,8 +221,7 @@ class GBNRNN(Model):
         return [(exclude(self.trainable_variables, encoder), rate), (encoder, rate)]
 
     def initial_state(self, context: list[tf.Tensor], rows: Any) -> tuple[Any, Any]:
-        pairs = zip(self.recurrent, context)
-        read = [layer.from_topics(each) for layer, each in pairs]
+        read = [layer.from_topics(each) for layer, each in zip(self.recurrent, context)]
         return zero_states(self.recurrent, rows), read
 
     def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:

@@ -67,7 +67,7 @@ class StartSettings(Settings):
 
     recurrent_lr_multiplier: float = setting(1.0, "factor on the LSTM's rate", above=0)
     recurrent_start: str = setting(
-        "keras", "or the product of TCNLM's factors", choices=("keras", "product")
+        "keras", "start; or TCNLM's factors' product", choices=("keras", "product")
     )
 
 
@@ -135,8 +135,7 @@ class LSTM(Model):
         start_layers(self)
 
     def param_groups(self) -> list[Group]:
-        group = self.trainable_variables, self.config.learning_rate
-        return lstm_param_groups(self, group)
+        return lstm_param_groups(self, *super().param_groups())
 
     def initial_state(self, context: Any, rows: Any) -> tuple[Any, Any]:
         return lstm.zero_states(self.recurrent, rows), context

@@ -6,15 +6,12 @@ training counts: as if each stood there twice as often.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tcnlm.common.errors import InputError
 from tcnlm.preprocessing.vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    import tensorflow as tf
 
 SEED_SHARE = 0.5  # of a topic's probability, where it starts
 LINES = ";"  # between topics, where a file's lines are one setting
@@ -89,7 +86,7 @@ def seeded_start(topics: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return mixed
 
 
-def seed_loss(weights: np.ndarray, topics: tf.Tensor, words: tf.Tensor) -> tf.Tensor:
+def seed_loss(weights: np.ndarray, topics: Any, words: Any) -> Any:
     """Return minus the log prior of the topics [K, D], nats a bag of `words` words."""
     import tensorflow as tf  # here, since names and page read seeds without it
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tcnlm.coherence import TOPS, topic_coherence
 from tcnlm.coherence.definitions import DIVERSITY_WORDS, diversity
 from tcnlm.coherence.reference import Reference
-
-if TYPE_CHECKING:
-    from tcnlm.data.dataset import Dataset
-    from tcnlm.preprocessing.vocabulary import Vocabulary
+from tcnlm.data.dataset import Dataset
+from tcnlm.preprocessing.vocabulary import Vocabulary
 
 RELEVANCE = 0.5  # weight of p(w|t) in what is shown: docs/report.md has what was tried
 PROBABILITY = 1.0  # the weight of published coherences: by p(w|t) alone

@@ -324,7 +324,7 @@ NOT_ONE_WORD = {
     '{"results": 1}': r'txt: JSON, but not like {"topics": \[\["ship", "sea"\]',
     '[["ship", 0.1], ["sea", 0.2]]': "txt: JSON, but not like",
     '{"topic": ["ship"]}\n' * 2: """txt:1: '{"topic":' is not one word""",
-    "[['ship', 'sea'], ['oven', 'bread']]": "txt:1: several topics in a line",
+    "[['ship', 'sea'], ['oven', 'bread']]": "txt:1: several topics in one line",
     """[(0, '0.1*"a" + 0.1*"b"'), (1, '0.1*"c"')]""": "txt:1: several topics",
 }
 

@@ -148,7 +148,7 @@ def test_weights_without_a_checkpoint_are_not_trained_over(config, toy_data, tmp
     vocabulary = Dataset(toy_data).vocabulary
     new_run.open_run(tmp_path / "RUN", config, vocabulary)
     (tmp_path / "RUN" / new_run.WEIGHTS).write_text("weights")
-    with pytest.raises(InputError, match="no checkpoint to go on from"):
+    with pytest.raises(InputError, match="no checkpoint to continue from"):
         new_run.open_run(tmp_path / "RUN", config, vocabulary)
 
 

@@ -82,12 +82,10 @@ def table(kind: str, recipes: Sequence[str]) -> str:
 
 def figure(recipe: str, name: str, first: str) -> pd.Series:
     """Return the figures of a cell, by seed."""
-    if name == "title":
-        return pd.Series([title_of(recipe)])
-    if name == "use":
-        return pd.Series([TITLES["use"].get(recipe)])
-    if name == "seeds":
-        return pd.Series([len(values(recipe, "run"))])
+    alone = {"title": title_of(recipe), "use": TITLES["use"].get(recipe)}
+    alone["seeds"] = len(values(recipe, "run"))
+    if name in alone:
+        return pd.Series([alone[name]])
     if name == "ratio":
         return (values(recipe, TEST) / values(first, TEST)).dropna()
     return values(recipe, name)

@@ -51,7 +51,11 @@ def main(arguments: Sequence[str], command: str = "") -> None:
     runs = [RunFolder(path) for path in options.run]
     _check_outputs(options)
     _check_asked(options, runs)
-    _check_corpus(options.corpus, runs)
+    for run in runs:
+        said = other_data(options.corpus, run.config["data"])
+        if said:
+            text = f"the published figures of {options.corpus} are of other data"
+            print(f"warning: {run.path}: {text} ({said})", file=sys.stderr)
     reference = _reference(options, runs)
     chosen = {name: getattr(options, name) for name in CHOSEN}
     chosen["ask"] = [metric.key for metric in _asked(options)]
@@ -161,14 +165,6 @@ def _check_asked(options: argparse.Namespace, runs: Sequence[RunFolder]) -> None
         if not any(map(metric.applies, kinds.values())):
             said = f"--{metric.option} is of {_kind(metric.applies)}"
             raise InputError(f"{said}; {', '.join(sorted(kinds))} does not")
-
-
-def _check_corpus(corpus: str | None, runs: Sequence[RunFolder]) -> None:
-    for run in runs:
-        said = other_data(corpus, run.config["data"])
-        if said:
-            text = f"the published figures of {corpus} are of other data"
-            print(f"warning: {run.path}: {text} ({said})", file=sys.stderr)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -127,7 +127,7 @@ def test_the_python_of_the_docs_runs(fitted, texts, monkeypatch):
 
 @pytest.mark.slow
 def test_other_texts_or_settings_are_refused_where_a_run_is(fitted, texts):
-    with pytest.raises(InputError, match="was made of other texts"):
+    with pytest.raises(InputError, match="was made from other texts"):
         clone(fitted).fit(texts[:-1])
     with pytest.raises(InputError, match="units"):
         clone(fitted).set_params(units=9).fit(texts)

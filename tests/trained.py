@@ -32,7 +32,8 @@ def seeded(seed, *_):
 
 def call(name, *arguments):
     """Run a program here; return its status, output and errors, as subprocess does."""
-    line, out, err = [f"{name}.py", *map(str, arguments)], io.StringIO(), io.StringIO()
+    script = f"{name}.py" if (toy.ROOT / f"{name}.py").exists() else f"tcnlm-{name}"
+    line, out, err = [script, *map(str, arguments)], io.StringIO(), io.StringIO()
     here = mock.patch.object(sys, "argv", line)
     as_they_are, status = mock.patch.object(process, "make_reproducible", seeded), 0
     with here, as_they_are, redirect_stdout(out), redirect_stderr(err):

@@ -105,15 +105,12 @@ def cell(form: str, found: pd.Series) -> str:
 
 
 def leads(pairs: Sequence[str]) -> str:
-    """Return how far runs are below others, OURS/OTHERS, over the seeds of both, in %.
-
-    Training is compared at the last epoch of both: it falls with every epoch, so that a
-    best epoch less of one of them would pass for a lead.
-    """
+    """Return how far runs are below others in %; training at the last epoch of both."""
     rows = []
     for ours, theirs in (pair.split("/") for pair in pairs):
         curves = [values(name, "curve.train_perplexity") for name in (ours, theirs)]
         both = curves[0].index.intersection(curves[1].index)
+        # A best epoch less of one of them would pass for a lead.
         last = min(len(curve[seed]) for curve in curves for seed in both) - 1
         pair = [[curve.str[last].astype(float) for curve in curves]]
         pair += [[values(n, c) for n in (ours, theirs)] for c in ("validation", TEST)]

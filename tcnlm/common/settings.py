@@ -64,10 +64,7 @@ class Bounds:
 
 
 def setting(default: Any, text: str, **bounds: Any) -> Any:
-    """Return a field of a `Settings`, within `Bounds`; text: its line of --settings.
-
-    Numbers with a point are LARGEST_WEIGHT in size at most unless they say otherwise.
-    """
+    """Return a field of a `Settings`, within `Bounds`; text: its line of --settings."""
     numbers = default if isinstance(default, tuple) else (default,)
     if any(isinstance(number, float) for number in numbers):
         bounds = {"size": LARGEST_WEIGHT, **bounds}

@@ -58,10 +58,7 @@ def tokenize_all(
 def tokenize_chunk(
     sentences: Callable[[str], list[list[str]]], documents: list[str]
 ) -> dict[str, np.ndarray]:
-    """Some documents as arrays: types in UTF-8, a line each, and tokens, their indices.
-
-    sentence_lengths are in tokens, document_lengths in sentences.
-    """
+    """Documents as arrays: types (UTF-8, a line each), their indices, and lengths."""
     index: dict[str, int] = {}
     tokens, sentence_lengths, document_lengths = [], [], []
     for document in documents:

@@ -78,18 +78,13 @@ class Fields(NamedTuple):
 
 
 class Format(NamedTuple):
-    """How to read a file: (path, fields) to documents, a text to sentences.
-
-    joint: what to put between lines that are to be one document; None where a line says
-    more than text. marks: of "label" and "id" those it has without a field for them;
-    ordered: whether the order of a document's words is that of a text.
-    """
+    """How to read a file; joint: what goes between the lines of one document."""
 
     read: Callable[[Path, Fields], Iterator[Document]]
     sentences: Callable[[str], list[list[str]]]
     joint: str | None = None
-    marks: tuple[str, ...] = ()
-    ordered: bool = True
+    marks: tuple[str, ...] = ()  # "label", "id": those it has without a field
+    ordered: bool = True  # whether words are in the order of a text
 
 
 # --- Dates: a short list of forms to ISO 8601, as exact as they were -----------------

@@ -39,11 +39,7 @@ class Remote(NamedTuple):
 
 
 def fetched(remote: Remote) -> Path:
-    """Return the path of a file in the cache, fetched if it is not there.
-
-    From the mirror, if the environment names one. Raises InputError where the file
-    cannot be had, or is another by its sum: nothing is left of that one.
-    """
+    """Return a file of the cache, fetched if need be; InputError where it cannot be."""
     import pooch
     import requests
 
@@ -109,11 +105,7 @@ _MARKED = re.compile(r" @([-,.])@ ")  # "-", "," and "." within a word or number
 
 
 def read_aclimdb(path: Path, part: str) -> Iterator[Document]:
-    """Part "train" or "test" of the Large Movie Review Dataset, a file a document.
-
-    Its folder is the label, its place (test/pos/0_10.txt) the id; train has the 50,000
-    reviews without a label too.
-    """
+    """Part of the movie reviews; label and id by the place (test/pos/0_10.txt)."""
     with tarfile.open(path, "r|gz") as archive:
         for member in archive:
             place = PurePosixPath(member.name).parts[-3:]

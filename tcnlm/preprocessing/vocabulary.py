@@ -163,10 +163,7 @@ class Vocabulary:
 def build_vocabulary(
     types: Sequence[str], counts: np.ndarray, sentences: int, rules: Rules
 ) -> Vocabulary:
-    """The vocabulary of a training text of so many `sentences`, each with an <eos>.
-
-    types: its distinct words by first occurrence, with their `counts`.
-    """
+    """The vocabulary of a text of these types and counts, and so many sentences."""
     order = _by_frequency(types, counts)
     named = dict.fromkeys(rules.topic_words or ())
     frequent = {i for i in order[: rules.max_words] if counts[i] >= rules.min_count}

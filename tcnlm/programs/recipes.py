@@ -84,10 +84,7 @@ class Recipe:
         return override(configs, [*texts, *more], kinds)
 
     def given(self, model: str, tokens: int = 0, documents: int = 0) -> dict[str, Any]:
-        """Return the settings that it has for a model and a training split.
-
-        Another model than its own takes those that it has, and its own in `models`.
-        """
+        """Return its settings for a model, which if another takes those it has."""
         from tcnlm.layers.optimization import Training
 
         fitting = (size for size in self.sizes if tokens <= size["tokens"])

@@ -87,7 +87,7 @@ def test_numbers_are_not_taken_for_words_unasked(tmp_path):
 
 
 REFUSED = {
-    "--ids-from 0": "is of --format counts with a --vocabulary",
+    "--ids-from 0": "is for --format counts with a --vocabulary",
     "--context preceding --language de": "--context and --language: of texts",
     "--sequence-length 7": "--sequence-length: of texts, and --format counts has bags",
     "--label kind": "are for fields of --format jsonl or table",

@@ -154,10 +154,10 @@ class Training(Settings):
     """Settings of the training loop, the same for every model."""
 
     batch_size: int = setting(64, "sequences; Lau et al. 2017", least=1)
-    accumulate: int = setting(1, "batches added up in a step, as one larger", least=1)
+    accumulate: int = setting(1, "batches summed into one step", least=1)
     epochs: int = setting(20, "at most; TCNLM's are not stated", least=1)
     judge: str = setting("", "measure that chooses the weights; empty: the model's own")
-    patience: int = setting(2, "evaluations without improvement that end it", least=1)
+    patience: int = setting(2, "evaluations without gain before training ends", least=1)
     context: str = setting(
         "data",
         'context rule; "data" is the one DATA was made with; "read" is all '
@@ -165,20 +165,27 @@ class Training(Settings):
         choices=("data", *RULES),
     )
     clip_norm: float = setting(
-        5.0, "largest gradient norm of a group; 1e38: any", above=0, size=LARGEST_FLOAT
+        5.0,
+        "largest gradient norm of a group; Lau et al. 2017",
+        above=0,
+        size=LARGEST_FLOAT,
     )
     decay: str = setting(
         "constant", "schedule of rates; others end at 0 after `epochs`", choices=DECAYS
     )
-    lazy_adam: bool = setting(False, "update no embeddings that a batch does not use")
+    lazy_adam: bool = setting(False, "skip embeddings that a batch does not use")
     deterministic: bool = setting(True, "deterministic kernels; slower on a GPU")
     precision: str = setting(
-        "float32", "of products in training; docs/installing.md", choices=PRECISIONS
+        "float32",
+        "of matrix products in training; docs/installing.md",
+        choices=PRECISIONS,
     )
     checkpoint_minutes: float = setting(
         10.0, "minutes between checkpoints in an epoch", least=0, size=LARGEST_FLOAT
     )
-    checkpoint_steps: int = setting(0, "steps between them; 0: minutes alone", least=0)
+    checkpoint_steps: int = setting(
+        0, "steps between checkpoints; 0: by minutes", least=0
+    )
 
     @property
     def step_size(self) -> int:

@@ -45,24 +45,34 @@ class Config(SoftmaxSettings, EmbeddingSettings):
         (600, 512, 256), "hidden units of each LSTM layer; Guo et al. 2020", least=1
     )
     num_topics: tuple[int, ...] = setting(
-        (100, 80, 50), "topics of as many layers as units has; the same", least=1
+        (100, 80, 50),
+        "topics of each layer, as many layers as units has; Guo et al. 2020",
+        least=1,
     )
-    flipped: bool = setting(False, "lowest LSTM with highest topics, a variant")
+    flipped: bool = setting(
+        False, "couple the lowest LSTM with the highest topics; a variant"
+    )
     theta_scale: str = setting(
-        "none", "divisor of theta, or its largest (released)", choices=("none", "max")
+        "none",
+        "divisor of theta: none, or its largest (released code)",
+        choices=("none", "max"),
     )
-    topic_weight: float = setting(1.0, "of the topic loss; released: .001", least=0)
+    topic_weight: float = setting(
+        1.0, "weight of the topic model's loss; released code: .001", least=0
+    )
     kl_weights: tuple[float, ...] = setting(
-        (1.0,), "of each layer's KL, or one for all; released: .1,.01,.001", least=0
+        (1.0,),
+        "weight of each layer's KL, or one for all; released code: .1,.01,.001",
+        least=0,
     )
     kl_warmup_steps: int = setting(
-        0, "steps to the KL's full weight; 0: paper", least=0
+        0, "steps until the KL has its full weight; paper: 0", least=0
     )
     chain_step: float = setting(
-        1.0, "first of Phi's and Pi's chains; released; docs/deviations.md", above=0
+        1.0, "first step of the chains of Phi and Pi; docs/deviations.md", above=0
     )
     chain_delay: float = setting(
-        20.0, "steps until they fall, as ((delay + i)/(delay + 1))^-.7", least=0
+        20.0, "steps before chain_step falls as ((delay + i)/(delay + 1))^-.7", least=0
     )
 
 
@@ -237,7 +247,9 @@ class GBNRNN(Model):
 class RecurrentConfig(Config):
     """Settings of rGBN-RNN; units=600 num_topics=100 is its smallest, of one layer."""
 
-    sentences: int = setting(8, "of a document in a row; released code", least=2)
+    sentences: int = setting(
+        8, "sentences in a row, then theta starts anew; released code", least=2
+    )
 
 
 class RGBNRNN(GBNRNN):

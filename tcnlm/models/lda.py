@@ -42,7 +42,9 @@ class Config(Settings):
         choices=("variational", "gibbs"),
     )
     passes: int = setting(10, "passes of the variational fit over documents", least=1)
-    chunk_size: int = setting(256, "documents in one of the fit's updates", least=1)
+    chunk_size: int = setting(
+        256, "documents per update of the variational fit", least=1
+    )
     sweeps: int = setting(1000, "sweeps of Gibbs sampling over all words", least=1)
     iterations: int = setting(50, "iterations of the E-step; gensim's default", least=1)
 

@@ -65,9 +65,13 @@ class CellSettings(WindowSettings):
 class StartSettings(Settings):
     """Settings of how an LSTM's own weights start and learn."""
 
-    recurrent_lr_multiplier: float = setting(1.0, "factor on the LSTM's rate", above=0)
+    recurrent_lr_multiplier: float = setting(
+        1.0, "factor on learning_rate for the LSTM's own weights", above=0
+    )
     recurrent_start: str = setting(
-        "keras", "start; or TCNLM's factors' product", choices=("keras", "product")
+        "keras",
+        "initial weights; product: TCNLM's factors multiplied out",
+        choices=("keras", "product"),
     )
 
 
@@ -153,7 +157,9 @@ class BagConfig(StartSettings, SoftmaxSettings, WordSettings):
     encoder_units: tuple[int, ...] = setting(
         (256, 256), "ReLU units of the encoder's layers; TCNLM's", least=1
     )
-    context_units: int = setting(30, "size of q; TCNLM's topics in Table 6", least=1)
+    context_units: int = setting(
+        30, "size of q; as many as TCNLM's topics in Table 6", least=1
+    )
 
 
 class BagLSTM(LSTM):

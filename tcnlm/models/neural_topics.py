@@ -23,10 +23,12 @@ class Config(TopicSettings):
 
     learning_rate: float = setting(2e-3, "Adam's of the encoder and W", above=0)
     beta_rate: float = setting(1e-2, "Adam's of beta", above=0)
-    kl_warmup_steps: int = setting(1000, "steps to the KL's weight of 1", least=0)
-    embedding_size: int = setting(100, "of vectors, for topic_start=vectors", least=1)
+    kl_warmup_steps: int = setting(1000, "steps until the KL's weight is 1", least=0)
+    embedding_size: int = setting(
+        100, "size of word vectors for topic_start=vectors", least=1
+    )
     embeddings: str = setting(
-        "train", '"train" (word2vec) or a word2vec file of vectors'
+        "train", 'word vectors: "train" (word2vec) or a word2vec file'
     )
 
 

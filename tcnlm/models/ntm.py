@@ -27,9 +27,11 @@ class Config(Settings):
     num_topics: int = setting(100, "TCNLM, Table 4: 50, 100 and 150 topics", least=1)
     embedding_size: int = setting(300, "size of word vectors", least=1)
     embeddings: str = setting(
-        "train", '"train" (word2vec) or a word2vec file of vectors'
+        "train", 'word vectors: "train" (word2vec) or a word2vec file'
     )
-    margin: float = setting(0.5, "of the hinge; theirs, not verified", above=0)
+    margin: float = setting(
+        0.5, "margin of the hinge loss; theirs, not verified", above=0
+    )
     learning_rate: float = setting(1e-3, "Adam's", above=0)
 
 

@@ -34,17 +34,21 @@ STEP_TERMS = ("nll", "topic_model", "gradient_norm_0", "gradient_norm_1")
 class Config(SoftmaxSettings, WordSettings):
     """Settings of TDLM; "small" is units=600 layers=1, "large" units=900 layers=2."""
 
-    num_topics: int = setting(100, "k; Lau et al. 2017: 50, 100 and 150", least=1)
-    topic_size: int = setting(50, "b, of a topic's vector; Lau et al. 2017", least=1)
+    num_topics: int = setting(100, "k, topics; Lau et al. 2017: 50, 100, 150", least=1)
+    topic_size: int = setting(
+        50, "b, size of a topic's vector; Lau et al. 2017", least=1
+    )
     filters: int = setting(20, "a, filters of the convolution; released code", least=1)
-    filter_width: int = setting(2, "h, words that one spans; released code", least=1)
+    filter_width: int = setting(2, "h, words per filter; released code", least=1)
     topic_batches: str = setting(
         "published",
         "the topic model's: three words of a whole document each, mixed with those of "
         "sentences; or the sentences' own",
         choices=("published", "sentences"),
     )
-    center_documents: bool = setting(False, "less their running mean; not published")
+    center_documents: bool = setting(
+        False, "subtract documents' running mean; not published"
+    )
     topic_dropout: float = setting(
         0.6,
         "of documents' embeddings and topic vector; released code",

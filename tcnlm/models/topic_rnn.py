@@ -42,7 +42,7 @@ class Config(lstm.CellSettings, WordSettings):
         0.0, "rows that share a document's KL; 0: as many as it has", least=0
     )
     kl_warmup_steps: int = setting(
-        0, "steps to the KL's weight of 1; 0: poster", least=0
+        0, "steps until the KL's weight is 1; 0: poster", least=0
     )
 
 

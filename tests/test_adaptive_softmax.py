@@ -105,7 +105,7 @@ def test_published_sizes_of_a_600_unit_model_on_imdb():
 @pytest.mark.parametrize("words", [range(5), range(5, 11), range(11, V)])
 def test_a_batch_without_a_cluster_s_words_is_exact_and_finite(rng, wrap, words):
     softmax, hidden = make(rng, (5, 11)), tf.constant(rng.normal(size=[len(words), H]))
-    targets = tf.constant(list(words))
+    targets = tf.constant(list(words), tf.int64)
 
     def values_and_gradients():
         with tf.GradientTape() as tape:

@@ -49,7 +49,7 @@ PROGRAMS = {  # parser, line without options, start, where work begins
         train.parser,
         ["DATA", "--out", "RUN"],
         lambda line: train.train(train.options_of(line), ""),
-        (train, "make_reproducible"),
+        (train.process, "make_reproducible"),
     ),
     "evaluate": (evaluate.parser, ["OLD"], evaluate.main, (evaluation, "evaluate_run")),
     "generate": (generate.parser, ["OLD"], generate.main, (RunFolder, "load")),

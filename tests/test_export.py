@@ -1,6 +1,7 @@
 """The SavedModel: the same numbers, from a process that has nothing but TensorFlow."""
 
 import json
+import os
 import subprocess
 import sys
 from unicodedata import normalize
@@ -333,6 +334,9 @@ def test_a_folder_with_other_contents_is_not_overwritten(model, tmp_path):
     with pytest.raises(InputError, match="exists and is not a SavedModel"):
         export(model, tmp_path)
     assert (tmp_path / "thesis.tex").exists()
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="pipe: exists and is not a SavedModel"):
+        export(model, tmp_path / "pipe")
 
 
 @pytest.mark.parametrize("number", [0, 3, 7])

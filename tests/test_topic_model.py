@@ -168,7 +168,7 @@ def test_settings_of_models_are_told_from_its_own_arguments():
         ("A text.", "give a list of texts"),
         ([1, 2], "text 0 must be a text, not 1"),
         (["A text.", float("nan")], "text 1 must be a text, not nan"),
-        (pd.DataFrame({"text": ["A text."]}), "of a table one column"),
+        (pd.DataFrame({"text": ["A text."]}), "one column of a table"),
     ],
 )
 def test_what_is_no_texts_is_refused(texts, said):
@@ -183,7 +183,7 @@ def test_what_is_no_texts_is_refused(texts, said):
         ({"num_topics": 0}, "num_topics=0: must be at least"),
         ({"model": "lstm"}, "model='lstm': has no topics"),
         ({"model": "lbl"}, "no model 'lbl'"),
-        ({"recipe": "no-such"}, "recipe no-such"),
+        ({"recipe": "no-such"}, "no-such: no such recipe"),
         ({"recipe": None}, "recipe=None: must be a name"),
         ({"held_out": 1}, "held_out=1: must be a share"),
         ({"run": 3}, "run=3: must be a folder's path"),

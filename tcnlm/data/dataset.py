@@ -112,7 +112,8 @@ class Split:
 
     def content(self, index: int) -> np.ndarray:
         """Return all content words of a document as topic-word ids, in order."""
-        return self.contexts.words[slice(*self.contexts.first[index : index + 2])]
+        first = self.contexts.first
+        return self.contexts.words[first[index] : first[index + 1]]
 
     def document_contexts(self, batch_size: int) -> Iterator[np.ndarray]:
         """Yield the contexts [B, 300] of whole documents, in order."""

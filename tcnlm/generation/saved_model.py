@@ -76,7 +76,7 @@ def export(
 def check_free(folder: Path) -> None:
     """Raise InputError where a SavedModel cannot be written."""
     names = {p.name for p in folder.iterdir()} if folder.is_dir() else set()
-    others = names - PARTS or folder.is_file()
+    others = names - PARTS or (folder.exists() and not folder.is_dir())
     if others and not (folder / "saved_model.pb").exists():
         told = "exists and is not a SavedModel; give another --out"
         raise InputError(f"{folder}: {told}")

@@ -174,7 +174,8 @@ class AdaptiveSoftmax(tf.keras.layers.Layer):
         head_targets, tails = targets, []  # a tail is for the rows with a target in it
         for i, (low, high) in enumerate(self._tail_ranges):
             inside = (targets >= low) & (targets < high)
-            head_targets = tf.where(inside, self.cutoffs[0] + i, head_targets)
+            cluster = tf.cast(self.cutoffs[0] + i, targets.dtype)
+            head_targets = tf.where(inside, cluster, head_targets)
             rows = tf.where(inside)
             projected = matmul(tf.gather_nd(hidden, rows), self.projections[i])
             logits = matmul(projected, self.tails[i])

@@ -242,7 +242,9 @@ def _read_counted(path: Path) -> dict[str, int]:
     try:
         with reading(path):
             lines = path.read_bytes().decode("utf-8").split("\n")[:-1]
-    except (FileNotFoundError, UnicodeDecodeError) as error:
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except UnicodeDecodeError as error:
         raise InputError(f"{path}: not readable as UTF-8 text: {error}") from None
     counts: dict[str, int] = {}
     for number, line in enumerate(lines, 1):

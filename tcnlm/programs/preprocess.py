@@ -282,7 +282,7 @@ def add_fields(add: Callable[..., None]) -> None:
     add("field", field, default=Fields().text, metavar="NAME")
     add("label", "jsonl, table: the field with the document's class", metavar="NAME")
     add("id", "jsonl, table: the field with the document's name", metavar="NAME")
-    empty = "jsonl, table: leave out documents whose text is missing, and count them"
+    empty = "jsonl, table: leave out documents without a text (null, blank or NA)"
     add("skip-empty", empty, action="store_true")
 
 

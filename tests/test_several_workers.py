@@ -255,11 +255,13 @@ def test_all_meet_whenever_they_come_and_leave_their_ports_free(
     with ThreadPoolExecutor(3) as pool:
         others = [each for each in cluster if each.index != late]
         if late:
-            meeting = [pool.submit(rendezvous.meet, each, 20) for each in others]
+            meeting = [pool.submit(rendezvous.meet, cluster[0], 20)]
             time.sleep(0.3)
             for line in (b"HTTP/1.1 400 Bad Request\r\n", cluster[0].hello(late)):
                 with socket.create_connection(cluster[0].addresses[0]) as caller:
                     caller.sendall(line)
+            time.sleep(0.3)
+            meeting.append(pool.submit(rendezvous.meet, cluster[2], 20))
             time.sleep(0.3)
         else:
             with socket.create_server(cluster[0].addresses[0]) as stranger:

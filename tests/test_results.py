@@ -23,6 +23,7 @@ from tools.parameters import numbers, parameters
 
 RECORDS = read_records(tables.RESULTS / "records.jsonl")
 MADE_BY = "python train.py ", "python -m experiments.multiplied_out "
+EVALUATED_BY = ("python evaluate.py ", "tcnlm-evaluate ")
 FOLDERS = re.compile(rb"(?<![\w.\x7f-\xff/])/(?:work|tmp|root|home|Users|mnt)/[\w.-]")
 UNRECORDED = [name.split(".") for measure in METRICS for name in measure.unrecorded]
 
@@ -33,7 +34,7 @@ def test_every_record_says_how_to_repeat_it_and_has_no_text():
         assert kept["command"].startswith(MADE_BY), name
         assert re.fullmatch(r"[0-9a-f]{40}", kept["git_commit"]), name
         assert kept["data"]["command"].startswith("python -m preprocessing"), name
-        assert kept["evaluation"]["command"].startswith("python evaluate.py"), name
+        assert kept["evaluation"]["command"].startswith(EVALUATED_BY), name
         assert kept["machine"], name
         for *entry, last in UNRECORDED:
             figures = kept["figures"]

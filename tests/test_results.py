@@ -22,7 +22,8 @@ from tools import boards, results, tables
 from tools.parameters import numbers, parameters
 
 RECORDS = read_records(tables.RESULTS / "records.jsonl")
-MADE_BY = "python train.py ", "python -m experiments.multiplied_out "
+MADE_BY = "python train.py ", "tcnlm-train ", "python -m experiments.multiplied_out "
+EVALUATED_BY = "python evaluate.py ", "tcnlm-evaluate "
 EVALUATED_BY = ("python evaluate.py ", "tcnlm-evaluate ")
 FOLDERS = re.compile(rb"(?<![\w.\x7f-\xff/])/(?:work|tmp|root|home|Users|mnt)/[\w.-]")
 UNRECORDED = [name.split(".") for measure in METRICS for name in measure.unrecorded]

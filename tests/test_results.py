@@ -24,7 +24,6 @@ from tools.parameters import numbers, parameters
 RECORDS = read_records(tables.RESULTS / "records.jsonl")
 MADE_BY = "python train.py ", "tcnlm-train ", "python -m experiments.multiplied_out "
 EVALUATED_BY = "python evaluate.py ", "tcnlm-evaluate "
-EVALUATED_BY = ("python evaluate.py ", "tcnlm-evaluate ")
 FOLDERS = re.compile(rb"(?<![\w.\x7f-\xff/])/(?:work|tmp|root|home|Users|mnt)/[\w.-]")
 UNRECORDED = [name.split(".") for measure in METRICS for name in measure.unrecorded]
 

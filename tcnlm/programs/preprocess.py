@@ -261,7 +261,7 @@ def add_option(group: Any, name: str, purpose: str, **how: Any) -> None:
 
 
 def _add_first(add: Callable[..., None]) -> None:
-    form = "text: a document a line; table: CSV or parquet; jsonl: an object a line; "
+    form = "text: one document per line; table: CSV or parquet; jsonl: one object per line; "
     form += "lee: news for trying"
     add("format", form, choices=corpora.NAMES)
     add("corpus", "in place of --format and files: fetch it once", choices=KNOWN)

@@ -261,8 +261,8 @@ def add_option(group: Any, name: str, purpose: str, **how: Any) -> None:
 
 
 def _add_first(add: Callable[..., None]) -> None:
-    form = "text: one document per line; table: CSV or parquet; jsonl: one object per line; "
-    form += "lee: news for trying"
+    form = "text: one document per line; table: CSV or parquet; jsonl: one object per "
+    form += "line; lee: news for trying"
     add("format", form, choices=corpora.NAMES)
     add("corpus", "in place of --format and files: fetch it once", choices=KNOWN)
     add("input", "all documents, .gz, .xz and .bz2 too; --split cuts them", **_FILES)

@@ -61,9 +61,9 @@ def install(folder, stack, wanted, uv):
     """
     python = str(Path(folder, "bin", "python"))
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    fast = [uv or "uv", "pip", "install", "--quiet", "--python", python]
     lock = ["--require-hashes", "-r", str(ROOT / "locks" / (stack + ".txt"))]
-    if not uv or subprocess.call([*fast, *lock]):
+    options = ["pip", "install", "--quiet", "--python", python]
+    if not uv or subprocess.call([uv, *options, *lock]):
         run([*pip, *lock], "pip failed, see above", wanted)
     here = ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)]
     run([*pip, *here], "pip failed, see above", wanted)

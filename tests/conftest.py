@@ -69,6 +69,12 @@ def few_data(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def labelled(tmp_path_factory):
+    """A DATA folder whose documents have labels and ids."""
+    return toy.make_labelled_data(tmp_path_factory.mktemp("labelled"))
+
+
+@pytest.fixture(scope="session")
 def whole_run(toy_data, tmp_path_factory):
     """A run of two epochs, never interrupted."""
     from trained import train_toy  # imports TensorFlow

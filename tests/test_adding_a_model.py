@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import tensorflow as tf
-import toy
 from trained import call
 
 import tcnlm
@@ -109,20 +108,6 @@ def _registered(monkeypatch):
         monkeypatch.setitem(MODELS, name, line)
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    """A DATA folder with labels."""
-    folder = tmp_path_factory.mktemp("labelled")
-    lines = toy.write_corpus(folder / "toy.txt").read_text().split("\n")[:-1]
-    rows = [{"text": t.replace("\t", " "), "label": i % 3} for i, t in enumerate(lines)]
-    file = folder / "toy.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    arguments = f"--format jsonl --input {file} --split 0.6 0.2 0.2 --min-count 1 "
-    arguments += f"--label label --topic-min-count 1 --out {folder / 'DATA'} "
-    assert toy.preprocess([*arguments.split(), "--topic-top-fraction", "0"]) == 0
-    return folder / "DATA"
-
-
 def trained(name, data, tmp_path):
     line = [str(data), "--model", name, "--out", str(tmp_path / name), "--threads", "1"]
     line += ["--recipe", "paper-small"]
@@ -136,9 +121,9 @@ def trained(name, data, tmp_path):
     [pytest.param("bigram", 20, marks=pytest.mark.slow), ("fixed", 40)],
 )
 def test_all_programs_take_a_model_of_the_bare_contract(
-    name, better_than, data, tmp_path, capsys
+    name, better_than, labelled, tmp_path, capsys
 ):
-    run = trained(name, data, tmp_path)
+    run = trained(name, labelled, tmp_path)
     kind = {"bigram": Bigram, "fixed": Fixed}[name]
     flags = [f"--{measure.option}" for measure in asked() if measure.applies(kind)]
     files = [tmp_path / f for f in ("r.json", "export", "v.npz")]
@@ -160,8 +145,8 @@ def test_all_programs_take_a_model_of_the_bare_contract(
     assert np.isfinite(tcnlm.load_run(run).perplexity(["the ship ."])).all()
 
 
-def test_a_bare_language_model_writes_sentences(data, tmp_path, capsys):
-    run = trained("bigram", data, tmp_path)
+def test_a_bare_language_model_writes_sentences(labelled, tmp_path, capsys):
+    run = trained("bigram", labelled, tmp_path)
     capsys.readouterr()
     for method in ("sample", "greedy", "beam"):
         line = [str(run), "--method", method, "--max-length", "9"]

@@ -7,7 +7,6 @@ import subprocess
 
 import numpy as np
 import pytest
-import toy
 from damage import DAMAGES, damage
 
 from tcnlm.common import process
@@ -24,26 +23,9 @@ FILES = ["meta.json", "SHA256SUMS", *VOCABULARIES]
 FILES += [f"train/{name}" for name in (*ARRAYS, "labels.npy", "ids.txt")]
 
 
-@pytest.fixture(scope="module")
-def sound(tmp_path_factory):
-    """A DATA folder with labels and ids."""
-    folder = tmp_path_factory.mktemp("sound")
-    lines = toy.write_corpus(folder / "toy.txt").read_text().splitlines()
-    records = [
-        {"text": line.replace("\t", " "), "theme": "abc"[i % 3], "name": i}
-        for i, line in enumerate(lines)
-    ]
-    corpus = folder / "toy.jsonl"
-    corpus.write_text("".join(json.dumps(record) + "\n" for record in records))
-    options = f"--format jsonl --input {corpus} --label theme --id name --min-count 1 "
-    options += "--topic-min-count 1 --topic-top-fraction 0 --processes 1 --out"
-    assert main([*options.split(), str(folder / "DATA")]) == 0
-    return folder / "DATA"
-
-
 @pytest.fixture
-def data(sound, tmp_path):
-    return shutil.copytree(sound, tmp_path / "DATA")
+def data(labelled, tmp_path):
+    return shutil.copytree(labelled, tmp_path / "DATA")
 
 
 def refused(data):
@@ -190,8 +172,8 @@ def test_without_verify_what_making_takes_is_required(capsys):
         assert said in capsys.readouterr().err
 
 
-def test_verify_says_that_a_sound_folder_is(sound, capsys):
-    fingerprint = json.loads((sound / "meta.json").read_text())["fingerprint"]
-    assert verified(sound, capsys) == (0, f"{sound}: as it was made, {fingerprint}")
+def test_verify_says_that_a_sound_folder_is(data, capsys):
+    fingerprint = json.loads((data / "meta.json").read_text())["fingerprint"]
+    assert verified(data, capsys) == (0, f"{data}: as it was made, {fingerprint}")
     line = ["sha256sum", "--check", "--quiet", "SHA256SUMS"]
-    assert subprocess.run(line, cwd=sound).returncode == 0
+    assert subprocess.run(line, cwd=data).returncode == 0

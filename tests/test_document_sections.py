@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tiny
-import toy
 from trained import call
 
 from tcnlm.data.dataset import Dataset, split_of
@@ -15,26 +14,8 @@ from tcnlm.metrics import classification
 from tcnlm.metrics.features import document_vectors
 from tcnlm.models import MODELS
 from tcnlm.preprocessing.vocabulary import GO
-from tcnlm.programs.preprocess import main as preprocess
 
 pytestmark = pytest.mark.usefixtures("undrawn")
-
-
-@pytest.fixture(scope="module")
-def labelled(tmp_path_factory):
-    """A DATA folder of the toy corpus whose themes are labels."""
-    folder = tmp_path_factory.mktemp("labelled")
-    lines = toy.write_corpus(folder / "toy.txt", documents=90).read_text().split("\n")
-    documents = [
-        {"text": line.replace("\t", " "), "label": f"theme {i % 3}", "id": f"d{i}"}
-        for i, line in enumerate(lines[:-1])
-    ]
-    file = folder / "toy.jsonl"
-    file.write_text("".join(json.dumps(document) + "\n" for document in documents))
-    arguments = f"--format jsonl --input {file} --split 0.6 0.2 0.2 --min-count 1 "
-    arguments += "--label label --id id --topic-min-count 1 --topic-top-fraction 0 "
-    assert preprocess([*arguments.split(), "--out", str(folder / "DATA")]) == 0
-    return folder / "DATA"
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))

@@ -1,7 +1,5 @@
 """Models of a few words with random weights, and RUNs of them, without training."""
 
-from functools import cache
-
 import numpy as np
 import tensorflow as tf
 from helpers import randomise
@@ -35,12 +33,6 @@ def untrained(name, vocabulary=VOCABULARY, **settings):
     model = kind(kind.Config(**{**kind.test_config, **settings}), vocabulary, seed=1)
     model.build_weights()
     return model
-
-
-@cache
-def made(name):
-    """One for all tests that change nothing of it: to build it takes most of these."""
-    return untrained(name)
 
 
 def settings(name):

@@ -1,5 +1,6 @@
 """A toy corpus of three themes, made by a seeded generator, and runs trained on it."""
 
+import json
 import random
 import sys
 from pathlib import Path
@@ -52,6 +53,21 @@ def preprocessed(folder, text, *options, form="text"):
     corpus.write_text(text, encoding="utf-8")
     line = ["--format", form, "--input", corpus, *EVERY_WORD, *options]
     return preprocess([*map(str, line), "--force", "--out", str(data)]), data
+
+
+def make_labelled_data(folder):
+    """The same of 90 documents, whose themes are their labels and numbers their ids."""
+    lines = write_corpus(folder / "toy.txt", documents=90).read_text().splitlines()
+    rows = [
+        {"text": line.replace("\t", " "), "label": f"theme {i % 3}", "id": f"d{i}"}
+        for i, line in enumerate(lines)
+    ]
+    options = "--label label --id id --split 0.6 0.2 0.2".split()
+    status, data = preprocessed(
+        folder, "\n".join(map(json.dumps, rows)), *options, form="jsonl"
+    )
+    assert status == 0
+    return data
 
 
 def train_arguments(data, run, *options, model="tcnlm", settings=()):

@@ -2,7 +2,8 @@
 
 import numpy as np
 import oracle
-from helpers import randomise
+import tensorflow as tf
+from helpers import fix_draws, randomise
 
 from tcnlm.common.settings import names
 from tcnlm.preprocessing.vocabulary import SPECIALS, Vocabulary
@@ -90,15 +91,23 @@ def oracle_terms(model, batch, epsilon, sentence):
     return log_p_d, kl, log_p_y, oracle.diversity(beta)
 
 
-def assert_is_the_oracle_s(terms, expected):
-    log_p_d, kl, log_p_y, R = expected
-    nll = np.log(oracle.perplexity(log_p_y))
-    J = oracle.objective(*expected, lambda_=SIZES["diversity_weight"])
+def assert_loss_is_minus_J(model, rng, monkeypatch, sentence, training=True):
+    """Hold the loss to the oracle's, for drawn topics in training, else for mean ones.
+
+    Where it says language_topics=mean, sentences alone are given these in training too.
+    """
+    batch, epsilon = draw_batch(rng), rng.normal(size=[B, K]) * training
+    fix_draws(monkeypatch, epsilon)
+    terms = tf.function(model.compute_loss)(batch, training=training)
+    log_p_d, kl, log_p_y, R = oracle_terms(model, batch, epsilon, sentence)
+    if getattr(model.config, "language_topics", "") == "mean":
+        _, _, log_p_y, _ = oracle_terms(model, batch, 0 * epsilon, sentence)
+    J = oracle.objective(log_p_d, kl, log_p_y, R, lambda_=SIZES["diversity_weight"])
     for name, value in {
         "reconstruction": -np.mean(log_p_d),
         "kl": np.mean(kl),
         "diversity": R,
-        "nll": nll,
+        "nll": np.log(oracle.perplexity(log_p_y)),
         "loss": -J,
     }.items():
         np.testing.assert_allclose(terms[name], value, rtol=2e-5, err_msg=name)

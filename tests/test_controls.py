@@ -8,7 +8,7 @@ import oracle
 import pytest
 import tensorflow as tf
 import tiny
-from helpers import assert_close, fix_draws
+from helpers import assert_close
 from loops import (
     SIZES,
     VOCABULARY,
@@ -16,11 +16,10 @@ from loops import (
     D,
     K,
     array,
-    assert_is_the_oracle_s,
+    assert_loss_is_minus_J,
     beside_topics,
     dense,
     draw_batch,
-    oracle_terms,
 )
 
 from tcnlm.data.dataset import NO_WORD, Dataset
@@ -75,11 +74,8 @@ def test_the_loss_is_the_oracle_s_and_the_same_in_training(kind, q, rng):
 def test_with_topics_it_is_minus_J_of_a_draw_in_training_else_of_the_mean(
     training, rng, monkeypatch
 ):
-    model, batch = make_model(TopicLSTM, rng), draw_batch(rng)
-    epsilon = rng.normal(size=[B, K]) * training
-    fix_draws(monkeypatch, epsilon)
-    terms = tf.function(model.compute_loss)(batch, training=training)
-    assert_is_the_oracle_s(terms, oracle_terms(model, batch, epsilon, beside_topics))
+    model = make_model(TopicLSTM, rng)
+    assert_loss_is_minus_J(model, rng, monkeypatch, beside_topics, training)
 
 
 @pytest.mark.parametrize("kind", CHOSEN)

@@ -11,29 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.files import digest_of
-from tcnlm.preprocessing.vocabulary import Vocabulary
 from tcnlm.runs.run_folder import RunFolder, write_config
 from tcnlm.runs.weights import DIGEST, WEIGHTS
 
 VOCABULARIES = ["vocabulary.txt", "topic_vocabulary.txt"]
 TEXTS = ["config.json", "config.sha256", *VOCABULARIES, DIGEST]
-
-
-def with_hashes(run):
-    """Put down what train.py now does: the hashes of weights and vocabulary."""
-    (run / DIGEST).write_text(f"{digest_of(run / WEIGHTS)}  {WEIGHTS}\n")
-    config = json.loads((run / "config.json").read_text())
-    config["data"]["vocabulary_sha256"] = Vocabulary.load(run).digest
-    write_config(run, config)
-    return run
-
-
-@pytest.fixture(scope="module")
-def sound(tmp_path_factory):
-    run = tmp_path_factory.mktemp("sound") / "RUN"
-    tiny.make_run(run)
-    return with_hashes(run)
+sound = tiny.run_fixture()
 
 
 @pytest.fixture

@@ -30,25 +30,12 @@ LAYERED = SimpleNamespace(layered=True, sizes=(3, 4, 2))
 TEXT = "The ship of the sea. A judge, a court. The bread doesn't cook of the oven."
 SETTINGS = {"sequence_length": 4, "context": "preceding", "context_words": 300}
 SUMS = (5.0, 3.0)
+run, layered_run = tiny.run_fixture(), tiny.run_fixture("rgbn_rnn")
 
 
 @pytest.fixture(scope="module")
 def model():
     return tiny.make_model()
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("generate") / "RUN"
-    tiny.make_run(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def layered_run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("layered") / "RUN"
-    tiny.make_run(folder, "rgbn_rnn")
-    return folder
 
 
 @pytest.fixture(scope="module")

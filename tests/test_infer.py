@@ -35,19 +35,9 @@ TEXTS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("infer") / "RUN"
-    tiny.make_run(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def topics(tmp_path_factory):
-    """A RUN that reads texts in little time: no word is predicted from others."""
-    folder = tmp_path_factory.mktemp("topics") / "RUN"
-    tiny.make_run(folder, "neural_topics")
-    return folder
+run = tiny.run_fixture()
+# Reads texts in little time: no word is predicted from others.
+topics = tiny.run_fixture("neural_topics")
 
 
 @pytest.fixture(scope="module")

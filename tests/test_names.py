@@ -23,13 +23,7 @@ from tcnlm.runs.run_folder import RunFolder
 pytestmark = pytest.mark.usefixtures("undrawn")
 AUTOMATIC = ["a, b, c", "d, e, f", "g, h, i", "j, k, l"]
 TITLES = ",".join(names.COLUMNS)
-
-
-@pytest.fixture(scope="module")
-def unnamed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("unnamed") / "RUN"
-    tiny.make_run(folder)
-    return folder
+unnamed = tiny.run_fixture()
 
 
 @pytest.fixture

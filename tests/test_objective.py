@@ -4,17 +4,12 @@ import loops
 import numpy as np
 import oracle
 import pytest
-import tensorflow as tf
-from helpers import fix_draws
 from loops import (
-    B,
-    K,
     array,
-    assert_is_the_oracle_s,
+    assert_loss_is_minus_J,
     draw_batch,
     embedded,
     of_targets,
-    oracle_terms,
     word_log_probs,
 )
 
@@ -48,14 +43,8 @@ def oracle_sentence(model, batch, b, t):
 def test_loss_is_minus_J_for_the_sampled_topics_or_the_posterior_s_mean(
     rng, monkeypatch, settings, training
 ):
-    model, batch = make_model(rng, **settings), draw_batch(rng)
-    epsilon = rng.normal(size=[B, K]) * training
-    fix_draws(monkeypatch, epsilon)
-    terms = tf.function(model.compute_loss)(batch, training=training)
-    log_p_d, kl, log_p_y, R = oracle_terms(model, batch, epsilon, oracle_sentence)
-    if "language_topics" in settings:
-        _, _, log_p_y, _ = oracle_terms(model, batch, 0 * epsilon, oracle_sentence)
-    assert_is_the_oracle_s(terms, (log_p_d, kl, log_p_y, R))
+    model = make_model(rng, **settings)
+    assert_loss_is_minus_J(model, rng, monkeypatch, oracle_sentence, training)
 
 
 @pytest.mark.parametrize("rate", [0.0, 1e-3])

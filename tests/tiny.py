@@ -1,6 +1,7 @@
 """Models of a few words with random weights, and RUNs of them, without training."""
 
 import numpy as np
+import pytest
 import tensorflow as tf
 from helpers import randomise
 
@@ -9,7 +10,7 @@ from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
 from tcnlm.models import model_class
 from tcnlm.preprocessing.vocabulary import SPECIALS, Vocabulary
-from tcnlm.runs.new_run import WEIGHTS, new_config, open_run
+from tcnlm.runs.new_run import new_config, open_run
 from tcnlm.runs.run_folder import FORMAT_VERSION, write_config
 from tcnlm.runs.weights import save_weights
 
@@ -59,8 +60,20 @@ def make_run(folder, name="tcnlm"):
     config |= {"settings": settings(name), "training": {}, "command": ""}
     write_config(folder, config)
     model.vocabulary.save(folder)
-    model.save_weights(folder / WEIGHTS)
+    save_weights(model, folder)
     return model
+
+
+def run_fixture(name="tcnlm"):
+    """Return a fixture of such a RUN, one for all tests of a module."""
+
+    @pytest.fixture(scope="module")
+    def run(tmp_path_factory):
+        folder = tmp_path_factory.mktemp(name) / "RUN"
+        make_run(folder, name)
+        return folder
+
+    return run
 
 
 def make_run_on(data, folder, name="tcnlm", **settings):

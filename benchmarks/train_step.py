@@ -38,7 +38,7 @@ from tcnlm.common.process import keep_memory, make_reproducible
 from tcnlm.common.settings import names
 from tcnlm.data.batching import Batch
 from tcnlm.data.dataset import Dataset
-from tcnlm.data.sequences import Sequences
+from tcnlm.data.rows import Sequences
 from tcnlm.generation.decoding import Decoding, SentenceDecoder
 from tcnlm.layers.optimization import Training
 from tcnlm.metrics.scores import score

@@ -15,7 +15,7 @@ from trained import call
 import tcnlm
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import NO_WORD
-from tcnlm.data.documents import Documents
+from tcnlm.data.rows import Documents
 from tcnlm.layers.softmax import NextWord, language_loss
 from tcnlm.metrics.registry import asked
 from tcnlm.models import MODELS

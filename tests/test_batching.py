@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from splits import DOCUMENTS, VOCABULARY, documents_of_words, make_split
 
-from tcnlm.data.documents import Documents, Windows
-from tcnlm.data.sequences import Groups, Sequences
+from tcnlm.data.rows import Documents, Groups, Sequences, Windows
 from tcnlm.preprocessing.vocabulary import EOS, GO, PAD
 
 EVERY = [Sequences(), Sequences(2), Windows(3), Windows(3, "never"), Groups(2)]

@@ -8,7 +8,7 @@ import pytest
 from benchmarks import train_step
 from benchmarks.synthetic import Corpus, write_data
 from tcnlm.data.dataset import Dataset
-from tcnlm.data.sequences import Sequences
+from tcnlm.data.rows import Sequences
 
 pytestmark = pytest.mark.slow
 

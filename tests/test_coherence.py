@@ -24,7 +24,6 @@ from tcnlm.coherence.definitions import (
     irbo,
     mean,
     rank_biased_overlap,
-    windows_of,
 )
 from tcnlm.coherence.windows import Windows, count_kinds
 from tcnlm.common.errors import InputError
@@ -160,7 +159,7 @@ every_coherence = pytest.mark.parametrize("name", COHERENCES)
 
 def ours(name, documents, topics, top=20):
     words = dict.fromkeys(itertools.chain(*topics))
-    (counts,) = count_kinds(documents, words, windows_of([name]))
+    (counts,) = count_kinds(documents, words, [COHERENCES[name].windows])
     return coherence(name, counts, topics, top)
 
 

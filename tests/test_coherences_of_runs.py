@@ -8,7 +8,7 @@ import pytest
 import tiny
 
 from tcnlm.coherence import count_windows, save_counts
-from tcnlm.coherence.definitions import COHERENCES, coherence, irbo, windows_of
+from tcnlm.coherence.definitions import COHERENCES, coherence, irbo
 from tcnlm.coherence.reference import Reference
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
@@ -36,7 +36,8 @@ def test_they_stand_in_summary_page_and_tables_as_counted_on_the_corpus(
     found = json.loads((run / "evaluation.json").read_text())["coherences"]
     topics = top_words(RunFolder(run).load(), weight=1.0)
     words = {word for topic in topics for word in topic}
-    counts = Reference().kinds_counted(words, windows_of(COHERENCES), Dataset(toy_data))
+    kinds = [each.windows for each in COHERENCES.values()]
+    counts = Reference().kinds_counted(words, kinds, Dataset(toy_data))
     for name, counted in zip(COHERENCES, counts):
         expected = coherence(name, counted, topics, 20)
         assert [topic[name] for topic in found["topics"]] == pytest.approx(expected)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from splits import DOCUMENTS, documents_of_words, make_split
 
-from tcnlm.data.sequences import Sequences
+from tcnlm.data.rows import Sequences
 from tcnlm.preprocessing.vocabulary import EOS, GO, PAD
 
 

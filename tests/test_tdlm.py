@@ -20,7 +20,7 @@ from loops import (
 )
 from splits import DOCUMENTS, make_split
 
-from tcnlm.data.sequences import SequencesAndStretches
+from tcnlm.data.rows import SequencesAndStretches
 from tcnlm.layers.optimization import GroupedAdam
 from tcnlm.models.tdlm import TDLM, Config
 

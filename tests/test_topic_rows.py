@@ -8,8 +8,7 @@ from helpers import fix_draws
 from loops import SIZES, B, K, draw_batch
 from splits import DOCUMENTS, VOCABULARY, make_split
 
-from tcnlm.data.documents import DocumentContexts, Windows
-from tcnlm.data.sequences import Sequences
+from tcnlm.data.rows import DocumentContexts, Sequences, Windows
 from tcnlm.models import model_class
 from tcnlm.models.starts import pretrain_topics
 from tcnlm.models.tcnlm import TCNLM, topic_loss, topic_terms

@@ -120,11 +120,6 @@ COHERENCES = {
 }
 
 
-def windows_of(names: Iterable[str]) -> list[Windows]:
-    """Return the kinds of windows that coherences are counted in, by their names."""
-    return [COHERENCES[name].windows for name in names]
-
-
 def coherence(
     name: str, counts: WindowCounts, topics: Iterable[Sequence[str]], top: int
 ) -> list[float | None]:

@@ -37,7 +37,7 @@ class Coherences(Metric):
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
         topics = subject.topics.topics
         words = scored_words([subject.topics])
-        asked = words, definitions.windows_of(COHERENCES), subject.dataset
+        asked = words, [x.windows for x in COHERENCES.values()], subject.dataset
         counted = dict(zip(COHERENCES, subject.reference.kinds_counted(*asked)))
         scores = {n: coherence(n, c, topics, max(TOPS)) for n, c in counted.items()}
         found = {name: definitions.mean(values) for name, values in scores.items()}

@@ -80,7 +80,7 @@ def infer_documents(model: Any, split: Split, batch_size: int = 256) -> Document
 
 def document_vectors(model: Any, split: Split) -> np.ndarray:
     """Return the model's `features` of all documents of a split, [N, F]."""
-    from tcnlm.data.documents import Documents, WholeDocuments
+    from tcnlm.data.rows import Documents, WholeDocuments
     from tcnlm.layers.tf_function import graph
 
     reads_all = model.offers("step") and model.offers("features")

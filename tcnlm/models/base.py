@@ -20,7 +20,7 @@ import tensorflow as tf
 from tcnlm.common.settings import Settings, from_json
 from tcnlm.data.batching import Batching
 from tcnlm.data.dataset import NO_WORD, Dataset
-from tcnlm.data.sequences import Sequences
+from tcnlm.data.rows import Sequences
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.optimization import Group, GroupedAdam, Training
 from tcnlm.layers.softmax import language_loss

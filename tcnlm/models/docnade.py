@@ -11,7 +11,7 @@ import tensorflow as tf
 from tcnlm.common.errors import InputError
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import NO_WORD
-from tcnlm.data.documents import Documents
+from tcnlm.data.rows import Documents
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.softmax import full_log_probs, full_logits, full_nats
 from tcnlm.layers.words import in_order, lengths, log_counts

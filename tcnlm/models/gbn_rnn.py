@@ -12,7 +12,7 @@ import tensorflow as tf
 from tcnlm.common.errors import InputError
 from tcnlm.common.settings import as_text, setting
 from tcnlm.data.dataset import Dataset, Tokens, split_of
-from tcnlm.data.sequences import Groups
+from tcnlm.data.rows import Groups
 from tcnlm.layers.distributions import weibull, weibull_gamma_kl, weibull_mean
 from tcnlm.layers.gamma_belief import (
     SMALLEST_SHAPE,

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tcnlm.common.settings import setting
 from tcnlm.data.dataset import Dataset
-from tcnlm.data.sequences import Sequences
+from tcnlm.data.rows import Sequences
 from tcnlm.layers.lstm import (
     GATES,
     OverSequence,
@@ -110,11 +110,8 @@ class LCLM(Model):
         return zero_states(self.recurrent, rows), reads
 
     def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
-        x, after = self.embedding(token), []
-        for layer, before, read in zip(self.recurrent, state, constants):
-            x, now = layer.cell(x, before, read)
-            after.append(now)
-        return self.softmax.next_word(x), after
+        h, state = lstm.step_layers(self, token, state, constants)
+        return self.softmax.next_word(h), state
 
 
 class SentenceEncoder(tf.keras.layers.Layer):

@@ -14,7 +14,7 @@ import tensorflow as tf
 from tcnlm.common.errors import InputError
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import Dataset
-from tcnlm.data.documents import Windows
+from tcnlm.data.rows import Windows
 from tcnlm.layers import lstm
 from tcnlm.layers.lstm import GATES, CarriedState, keras_order
 from tcnlm.layers.mixed_precision import MixedDense
@@ -278,11 +278,14 @@ def at_last(hidden: tf.Tensor, targets: tf.Tensor) -> tf.Tensor:
     return tf.gather(hidden, tf.maximum(last, 0), batch_dims=1)
 
 
-def step_layers(model: Model, token: tf.Tensor, state: list[Any]) -> tuple:
-    """Return the last layer's output [B, H] and all states after `token` [B]."""
+def step_layers(model: Model, token: tf.Tensor, state: Any, *constants: Any) -> tuple:
+    """Return the last layer's output [B, H] and all states after `token` [B].
+
+    constants: lists of what the cell of each layer takes beside its state.
+    """
     x, after = model.embedding(token), []
-    for layer, before in zip(model.recurrent, state):
-        x, now = layer.cell(x, before)
+    for layer, *own in zip(model.recurrent, state, *constants):
+        x, now = layer.cell(x, *own)
         after.append(now)
     return x, after
 

@@ -89,11 +89,8 @@ class NaiveMoE(Model):
         return of_targets(mixed, batch["targets"], h, t)
 
     def step(self, token: tf.Tensor, state: Any, constants: Any) -> tuple[Any, Any]:
-        x, after = self.embedding(token), []
-        for experts, before in zip(self.recurrent, state):
-            x, now = experts.cell(x, before)
-            after.append(now)
-        return self.softmax.next_word((x, constants)), after
+        h, state = lstm.step_layers(self, token, state)
+        return self.softmax.next_word((h, constants)), state
 
 
 class ExpertLSTMCell(ZeroState, tf.keras.layers.Layer):

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tcnlm.common.settings import setting
 from tcnlm.data.dataset import Dataset
-from tcnlm.data.documents import DocumentContexts
+from tcnlm.data.rows import DocumentContexts
 from tcnlm.layers.optimization import Group, weights_of
 from tcnlm.models import tcnlm
 from tcnlm.models.base import Model, Terms

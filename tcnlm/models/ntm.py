@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import Contexts, Dataset
-from tcnlm.data.documents import Documents
+from tcnlm.data.rows import Documents
 from tcnlm.data.word_vectors import SMALLEST, starting_vectors, to_length_one
 from tcnlm.layers.mixed_precision import MixedDense, matmul
 from tcnlm.layers.neural_topics import bag_of_words

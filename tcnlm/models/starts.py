@@ -14,7 +14,7 @@ from tcnlm.common.errors import InputError
 from tcnlm.common.process import progress_bar
 from tcnlm.common.settings import as_text
 from tcnlm.data.dataset import Dataset, Split
-from tcnlm.data.documents import DocumentContexts
+from tcnlm.data.rows import DocumentContexts
 from tcnlm.data.word_vectors import (
     WordVectors,
     check_source,

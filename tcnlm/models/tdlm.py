@@ -13,7 +13,7 @@ from tcnlm.common.errors import InputError
 from tcnlm.common.settings import setting
 from tcnlm.data.batching import Batching
 from tcnlm.data.dataset import NO_WORD, Dataset
-from tcnlm.data.sequences import SequencesAndStretches
+from tcnlm.data.rows import SequencesAndStretches
 from tcnlm.layers.mixed_precision import MixedConv1D, MixedDense
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.optimization import Group, GroupedAdam, exclude, weights_of

@@ -193,7 +193,9 @@ def save_marks(
     """
     chosen = {name: [documents[n] for n in rows] for name, rows in splits.items()}
     every = list(chain(*chosen.values()))
-    names = sorted({each.label for each in every} - {None}, key=_numbers_first)
+    found = {each.label for each in every} - {None}
+    # 2 before 10, so that classes that are numbers keep them.
+    names = sorted(found, key=lambda n: (not n.isdecimal(), len(n) * n.isdecimal(), n))
     if names:
         classes = {name: index for index, name in enumerate(names)}
         for split, found in chosen.items():
@@ -206,11 +208,6 @@ def save_marks(
                 lines = (f"{getattr(each, mark) or ''}\n" for each in found)
                 _write_lines(folder / split / file, lines)
     return {"labels": names} if names else {}
-
-
-def _numbers_first(name: str) -> tuple[bool, int, str]:
-    """Order 2 before 10, so that classes that are numbers keep them."""
-    return not name.isdecimal(), len(name) if name.isdecimal() else 0, name
 
 
 def _write_lines(file: Path, lines: Iterable[str]) -> None:

@@ -207,7 +207,9 @@ class _Tokenizer:
         if not text.isascii():
             text = _apply(_FROM_UNICODE, text)
         chunks = text.split()
-        if not _is_chunks(text, chunks):
+        # Whether no rule reaches over the spaces between chunks.
+        apart = chunks and text.isprintable() and " ." not in text
+        if not (apart and chunks[-1].strip(_CLOSING)):
             return self._tokens(text, self.before)
         *inner, last = chunks
         found = chain.from_iterable(map(self.inner_tokens, inner))
@@ -232,13 +234,6 @@ class _Tokenizer:
 
 
 _tokenizer = cache(_Tokenizer)
-
-
-def _is_chunks(text: str, chunks: list[str]) -> bool:
-    """Whether no rule reaches over the spaces between chunks."""
-    if not chunks or not text.isprintable():
-        return False
-    return " ." not in text and bool(chunks[-1].strip(_CLOSING))
 
 
 def sentences(text: str, language: str = ENGLISH) -> list[list[str]]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tcnlm.coherence import NEVER, TOPS, WINDOW, measure, protocol, save_counts
-from tcnlm.coherence.definitions import COHERENCES, DIVERSITY_WORDS, kinds, windows_of
+from tcnlm.coherence.definitions import COHERENCES, DIVERSITY_WORDS, kinds
 from tcnlm.coherence.reference import Reference
 from tcnlm.coherence.summary import describe, scored_words, table
 from tcnlm.coherence.topic_lists import TopicList, read_topics
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str]) -> None:
         words += Vocabulary.load(options.vocabulary).topic_words
     names = list(dict.fromkeys(options.also))
     if names:
-        every = [Windows(options.window), *windows_of(names)]
+        every = [Windows(options.window), *(COHERENCES[n].windows for n in names)]
         counts, *others = reference.kinds_counted(words, every)
     else:
         counts, others = reference.window_counts(words, options.window), ()

@@ -201,16 +201,13 @@ def _chosen_preprocessing(options: argparse.Namespace) -> Preprocessing:
 # --- The command line ---------------------------------------------------------------
 
 
-def _positive_or_auto(text: str) -> int | None:
-    return None if text == "auto" else _positive(text)
-
-
 _DEFAULT = "(default: %(default)s)"
 _FILES = {"nargs": "+", "type": Path, "metavar": "FILE"}
 _FOLDER = {"type": Path, "metavar": "DATA"}
 _THREE = {"nargs": 3, "metavar": ("TRAIN", "VALID", "TEST")}
 _NUMBER = {"type": _positive, "metavar": "N"}
-_COUNT = {"type": _positive_or_auto, "default": "auto", "metavar": "N"}
+_COUNT = {**_NUMBER, "type": lambda n: None if n == "auto" else _positive(n)}
+_COUNT["default"] = "auto"
 
 
 def parser() -> argparse.ArgumentParser:

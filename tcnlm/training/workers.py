@@ -23,8 +23,7 @@ import tensorflow as tf
 from tensorflow.python.eager import context
 
 from tcnlm.common.errors import NUMBERS, InputError, interrupts
-from tcnlm.data.documents import DocumentContexts, Windows
-from tcnlm.data.sequences import Sequences
+from tcnlm.data.rows import DocumentContexts, Sequences, Windows
 from tcnlm.layers.tf_function import graph
 from tcnlm.training.rendezvous import CLUSTER, WAIT, Cluster, meet, parse_cluster
 

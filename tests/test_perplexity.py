@@ -12,7 +12,7 @@ from splits import VOCABULARY as OF_ANSWERS
 from splits import make_split
 
 from tcnlm.common.errors import InputError
-from tcnlm.data import sequences
+from tcnlm.data import rows
 from tcnlm.data.dataset import RULES
 from tcnlm.layers.tf_function import graph
 from tcnlm.metrics.perplexity import leak
@@ -110,7 +110,7 @@ class Guesser(tf.Module):
     """p(word) = c for a drawn c, one of two values with even odds."""
 
     vocabulary = VOCABULARY
-    batching = sequences.Sequences()
+    batching = rows.Sequences()
     state_apart = staticmethod(contextlib.nullcontext)
     draws_topics = True
 

@@ -106,30 +106,31 @@ _MARKED = re.compile(r" @([-,.])@ ")  # "-", "," and "." within a word or number
 
 def read_aclimdb(path: Path, part: str) -> Iterator[Document]:
     """Part of the movie reviews; label and id by the place (test/pos/0_10.txt)."""
-    with tarfile.open(path, "r|gz") as archive:
-        for member in archive:
-            place = PurePosixPath(member.name).parts[-3:]
-            is_review = len(place) == 3 and place[0] == part and member.isfile()
-            if is_review and place[1] in ACLIMDB_LABELS[part]:
-                text = archive.extractfile(member).read().decode("utf-8-sig")
-                label = None if place[1] == "unsup" else place[1]
-                yield Document(text, label, "/".join(place))
+    for label, name, content in _labelled(path, part):
+        if label in ACLIMDB_LABELS[part]:
+            known = None if label == "unsup" else label
+            yield Document(content.decode("utf-8-sig"), known, f"{part}/{label}/{name}")
 
 
 def read_20news(
     path: Path, part: str, drop_headers: bool = False
 ) -> Iterator[Document]:
     """Part "train" or "test" of 20 Newsgroups; label and id by the place."""
-    messages, top = [], f"20news-bydate-{part}"
-    with tarfile.open(path, "r:gz") as archive:
-        for member in archive:
-            place = PurePosixPath(member.name).parts[-3:]
-            if member.isfile() and len(place) == 3 and place[0] == top:
-                content = archive.extractfile(member).read().decode("latin-1")
-                messages.append((place[1], int(place[2]), content))
-    for label, number, message in sorted(messages):
+    found = _labelled(path, f"20news-bydate-{part}")
+    messages = sorted((label, int(name), content) for label, name, content in found)
+    for label, number, content in messages:
+        message = content.decode("latin-1")
         parts = _HEADERS_END.split(message, 1)[1:] if drop_headers else [message]
         yield Document("".join(parts), label, f"{part}/{label}/{number}")
+
+
+def _labelled(path: Path, folder: str) -> Iterator[tuple[str, str, bytes]]:
+    """The files FOLDER/LABEL/NAME of an archive: label, name, content."""
+    with tarfile.open(path, "r|gz") as archive:
+        for member in archive:
+            place = PurePosixPath(member.name).parts[-3:]
+            if member.isfile() and len(place) == 3 and place[0] == folder:
+                yield *place[1:], archive.extractfile(member).read()
 
 
 def read_wikitext(path: Path, member: str) -> Iterator[Document]:

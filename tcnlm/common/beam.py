@@ -36,7 +36,8 @@ class Beam:
         self, function: Callable[[Item], Arrays], items: Iterable[Item]
     ) -> Iterator[Arrays]:
         """Map `function`, in order."""
-        return self.run(beam.Map(_keyed, function), items)
+        each = beam.MapTuple(lambda number, item: (number, function(item)))
+        return self.run(each, items)
 
     def run(
         self, transform: beam.PTransform, items: Iterable[Item]
@@ -96,13 +97,6 @@ def _checked(arguments: list[str]) -> PipelineOptions:
     except ValueError as error:
         raise InputError(f"--temp_location: {error}") from None
     return options
-
-
-def _keyed(
-    item: tuple[int, Item], function: Callable[[Item], Arrays]
-) -> tuple[int, Arrays]:
-    number, texts = item
-    return number, function(texts)
 
 
 def _read_item(number: int, folder: str) -> tuple[int, Item]:

@@ -146,7 +146,9 @@ def test_contexts_that_leak_are_told_of_and_documents_nats_are_kept(run, tmp_pat
 def test_what_runs_cannot_have_is_refused_before_their_reference_is_counted(
     asked, said, finished, monkeypatch
 ):
-    monkeypatch.setattr(Reference, "counted_for", lambda *_: pytest.fail("counted"))
+    monkeypatch.setattr(
+        Reference, "window_counts", lambda *_, **__: pytest.fail("counted")
+    )
     done = call("evaluate", finished["tcnlm"], finished["lstm"], *asked.split())
     assert done.returncode == 2
     assert done.stderr.startswith(f"error: {said.format(**finished)}")

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tcnlm.coherence.windows import (
-    WINDOW,
-    WindowCounts,
-    Windows,
-    count_kinds,
-    load_counts,
-)
+from tcnlm.coherence import windows
+from tcnlm.coherence.windows import WINDOW, WindowCounts, Windows
 from tcnlm.common.errors import InputError
 from tcnlm.common.process import progress_bar
 from tcnlm.preprocessing.languages import ENGLISH
@@ -48,7 +43,7 @@ class Reference:
         if self.counted:
             return self.counted
         if self.counts:
-            return load_counts(self.counts, words, window)
+            return windows.load_counts(self.counts, words, window)
         if self.runner:
             # Here, since it is an option.
             from tcnlm.coherence.on_beam import count_on
@@ -76,6 +71,7 @@ class Reference:
         size = None if self.files else dataset.meta["splits"]["train"]["tokens"]
         shown = {"desc": "counting windows", "unit": " tokens", "unit_scale": True}
         bar = progress_bar(total=size, leave=False, **shown)  # unknown of files
+        described = self.description(dataset)
 
         def documents() -> Iterator[Sequence[str]]:
             for document in self.documents(dataset):
@@ -83,13 +79,7 @@ class Reference:
                 bar.update(len(document))
 
         with bar:
-            return count_kinds(documents(), words, kinds, self.description(dataset))
-
-    def counted_for(self, words: Iterable[str]) -> Reference:
-        """Return a reference whose files, if it has any, have been counted already."""
-        if not self.files:
-            return self
-        return replace(self, counted=self.window_counts(words))
+            return windows.count_kinds(documents(), words, kinds, described)
 
     def description(self, dataset: Any) -> str:
         """Say which text it is."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +84,9 @@ def _reference(options: argparse.Namespace, runs: Sequence[RunFolder]) -> Refere
         dataset = run.data(options.data, options.context)
         for metric in _asked(options):
             metric.check(dataset, options.split)
-    return reference.counted_for(scored_words(runs))
+    if not options.reference:
+        return reference
+    return replace(reference, counted=reference.window_counts(scored_words(runs)))
 
 
 def _check_outputs(options: argparse.Namespace) -> None:

@@ -83,6 +83,13 @@ def _called(script: str) -> str:
     return shlex.quote(Path(script).name)
 
 
+def command_parser(name: str, description: str) -> argparse.ArgumentParser:
+    """Return a parser of `python -m tcnlm NAME`, whose description keeps its lines."""
+    kept = {"formatter_class": argparse.RawDescriptionHelpFormatter}
+    called = f"python -m tcnlm {name}"
+    return argparse.ArgumentParser(called, description=description, **kept)
+
+
 def make_reproducible(seed: int, threads: int = 0, deterministic: bool = True) -> None:
     """Seed everything, use so many cores (0: all), and only deterministic kernels."""
     # Here, since processes that only tokenize do without.

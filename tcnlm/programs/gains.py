@@ -17,7 +17,7 @@ import numpy as np
 
 from tcnlm.common.errors import InputError, add_debug
 from tcnlm.common.outputs import check_outputs, check_writable, write_rows
-from tcnlm.common.process import keep_memory, progress_bar
+from tcnlm.common.process import command_parser, keep_memory, progress_bar
 from tcnlm.preprocessing.vocabulary import EOS, PAD, SPECIALS, UNK, Vocabulary
 
 if TYPE_CHECKING:
@@ -158,11 +158,7 @@ def _ranges(bounds: tuple[int, ...], first: int = 1) -> list[str]:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parsed = argparse.ArgumentParser(
-        "python -m tcnlm gains",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parsed = command_parser("gains", __doc__)
     add = parsed.add_argument
     add("baseline", metavar="BASELINE", type=Path, help="run to compare with")
     add("run", metavar="RUN", type=Path, help="run that may gain")

@@ -20,15 +20,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tcnlm.common import process
 from tcnlm.common.errors import InputError, add_debug
 from tcnlm.common.outputs import Row, check_outputs, check_writable, write_rows
-from tcnlm.common.process import (
-    add_runner,
-    chunks,
-    keep_memory,
-    on_runner,
-    progress_bar,
-)
 from tcnlm.metrics import over_time
 from tcnlm.preprocessing import corpora
 from tcnlm.preprocessing.documents import Document, Format, is_missing
@@ -55,7 +49,7 @@ def main(arguments: Sequence[str]) -> None:
     from tcnlm.models.names import shown_words
     from tcnlm.run import Run
 
-    keep_memory()
+    process.keep_memory()
     check(options)
     run = Run(options.run)
     _check_fit(options, run)
@@ -204,7 +198,7 @@ def readings(
     waiting: deque[list[Document]] = deque()
 
     def texts() -> Iterator[list[str]]:
-        for documents in chunks(documents_of(options), BATCH):
+        for documents in process.chunks(documents_of(options), BATCH):
             waiting.append([document._replace(text="") for document in documents])
             yield [document.text for document in documents]
 
@@ -215,7 +209,8 @@ def readings(
         # Here, since it is an option.
         from tcnlm.programs.infer_on_beam import read_on
 
-        found = read_on(on_runner(options.runner), options.run, sentences, texts())
+        runner = process.on_runner(options.runner)
+        found = read_on(runner, options.run, sentences, texts())
     for reading in found:
         if run.reader.vectors_of == "topic":
             reading = reading._replace(vectors=run.names.summed(reading.vectors))
@@ -254,7 +249,7 @@ def documents_of(options: argparse.Namespace) -> Iterator[Document]:
     places = [Path("/dev/stdin") if str(p) == "-" else p for p in options.input]
     documents = corpora.read_files(format_of(options), places, fields)
     seen = kept = 0
-    for document in progress_bar(documents, "inferring", unit=" documents"):
+    for document in process.progress_bar(documents, "inferring", unit=" documents"):
         seen += 1
         if not (options.skip_empty and is_missing(document.text)):
             kept += 1
@@ -273,11 +268,7 @@ def parser() -> argparse.ArgumentParser:
     by_label = "mean proportions and perplexity of every label, .csv or .jsonl, too"
     periods = "mean proportions of every period, .csv or .jsonl, too; needs --date"
     every = "the period (default: the shortest that all dates tell, 60 at the most)"
-    parsed = argparse.ArgumentParser(
-        "python -m tcnlm infer",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parsed = process.command_parser("infer", __doc__)
     add = parsed.add_argument
     add("run", metavar="RUN", type=Path, help="folder written by train.py")
     source = {"metavar": "FILE", "type": Path, "required": True}
@@ -294,6 +285,6 @@ def parser() -> argparse.ArgumentParser:
     unquoted = "texts in .csv as they are (default: with an apostrophe before = + - @, "
     unquoted += "lest spreadsheets run what others wrote)"
     add("--unquoted", dest="quote", action="store_false", help=unquoted)
-    add_runner(parsed)
+    process.add_runner(parsed)
     add_debug(parsed)
     return parsed

@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 
 from tcnlm.common.errors import InputError, add_debug, interrupts, reading
-from tcnlm.common.process import cores, one_by_one
+from tcnlm.common.process import command_parser, cores, one_by_one
 from tcnlm.common.settings import whole_number
 from tcnlm.metrics.base import Figure
 from tcnlm.metrics.registry import figure
@@ -204,11 +204,7 @@ def compared(measured: Figure, known: Published | None, values: Sequence[float])
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parsed = argparse.ArgumentParser(
-        "python -m tcnlm reproduce",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parsed = command_parser("reproduce", __doc__)
     add = parsed.add_argument
     recipe = "name of a recipe, or of a .toml file; list: print all with their titles"
     add("recipe", metavar="RECIPE", nargs="?", action=ListRecipes, help=recipe)

@@ -9,17 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tcnlm.coherence.definitions import (
-    COHERENCES,
-    DIVERSITY_WORDS,
-    NEVER,
-    TOPS,
-    coherence,
-    diversity,
-    irbo,
-    mean,
-    topic_scores,
-)
+from tcnlm.coherence import definitions
+from tcnlm.coherence.definitions import COHERENCES, NEVER, TOPS, topic_scores
 from tcnlm.coherence.topic_lists import TopicList
 from tcnlm.coherence.windows import WindowCounts
 from tcnlm.common.errors import InputError
@@ -61,7 +52,7 @@ def measure(
     means = scores.mean(axis=1)
     longest = max(map(len, listed.topics))
     beside = {
-        name: coherence(name, counted, listed.topics, max(tops))
+        name: definitions.coherence(name, counted, listed.topics, max(tops))
         for name, counted in (others or {}).items()
     }
     return {
@@ -69,10 +60,10 @@ def measure(
         "npmi": _figure(means.mean()),
         "npmi_median": _figure(np.median(means)),
         "npmi_by_top": _by_top(tops, scores.mean(axis=0)),
-        **{name: mean(values) for name, values in beside.items()},
-        "diversity": diversity(listed.topics),
-        "irbo": irbo(listed.topics),
-        "diversity_words": min(DIVERSITY_WORDS, longest),
+        **{name: definitions.mean(values) for name, values in beside.items()},
+        "diversity": definitions.diversity(listed.topics),
+        "irbo": definitions.irbo(listed.topics),
+        "diversity_words": min(definitions.DIVERSITY_WORDS, longest),
         "topics_in_use": listed.in_use,
         "absent_words": absent,
         "topics": [

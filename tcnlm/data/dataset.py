@@ -10,16 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from tcnlm.common.errors import InputError
+from tcnlm.preprocessing import data_folder
 from tcnlm.preprocessing.collect import Arrays
-from tcnlm.preprocessing.data_folder import (
-    DATES,
-    IDS,
-    LABELS,
-    load_arrays,
-    open_data,
-    read_labels,
-    read_marks,
-)
+from tcnlm.preprocessing.data_folder import DATES, IDS, LABELS
 from tcnlm.preprocessing.vocabulary import EOS, GO, PAD, Vocabulary
 
 NO_WORD = -1  # padding of contexts and preceding sentences
@@ -39,7 +32,7 @@ class Dataset:
     def __init__(self, path: str | Path, context: str = "data"):
         self.path = Path(path)
         self.context = context
-        self.meta, self.vocabulary = open_data(self.path)
+        self.meta, self.vocabulary = data_folder.open_data(self.path)
         if not self.word_order and context not in ("data", "all"):
             raise InputError(
                 f"{path}: holds bags of words, one per document, and context={context} "
@@ -61,9 +54,9 @@ class Dataset:
         """Return one of train, valid and test."""
         preprocessing = {**self.meta["settings"], "context": self.rule}
         folder = self.path / name
-        arrays = load_arrays(folder)
-        marks = {LABELS: read_labels(folder)}
-        marks.update((file, read_marks(folder / file)) for file in (IDS, DATES))
+        arrays = data_folder.load_arrays(folder)
+        marks = {LABELS: data_folder.read_labels(folder)}
+        marks |= {file: data_folder.read_marks(folder / file) for file in (IDS, DATES)}
         for file, entries in marks.items():  # of which the fingerprint does not tell
             if entries is not None and len(entries) != len(arrays.documents) - 1:
                 raise InputError(

@@ -12,25 +12,15 @@ from typing import Any
 
 import tensorflow as tf
 
-from tcnlm.layers.lstm import (
-    ACTIVATIONS,
-    GATES,
-    OverSequence,
-    ZeroState,
-    activate,
-    apart,
-    composed,
-    forget_bias,
-    recurrence,
-    update,
-)
+from tcnlm.layers import lstm
+from tcnlm.layers.lstm import GATES, OverSequence, ZeroState, activate, update
 from tcnlm.layers.mixed_precision import matmul
 
 RECURRENT_GAIN = 0.5  # of U(t) as it starts
 TOPIC_STDDEV = 0.5  # of Wb and Ub, around one
 
 
-by_gate = apart("orthogonal")  # of weights [4, rows, columns]
+by_gate = lstm.apart("orthogonal")  # of weights [4, rows, columns]
 
 
 def side_by_side(shape: Any, dtype: Any = None, **_: Any) -> tf.Tensor:
@@ -76,10 +66,10 @@ class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        if candidate_activation not in ACTIVATIONS:
+        if candidate_activation not in lstm.ACTIVATIONS:
             raise ValueError(
                 f"candidate_activation={candidate_activation}: must be one of "
-                f"{', '.join(ACTIVATIONS)}"
+                f"{', '.join(lstm.ACTIVATIONS)}"
             )
         self.units = units
         self.num_topics = num_topics
@@ -97,7 +87,7 @@ class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
         self.bias = None
         if self.use_bias:
             shape = [GATES * self.units]
-            self.bias = self.add_weight("bias", shape, initializer=forget_bias)
+            self.bias = self.add_weight("bias", shape, initializer=lstm.forget_bias)
         self.built = True
 
     def _add_factors(self, letter: str, size: int) -> tuple[tf.Variable, ...]:
@@ -116,7 +106,7 @@ class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
 
     def input_gates(self, inputs: tf.Tensor, factors: tf.Tensor) -> tf.Tensor:
         """Return the input side and bias of eq. 13 by t Wb; see `composed`."""
-        gates = composed(inputs, self.Wc, factors, self.Wa)
+        gates = lstm.composed(inputs, self.Wc, factors, self.Wa)
         if self.use_bias:
             gates += tf.reshape(self.bias, [GATES, 1, self.units])
         return gates
@@ -129,7 +119,7 @@ class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
         """Make one step from what `topic_factors` made of t, the same for every one."""
         (of_inputs, of_h), (h, c) = topic_factors, states
         gates = self.input_gates(inputs, of_inputs)
-        gates += composed(h, self.Uc, of_h, self.Ua)
+        gates += lstm.composed(h, self.Uc, of_h, self.Ua)
         return update(activate(tf.unstack(gates), self.candidate_activation), c)
 
     def sequence(self, inputs: tf.Tensor, state: Any, topics: tf.Tensor) -> tuple:
@@ -137,22 +127,18 @@ class TopicCompositionalLSTMCell(ZeroState, tf.keras.layers.Layer):
         of_inputs, of_h = self.topic_factors(topics)
         gates = self.input_gates(tf.transpose(inputs, [1, 0, 2]), of_inputs)
         factors, candidate = (of_h, self.Ua), self.candidate_activation
-        return recurrence(gates, state, self.Uc, factors, candidate)
+        return lstm.recurrence(gates, state, self.Uc, factors, candidate)
 
     def effective_kernels(self, topics: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Return W(t) [B, 4, E, H] and U(t) [B, 4, H, H] of eq. 12.
 
         Used as x @ W + h @ U + bias; with t one-hot those of a topic's expert, an LSTM.
         """
-        return (
-            self._compose(self.Wa, topics @ self.Wb, self.Wc),
-            self._compose(self.Ua, topics @ self.Ub, self.Uc),
-        )
-
-    def _compose(self, a: tf.Tensor, topic_factors: tf.Tensor, c: tf.Tensor):
-        split = [-1, GATES, self.num_factors]
-        b, c = tf.reshape(topic_factors, split), tf.reshape(c, split)
-        return tf.einsum("egf,bgf,gfh->bgeh", c, b, a)
+        split, kernels = [-1, GATES, self.num_factors], []
+        for a, b, c in (self.Wa, self.Wb, self.Wc), (self.Ua, self.Ub, self.Uc):
+            factors = tf.reshape(c, split), tf.reshape(topics @ b, split)
+            kernels.append(tf.einsum("egf,bgf,gfh->bgeh", *factors, a))
+        return tuple(kernels)
 
     def get_config(self) -> dict[str, Any]:
         names = "units num_topics num_factors candidate_activation use_bias".split()

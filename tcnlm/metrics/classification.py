@@ -11,16 +11,9 @@ from scipy import sparse
 
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset, Split
+from tcnlm.metrics import features
 from tcnlm.metrics.base import Drawing, EvaluationContext, Figure, Metric, topical
-from tcnlm.metrics.features import (
-    UNLABELLED,
-    Vectors,
-    bag_of_words,
-    document_vectors,
-    labelled,
-    labels_of,
-    log_count_vectors,
-)
+from tcnlm.metrics.features import UNLABELLED, Vectors, labels_of
 from tcnlm.metrics.retrieval import Retrieval
 
 STRENGTHS = (0.0001, 0.001, 0.01, 0.1, 1.0)  # C; the smaller, the more regularised
@@ -68,7 +61,7 @@ def classify(
 def _usable(
     vectors: Vectors, labels: np.ndarray, name: str
 ) -> tuple[Vectors, np.ndarray]:
-    rows = labelled(vectors, labels, f"{name} documents")
+    rows = features.labelled(vectors, labels, f"{name} documents")
     return vectors[rows], labels[rows]
 
 
@@ -143,7 +136,7 @@ def classification(
     for name, low, high in zip(parts, ends, ends[1:]):
         tables[name] = tuple(table[:, low:high] for table in tables["vector"])
     words = [_all_words(split, len(data.vocabulary)) for split in splits]
-    topic_words = list(map(bag_of_words, splits))
+    topic_words = list(map(features.bag_of_words, splits))
     for name, bags in ("bag of words", words), ("bag of topic words", topic_words):
         tables[name] = sparse.vstack(bags[:-1]).tocsr(), bags[-1]
     rows: dict[str, Any] = {}
@@ -158,7 +151,7 @@ def classification(
 def _all_words(split: Split, size: int) -> sparse.csr_matrix:
     bounds = split.sentences[split.documents]
     documents = [split.tokens[a:b] for a, b in zip(bounds[:-1], bounds[1:])]
-    return log_count_vectors(documents, size)
+    return features.log_count_vectors(documents, size)
 
 
 def plane(vectors: np.ndarray, labels: np.ndarray) -> dict[str, list]:
@@ -198,7 +191,7 @@ class Classes(Metric):
         splits, vectors = [subject.train, subject.split], [train, measured]
         if subject.split.name == "test":
             splits.insert(1, subject.dataset.split("valid"))
-            vectors.insert(1, document_vectors(subject.model, splits[1]))
+            vectors.insert(1, features.document_vectors(subject.model, splits[1]))
         parts = subject.model.feature_parts, subject.dataset
         return {"classification": classification(vectors, splits, *parts)}
 

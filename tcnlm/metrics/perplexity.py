@@ -7,16 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcnlm.metrics.base import (
-    Contract,
-    EvaluationContext,
-    Figure,
-    Metric,
-    both,
-    language,
-    predicting,
-    topical,
-)
+from tcnlm.metrics import base
+from tcnlm.metrics.base import EvaluationContext, Figure, Metric
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -31,7 +23,7 @@ SEED = 1  # of the batches
 def reads_context(model: Any) -> bool:
     """Whether words are predicted from contexts: not from the sentences before."""
     kind, reads = type(model), model.reads_document and not model.batching.reads_before
-    return language(kind) and (topical(kind) or reads)
+    return base.language(kind) and (base.topical(kind) or reads)
 
 
 def leak(model: Any, rule: str) -> str:
@@ -51,7 +43,7 @@ class Perplexity(Metric):
     """The exponential of the nats a target, and what it is taken over."""
 
     key = "perplexity"
-    applies = staticmethod(predicting)
+    applies = staticmethod(base.predicting)
     figures = tuple(
         Figure(*each, headline=each[0] == "perplexity", among="targets")
         for each in (
@@ -66,7 +58,7 @@ class Perplexity(Metric):
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
         model, rule = subject.model, subject.split.contexts.rule
-        if not language(type(model)):
+        if not base.language(type(model)):
             return {}
         return {
             "sequences": subject.score.sequences,
@@ -93,7 +85,7 @@ class Perplexity(Metric):
         return {"how": f"Perplexity over {how}.", "leak": evaluation.get("leak")}
 
 
-def _trained_by(term: str) -> Contract:
+def _trained_by(term: str) -> base.Contract:
     return staticmethod(lambda kind: kind.per_word == term)
 
 
@@ -137,7 +129,7 @@ class Elbo(Metric):
     """The terms of the bound, where the objective is one: it has a KL."""
 
     key = "elbo"
-    applies = staticmethod(topical)
+    applies = staticmethod(base.topical)
     figures = (Figure("elbo.kl", "KL, nats per sequence", "{:.2f}"),)
     entries = ("elbo",)
 
@@ -195,7 +187,7 @@ class TopicWorth(Metric):
     """The perplexity with a document's own topics, another's, and the mean ones."""
 
     key = "topic_worth"
-    applies = staticmethod(both)
+    applies = staticmethod(base.both)
     option = "topic-worth"
     purpose = "perplexity with the mean topics and with another document's, too"
     figures = (

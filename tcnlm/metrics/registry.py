@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
+from tcnlm.metrics import perplexity
 from tcnlm.metrics.base import Figure, Metric, language
 from tcnlm.metrics.bleu import Bleu
 from tcnlm.metrics.classification import Classes, Clusters
@@ -15,14 +16,6 @@ from tcnlm.metrics.documents import DocumentPerplexity, Units
 from tcnlm.metrics.hierarchy import Hierarchy
 from tcnlm.metrics.judges import Judges
 from tcnlm.metrics.over_time import ByGroup, OverTime
-from tcnlm.metrics.perplexity import (
-    Bound,
-    Elbo,
-    Loss,
-    Parameters,
-    Perplexity,
-    TopicWorth,
-)
 from tcnlm.metrics.probe import Probe
 from tcnlm.metrics.retrieval import Retrieval
 from tcnlm.metrics.samples import Continuations, SampleDocuments
@@ -32,18 +25,18 @@ if TYPE_CHECKING:
     from tcnlm.models.base import Model
 
 METRICS: list[Metric] = [
-    Perplexity(),
+    perplexity.Perplexity(),
     DocumentPerplexity(),
-    Loss(),
-    Bound(),
-    Elbo(),
+    perplexity.Loss(),
+    perplexity.Bound(),
+    perplexity.Elbo(),
     Topics(),
     OverTime(),
     ByGroup(),
     Clusters(),
     Coherences(),
     Judges(),
-    TopicWorth(),
+    perplexity.TopicWorth(),
     Probe(),
     Bleu(),
     Retrieval(),
@@ -52,7 +45,7 @@ METRICS: list[Metric] = [
     Hierarchy(),
     Continuations(),
     SampleDocuments(),
-    Parameters(),
+    perplexity.Parameters(),
 ]
 
 

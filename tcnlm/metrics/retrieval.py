@@ -12,14 +12,9 @@ import numpy as np
 from scipy import sparse
 
 from tcnlm.data.dataset import Dataset, Split
+from tcnlm.metrics import features
 from tcnlm.metrics.base import Drawing, EvaluationContext, Figure, Metric
-from tcnlm.metrics.features import (
-    UNLABELLED,
-    Vectors,
-    bag_of_words,
-    labelled,
-    labels_of,
-)
+from tcnlm.metrics.features import UNLABELLED, Vectors, labelled, labels_of
 
 FRACTIONS = (0.0001, 0.0002, 0.0005, 0.002, 0.01, 0.02, 0.05, 0.2)
 HEADLINE = 0.02  # the fraction that tables show; Gupta et al. 2019
@@ -73,7 +68,7 @@ def retrieval(
 ) -> dict[str, Any]:
     """Return precisions by fraction, of the model's vectors and of bags of words."""
     labels = labels_of(train), labels_of(test)
-    bags = bag_of_words(train), bag_of_words(test)
+    bags = features.bag_of_words(train), features.bag_of_words(test)
     own, words = (
         precision_at_fractions(asked, labels[1], documents, labels[0])
         for documents, asked in (vectors, bags)

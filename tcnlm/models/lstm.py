@@ -24,15 +24,9 @@ from tcnlm.layers.optimization import Group, split_param_group
 from tcnlm.layers.softmax import adaptive_softmax, of_targets
 from tcnlm.layers.topic_compositional_lstm import TopicCompositionalLSTMCell
 from tcnlm.layers.words import word_embedding
-from tcnlm.models import lda, tcnlm
+from tcnlm.models import lda, settings, tcnlm
 from tcnlm.models.base import Model
-from tcnlm.models.settings import (
-    SMALL_TOPICS,
-    SMALL_WORDS,
-    JointSettings,
-    SoftmaxSettings,
-    WordSettings,
-)
+from tcnlm.models.settings import JointSettings, SoftmaxSettings, WordSettings
 from tcnlm.models.starts import pretrain_topics, start_embeddings, start_topics
 from tcnlm.preprocessing.vocabulary import PAD, Vocabulary
 
@@ -91,7 +85,7 @@ class LSTM(Model):
     """
 
     Config = Config
-    test_config = SMALL_WORDS
+    test_config = settings.SMALL_WORDS
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
@@ -229,7 +223,7 @@ class TopicLSTM(LSTM):
 
     draws_topics = True
     Config = TopicConfig
-    test_config = {**SMALL_WORDS, **SMALL_TOPICS}
+    test_config = {**settings.SMALL_WORDS, **settings.SMALL_TOPICS}
 
     features = Model.features
     make_context = tcnlm.make_topic_model

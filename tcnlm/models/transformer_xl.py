@@ -12,16 +12,10 @@ from tcnlm.layers.noise import Noise
 from tcnlm.layers.relative_attention import TransformerXLLayer, remembered, sinusoids
 from tcnlm.layers.softmax import adaptive_softmax
 from tcnlm.layers.words import word_embedding
-from tcnlm.models import lstm, tcnlm
+from tcnlm.models import lstm, settings, tcnlm
 from tcnlm.models.base import Model
 from tcnlm.models.lstm import WindowSettings
-from tcnlm.models.settings import (
-    SMALL_TOPICS,
-    SMALL_WORDS,
-    JointSettings,
-    SoftmaxSettings,
-    WordSettings,
-)
+from tcnlm.models.settings import JointSettings, SoftmaxSettings, WordSettings
 from tcnlm.models.starts import start_embeddings
 from tcnlm.preprocessing.vocabulary import PAD, Vocabulary
 
@@ -61,7 +55,7 @@ class TransformerXL(Model):
     """
 
     Config = Config
-    test_config = {**SMALL_WORDS, "embedding_size": 6, "units": 7, "heads": 2}
+    test_config = {**settings.SMALL_WORDS, "embedding_size": 6, "units": 7, "heads": 2}
     test_config |= {"memory": 4, "embedding_scale": 1.0}
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
@@ -131,7 +125,7 @@ class TopicTransformerXL(TransformerXL):
 
     draws_topics = True
     Config = TopicConfig
-    test_config = {**TransformerXL.test_config, **SMALL_TOPICS}
+    test_config = {**TransformerXL.test_config, **settings.SMALL_TOPICS}
 
     features = Model.features
     make_context = tcnlm.make_topic_model

@@ -13,16 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from tcnlm.common.process import Map, progress_bar
-from tcnlm.preprocessing import data_folder, warnings
-from tcnlm.preprocessing.collect import (
-    DEFAULT_FRACTIONS,
-    Arrays,
-    assign,
-    counted,
-    counts_of,
-    select,
-    tokenize_all,
-)
+from tcnlm.preprocessing import collect, data_folder, warnings
+from tcnlm.preprocessing.collect import DEFAULT_FRACTIONS, Arrays
 from tcnlm.preprocessing.corpora import Corpus, refuse_none_left
 from tcnlm.preprocessing.documents import Document
 from tcnlm.preprocessing.languages import ENGLISH
@@ -67,7 +59,7 @@ def preprocess(
     with data_folder.new_folder(out, force) as folder:
         sizes, documents, left_out = _survey(corpus)
         cutting = preprocessing.fractions, preprocessing.limit, preprocessing.seed
-        splits = assign(sizes, *cutting, preprocessing.valid_from_train)
+        splits = collect.assign(sizes, *cutting, preprocessing.valid_from_train)
         tokenize = partial(_tokenize, corpus, splits, mapped)
         types, arrays, rows = tokenize(folder / "tokens.tmp", corpus.sentences)
         if not corpus.ordered:  # a document is one row, its context all its words
@@ -75,12 +67,12 @@ def preprocess(
             sizes = {"sequence_length": longest + 1, "context_words": longest}
             of_bags = {**sizes, "context": "all", "language": None}
             preprocessing = replace(preprocessing, **of_bags)
-        train = select(arrays, rows["train"])
+        train = collect.select(arrays, rows["train"])
         phrases = _phrases(types, train, preprocessing)
         if phrases:
             joined = phrases.after(corpus.sentences)
             types, arrays, rows = tokenize(folder / "joined.tmp", joined)
-            train = select(arrays, rows["train"])
+            train = collect.select(arrays, rows["train"])
         vocabulary, preprocessing = _vocabulary(corpus, types, train, preprocessing)
         vocabulary.phrases = phrases
         warnings.warn(warnings.few_texts(types, arrays))
@@ -88,10 +80,10 @@ def preprocess(
         vocabulary.save(folder)
         ids, counts = np.array(vocabulary.ids(types), dtype=np.int32), {}
         for name, numbers in rows.items():
-            split = select(arrays, numbers)
+            split = collect.select(arrays, numbers)
             split = split._replace(tokens=ids[split.tokens])
             data_folder.save_arrays(folder / name, split)
-            counts[name] = counts_of(split, preprocessing.sequence_length)
+            counts[name] = collect.counts_of(split, preprocessing.sequence_length)
         for words in folder.glob("*.tmp"):
             words.unlink()
         meta = _meta(folder, corpus, preprocessing, vocabulary, command)
@@ -131,7 +123,7 @@ def _tokenize(
     wanted = np.sort(np.concatenate(list(splits.values())))
     texts = (document.text for document in _chosen(corpus, wanted))
     texts = progress_bar(texts, "tokenizing", len(wanted), unit=UNIT)
-    types, arrays = tokenize_all(texts, sentences, file, mapped)
+    types, arrays = collect.tokenize_all(texts, sentences, file, mapped)
     rows = {name: np.searchsorted(wanted, numbers) for name, numbers in splits.items()}
     return types, arrays, rows
 
@@ -146,7 +138,7 @@ def _phrases(types: list[str], train: Arrays, preprocessing: Preprocessing) -> P
     """The phrases of the training text, as frequent as a word must be; none unasked."""
     if preprocessing.phrases is None:
         return Phrases({})
-    rules = choose(*counted(types, train), preprocessing.rules)
+    rules = choose(*collect.counted(types, train), preprocessing.rules)
     bounds = zip(train.sentences, train.sentences[1:])
     sentences = ([types[i] for i in train.tokens[a:b]] for a, b in bounds)
 
@@ -164,7 +156,7 @@ def _vocabulary(
     corpus: Corpus, types: list[str], train: Arrays, preprocessing: Preprocessing
 ) -> tuple[Vocabulary, Preprocessing]:
     """The vocabulary, and the preprocessing with the counts that were left open."""
-    words, counts = counted(types, train)
+    words, counts = collect.counted(types, train)
     if makes_words(corpus.sentences):
         warnings.refuse_without_spaces(words, counts)
     rules = choose(words, counts, preprocessing.rules)

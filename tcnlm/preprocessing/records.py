@@ -11,14 +11,8 @@ from itertools import chain
 from pathlib import Path
 
 from tcnlm.common.errors import InputError, reading
-from tcnlm.preprocessing.documents import (
-    WHOLE,
-    Document,
-    Fields,
-    checked_name,
-    is_missing,
-    iso_date,
-)
+from tcnlm.preprocessing import documents
+from tcnlm.preprocessing.documents import Document, Fields, is_missing
 from tcnlm.preprocessing.files import PARQUET, plain_suffix
 
 _DELIMITERS = ",;\t"
@@ -85,7 +79,7 @@ def table_documents(
         cells = (cell if cell.strip() else None for cell in row)
         record = dict(zip(columns, cells))
         for name in {fields.label, fields.id} - {fields.text, None}:
-            record[name] = WHOLE.sub(r"\1", record[name] or "")
+            record[name] = documents.WHOLE.sub(r"\1", record[name] or "")
         document = _document(record, fields, f"{path}:{number}")
         if _are_rows(written, delimiter, len(row)):
             where = f"{path}:{number} to line {number + len(written) - 1}"
@@ -202,7 +196,7 @@ def _document(record: object, fields: Fields, where: str) -> Document:
     if fields.tokenized:
         text = _joined(text, fields.text, where)
     date = _value(record, "date", fields.date, where)
-    date = iso_date(date, f"{where}: field {fields.date!r}")
+    date = documents.iso_date(date, f"{where}: field {fields.date!r}")
     doubt = None
     for name in (fields.label, fields.id):
         value = record.get(name)
@@ -252,7 +246,7 @@ def _name(record: dict, option: str, field: str | None, where: str) -> str | Non
     if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return json.dumps(value)
     text = _checked_text(value, field, where, option)
-    checked_name(text, f"{where}: field {field!r}")
+    documents.checked_name(text, f"{where}: field {field!r}")
     return text if option == "id" else text.strip()
 
 

@@ -12,14 +12,9 @@ from functools import cache, lru_cache, partial
 from itertools import chain, groupby
 from unicodedata import category
 
+from tcnlm.preprocessing import markup
 from tcnlm.preprocessing.languages import ENGLISH, Language, languages
-from tcnlm.preprocessing.markup import (
-    APOSTROPHES,
-    LIGATURES,
-    join_lines,
-    normalized,
-    strip_markup,
-)
+from tcnlm.preprocessing.markup import normalized, strip_markup
 
 __all__ = ["rules", "sentences", "split_sentences", "strip_markup", "tokenize"]
 
@@ -94,7 +89,7 @@ def _token(known: Language, letter: str) -> str:
 _TO_ASCII = [
     (f"[{_INVISIBLE}]", ""),
     (f"[{_SPACES}]", " "),
-    (f"[{APOSTROPHES}]", "'"),
+    (f"[{markup.APOSTROPHES}]", "'"),
     ("[\u201c-\u201f\xab\xbb]", '"'),
     ("\u2026", "..."),
     ("[\u2010\u2011]", "-"),
@@ -179,7 +174,7 @@ class _Tokenizer:
     def __init__(self, language: str):
         known, is_english = languages()[language], language == ENGLISH
         letter = "[a-z]" if is_english else _LETTER
-        self.spellings = [*LIGATURES.items(), *known.lower]
+        self.spellings = [*markup.LIGATURES.items(), *known.lower]
         self.token = _token(known, letter)
         self.inner = [*_BEFORE, *(_CONTRACTIONS if is_english else ())]
         self.before = [*self.inner, _LAST_STOP]
@@ -238,7 +233,7 @@ _tokenizer = cache(_Tokenizer)
 
 def sentences(text: str, language: str = ENGLISH) -> list[list[str]]:
     """A raw document as tokenized sentences; a document without words has none."""
-    text = join_lines(normalized(strip_markup(text)))
+    text = markup.join_lines(normalized(strip_markup(text)))
     split = split_sentences(text, language)
     tokenized = map(_tokenizer(language).tokenize, split)
     return [tokens for tokens in tokenized if tokens]

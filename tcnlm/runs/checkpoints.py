@@ -16,14 +16,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tcnlm.common import files
 from tcnlm.common.errors import InputError, UnreadableError, reading
-from tcnlm.common.files import (
-    digest_of,
-    plain_path,
-    remove_leftovers,
-    replacing,
-    writing,
-)
 from tcnlm.runs.weights import WEIGHTS
 
 KEPT = 2  # the latest, and one to fall back on
@@ -55,16 +49,16 @@ class Checkpoints:
     def save(self, step: int, state: dict[str, Any]) -> None:
         """Write a checkpoint aside, rename it, and remove those no longer kept."""
         folder = self.folder / f"{step:08d}"
-        with writing(folder, tf.errors.OpError), replacing(folder) as aside:
-            remove_leftovers(self.folder)
+        with files.writing(folder, tf.errors.OpError), files.replacing(folder) as aside:
+            files.remove_leftovers(self.folder)
             aside.mkdir(parents=True)
-            with plain_path(aside) as plain:
+            with files.plain_path(aside) as plain:
                 self.checkpoint.write(str(plain / "weights"))
             if self.best.exists():
                 shutil.copyfile(self.best, aside / WEIGHTS)
             names = sorted(path.name for path in aside.iterdir())
-            files = {name: digest_of(aside / name) for name in names}
-            content = {"state": state, "sha256": files, "state_sha256": _digest(state)}
+            sums = {name: files.digest_of(aside / name) for name in names}
+            content = {"state": state, "sha256": sums, "state_sha256": _digest(state)}
             (aside / STATE).write_text(json.dumps(content), encoding="utf-8")
         for old in saved(self.folder)[:-KEPT]:
             shutil.rmtree(old)
@@ -81,7 +75,7 @@ class Checkpoints:
                 print(f"{folder}: this checkpoint is damaged")
                 continue
             try:
-                with plain_path(folder) as plain:
+                with files.plain_path(folder) as plain:
                     status = self.checkpoint.read(str(plain / "weights"))
                     status.assert_existing_objects_matched()
             except (AssertionError, ValueError, tf.errors.OpError):
@@ -112,10 +106,10 @@ def _sound_state(folder: Path) -> State | None:
     try:
         with reading(folder / STATE):
             content = json.loads((folder / STATE).read_text(encoding="utf-8"))
-        state, files = content.pop("state"), content.pop("sha256")
+        state, sums = content.pop("state"), content.pop("sha256")
         # Before there was one, a state had no hash.
         sound = content in ({}, {"state_sha256": _digest(state)})
-        sound &= all(digest_of(folder / n) == digest for n, digest in files.items())
+        sound &= all(files.digest_of(folder / n) == own for n, own in sums.items())
         state.pop("evaluated", None)  # of evaluations within an epoch
         return State(**state) if sound else None
     except UnreadableError:

@@ -21,19 +21,13 @@ from tcnlm.common.stack import keras_version
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
 from tcnlm.preprocessing.vocabulary import FILES, Vocabulary
+from tcnlm.runs import run_folder
 from tcnlm.runs.checkpoints import saved
 from tcnlm.runs.folders import check_same
-from tcnlm.runs.run_folder import (
-    CONFIG,
-    FORMAT_VERSION,
-    SEAL,
-    RunFolder,
-    settings_of,
-    write_config,
-)
+from tcnlm.runs.run_folder import CONFIG, RunFolder
 from tcnlm.runs.weights import DIGEST, WEIGHTS
 
-BEGINNING = {CONFIG, SEAL, *FILES, "checkpoints", "tensorboard"}
+BEGINNING = {CONFIG, run_folder.SEAL, *FILES, "checkpoints", "tensorboard"}
 TRAINED = (*BEGINNING, WEIGHTS, DIGEST, "history.csv", "saved_model")
 MADE_WITH = ("threads", "versions", "git_commit", "machine")
 
@@ -50,7 +44,7 @@ def new_config(
     """Return what repeats a run, for config.json; threads: 0 for all cores."""
     data = {"path": str(dataset.path.resolve()), **dataset.meta}
     return {
-        "format_version": FORMAT_VERSION,
+        "format_version": run_folder.FORMAT_VERSION,
         "model": model,
         "settings": _plain(settings),
         "training": _plain(training),
@@ -98,7 +92,7 @@ def _is_beginning(run: Path) -> bool:
 
 def _begin(run: Path, config: dict[str, Any], vocabulary: Vocabulary) -> None:
     vocabulary.save(run)
-    write_config(run, config)
+    run_folder.write_config(run, config)
 
 
 def _go_on(run: Path, config: dict[str, Any]) -> None:
@@ -117,7 +111,7 @@ def _go_on(run: Path, config: dict[str, Any]) -> None:
             "another --out, or remove it to begin again"
         )
     changes: dict[str, Any] = {}
-    loops = [settings_of(each)[1] for each in (old, config)]
+    loops = [run_folder.settings_of(each)[1] for each in (old, config)]
     if old["data"]["path"] != config["data"]["path"] or loops[0] != loops[1]:
         changes = {name: config[name] for name in ("training", "data")}
         changes["continued_by"] = [*old.get("continued_by", []), config["command"]]
@@ -126,12 +120,12 @@ def _go_on(run: Path, config: dict[str, Any]) -> None:
     if now != [first, *since][-1]:
         changes["continued_with"] = [*since, now]
     if changes:
-        write_config(run, {**old, **changes})
+        run_folder.write_config(run, {**old, **changes})
 
 
 def _flat(config: dict[str, Any]) -> dict[str, Any]:
     own = {"model": config["model"], "seed": config["seed"]}
-    settings, loop = map(_plain, settings_of(config))
+    settings, loop = map(_plain, run_folder.settings_of(config))
     return {**own, "DATA": config["data"]["fingerprint"], **settings, **loop}
 
 

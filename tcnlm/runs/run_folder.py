@@ -25,13 +25,8 @@ from tcnlm.models import model_class
 from tcnlm.models.base import Model
 from tcnlm.models.names import FILE as NAMES
 from tcnlm.models.names import Names, automatic_labels, read_names
-from tcnlm.preprocessing.data_folder import (
-    OBJECT,
-    SETTINGS,
-    TEXT,
-    check_entries,
-    language_of,
-)
+from tcnlm.preprocessing import data_folder
+from tcnlm.preprocessing.data_folder import TEXT
 from tcnlm.preprocessing.vocabulary import FILES, Vocabulary
 from tcnlm.runs.folders import runs_of
 from tcnlm.runs.weights import load_weights
@@ -108,8 +103,8 @@ def _all_are(kind: type) -> Callable[[Any], bool]:
 
 _ENTRIES = {  # of config.json: what each must be
     "model": TEXT,
-    "settings": OBJECT,
-    "training": OBJECT,
+    "settings": data_folder.OBJECT,
+    "training": data_folder.OBJECT,
     "seed": _number(LARGEST),
     "command": TEXT,
     "threads": _number(MOST_THREADS, optional=True),
@@ -117,7 +112,7 @@ _ENTRIES = {  # of config.json: what each must be
     "continued_with": ("a list of objects", _all_are(dict)),
     "data.path": TEXT,
     "data.vocabulary_sha256": TEXT,
-    **{f"data.{name}": entry for name, entry in SETTINGS.items()},
+    **{f"data.{name}": entry for name, entry in data_folder.SETTINGS.items()},
 }
 
 
@@ -153,7 +148,7 @@ class RunFolder:
     def vocabulary(self) -> Vocabulary:
         """The vocabulary of the data that it was trained on."""
         data = self.config["data"]
-        found = Vocabulary.load(self.path, language_of(data["settings"]))
+        found = Vocabulary.load(self.path, data_folder.language_of(data["settings"]))
         if found.digest != data["vocabulary_sha256"]:
             raise InputError(
                 f"{self.path}: {' or '.join(FILES)} is not of the data that it was "
@@ -247,7 +242,7 @@ def _read(run: Path) -> dict[str, Any]:
             f"{path}: format version {config.get('format_version')}, but this program "
             f"reads version {FORMAT_VERSION}; train the model again"
         )
-    check_entries(path, config, _ENTRIES)
+    data_folder.check_entries(path, config, _ENTRIES)
     for part in ("settings", "training"):
         values = {RENAMED.get(n, n): v for n, v in config.get(part, {}).items()}
         same = {n for n, v in DROPPED.items() if values.get(n) == v}

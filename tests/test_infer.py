@@ -5,7 +5,6 @@ import csv
 import json
 import math
 import pickle
-import re
 import shutil
 import subprocess
 import sys
@@ -249,13 +248,8 @@ def test_from_python_texts_have_topics_perplexities_and_sentences(run):
     opened = tcnlm.load_run(run)
     proportions = opened.proportions(TEXTS)
     assert proportions.shape == (5, 4)
-    assert np.isnan(proportions).all(axis=1).tolist() == [
-        False,
-        True,
-        True,
-        False,
-        False,
-    ]
+    without = [False, True, True, False, False]
+    assert np.isnan(proportions).all(axis=1).tolist() == without
     np.testing.assert_allclose(np.nansum(proportions, axis=1), [1, 0, 0, 1, 1], 1e-5)
     perplexity = opened.perplexity(TEXTS)
     assert np.isnan(perplexity).tolist() == [False, True, False, False, False]
@@ -279,9 +273,7 @@ def test_from_python_texts_have_topics_perplexities_and_sentences(run):
 
 
 def test_the_python_of_the_docs_runs(run):
-    page = (toy.ROOT / "docs" / "python.md").read_text()
-    blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-    (block,) = (block for block in blocks if "tcnlm.load_run" in block)
+    (block,) = toy.python_of("python.md", "tcnlm.load_run")
     assert "runs/stories" in block
     exec(block.replace("runs/stories", str(run)), {})
 

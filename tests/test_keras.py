@@ -2,7 +2,6 @@
 
 import json
 import logging
-import re
 
 import numpy as np
 import pytest
@@ -73,17 +72,8 @@ def test_two_models_stepped_apart_refuse_an_optimizer_that_cannot(toy_data):
         model.train_step(batch)
 
 
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
-
-
-def blocks(page, word):
-    """Return the Python of a page's blocks that have a word in them."""
-    text = (toy.ROOT / "docs" / page).read_text()
-    return [block for block in BLOCK.findall(text) if word in block]
-
-
 def test_the_page_s_cell_in_a_model_of_one_s_own_runs(rng):
-    (block,) = blocks("python.md", "TopicCompositionalLSTMCell")
+    (block,) = toy.python_of("python.md", "TopicCompositionalLSTMCell")
     assert len(block.strip().splitlines()) == 8
     exec(block, space := {})
     words = rng.integers(0, 5000, [3, 7])
@@ -92,7 +82,7 @@ def test_the_page_s_cell_in_a_model_of_one_s_own_runs(rng):
 
 
 def test_the_page_s_training_by_keras_runs(toy_data, tmp_path, monkeypatch):
-    (block,) = blocks("a-model.md", "model.fit(")
+    (block,) = toy.python_of("a-model.md", "model.fit(")
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "stories").symlink_to(toy_data)
     monkeypatch.chdir(tmp_path)

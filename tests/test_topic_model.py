@@ -2,7 +2,6 @@
 
 import pickle
 import random
-import re
 
 import numpy as np
 import pandas as pd
@@ -114,9 +113,7 @@ def test_it_works_in_a_pipeline_and_the_same_run_is_not_trained_twice(fitted, te
 
 @pytest.mark.slow
 def test_the_python_of_the_docs_runs(fitted, texts, monkeypatch):
-    page = (toy.ROOT / "docs" / "python.md").read_text()
-    blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-    shown = [block for block in blocks if "tcnlm.TopicModel" in block]
+    shown = toy.python_of("python.md", "tcnlm.TopicModel")
     assert len(shown) == 2
     monkeypatch.setattr(tcnlm, "TopicModel", lambda **_: clone(fitted), raising=False)
     names = {"texts": texts, "labels": [0, 1, 2] * 20, "others": texts[:3]}

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import sys
 from pathlib import Path
 
@@ -20,6 +21,13 @@ EVERY_WORD = (
 SMALL = (
     "units=8 embedding_size=6 cutoffs=15 epochs=2 batch_size=16 checkpoint_minutes=99"
 ).split()
+
+
+def python_of(page, word):
+    """Return the Python of a docs page's blocks that have a word in them."""
+    text = (ROOT / "docs" / page).read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    return [block for block in blocks if word in block]
 
 
 def write_corpus(path, documents=60, sentences=5, seed=0):

@@ -33,10 +33,8 @@ def make(name, **settings):
     return tiny.untrained(name, VOCABULARY, **chosen)
 
 
-@cache
-def made(name):
-    """One for all tests that change nothing of it: to build it takes most of these."""
-    return make(name)
+# One for all tests that change nothing of it: to build it takes most of these.
+made = cache(make)
 
 
 def make_batch(rng, rows=4, steps=STEPS):

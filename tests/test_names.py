@@ -211,12 +211,17 @@ def test_no_figure_depends_on_names(measured):
     assert plain == named
 
 
+def topics_table(measured):
+    """Return the page, and the cells of its table of topics by row."""
+    tree = ElementTree.fromstring(page.render([measured]))
+    (table,) = (t for t in tree.iter("table") if t.get("class") == "topics")
+    return tree, [[cell.text or "" for cell in row] for row in table.iter("tr")]
+
+
 def test_the_page_goes_by_names_and_says_what_is_merged_and_hidden(measured):
     plain, named = measured
-    tree = ElementTree.fromstring(page.render([named]))
+    tree, (titles, *rows) = topics_table(named)
     text = "".join(tree.itertext())
-    (table,) = (t for t in tree.iter("table") if t.get("class") == "topics")
-    titles, *rows = [[cell.text or "" for cell in row] for row in table.iter("tr")]
     assert titles[:2] == ["topic", "name"]
     cells = {row[0]: dict(zip(titles, row)) for row in rows}
     assert {k: row["name"] for k, row in cells.items()} == {
@@ -234,11 +239,4 @@ def test_the_page_goes_by_names_and_says_what_is_merged_and_hidden(measured):
     assert numbers == {"3", "0"}
     colours = {e.get("title") for e in tree.iter("span") if e.get("style")}
     assert colours <= {"topic 3", "topic 0"}
-    assert "name" not in "".join(next(t for t in tables(plain))).split()
-
-
-def tables(measured):
-    tree = ElementTree.fromstring(page.render([measured]))
-    for table in tree.iter("table"):
-        if table.get("class") == "topics":
-            yield [f"{cell.text} " for cell in next(table.iter("tr"))]
+    assert "name" not in topics_table(plain)[1][0]

@@ -59,6 +59,11 @@ class Published:
         return self.value.strip(">KM%").replace(",", "")
 
     @property
+    def decimals(self) -> int:
+        """How many of the printed digits are behind the point."""
+        return len(self.digits.partition(".")[2])
+
+    @property
     def number(self) -> float:
         """The printed value."""
         return float(self.digits) * self.scale
@@ -71,8 +76,7 @@ class Published:
         """Return a figure with as many digits as this one; counts with all theirs."""
         if self.scale > 1 or "," in self.value:
             return f"{ours:,.0f}"
-        decimals = len(self.digits.partition(".")[2])
-        return f"{ours / self.scale:.{decimals}f}" + "%" * (self.scale < 1)
+        return f"{ours / self.scale:.{self.decimals}f}" + "%" * (self.scale < 1)
 
     def beside(self, ours: float) -> str:
         """Say in a line what is published, what a run has, and how they differ."""

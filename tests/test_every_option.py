@@ -35,7 +35,7 @@ PROGRAMS = {  # a line without options, and where work begins
     "evaluate": ("OLD", "report.evaluate_run.evaluate_run"),
     "generate": ("OLD", "runs.run_folder.RunFolder.load"),
     "infer": ("OLD --input file --out out.csv", "run.Run"),
-    "gains": ("OLD OLD", "programs.gains.target_nats"),
+    "gains": ("OLD OTHER", "programs.gains.target_nats"),
     "reproduce": ("auto --data file --out NEW", "programs.reproduce.reproduce"),
     "serve": ("OLD", "serving.server.Server"),
     "export": ("OLD", "runs.run_folder.RunFolder.load"),
@@ -56,7 +56,8 @@ def options_of(name):
 @pytest.fixture(scope="module")
 def place(toy_data, tmp_path_factory):
     place = tmp_path_factory.mktemp("options")
-    tiny.make_run_on(toy_data, place / "OLD")
+    for name in ("OLD", "OTHER"):
+        tiny.make_run_on(toy_data, place / name)
     (place / "OLD" / "saved_model").mkdir()
     (place / "OLD" / "saved_model" / "saved_model.pb").touch()
     (place / "folder").mkdir()

@@ -13,15 +13,10 @@ import tensorflow as tf
 from tcnlm.common.errors import InputError
 from tcnlm.common.process import progress_bar
 from tcnlm.common.settings import as_text
+from tcnlm.data import word_vectors
 from tcnlm.data.dataset import Dataset, Split
 from tcnlm.data.rows import DocumentContexts
-from tcnlm.data.word_vectors import (
-    WordVectors,
-    check_source,
-    fill,
-    similarities,
-    starting_vectors,
-)
+from tcnlm.data.word_vectors import WordVectors, starting_vectors
 from tcnlm.layers.noise import Noise
 from tcnlm.layers.optimization import GroupedAdam, decay, weights_of
 from tcnlm.layers.tf_function import graph
@@ -42,7 +37,7 @@ def check_starts(model: Any) -> None:
     """Raise InputError, before anything is written, for what cannot be started from."""
     config, words = model.config, len(model.vocabulary.topic_words)
     if hasattr(config, "embeddings"):
-        check_source(config.embeddings, config.embedding_size)
+        word_vectors.check_source(config.embeddings, config.embedding_size)
     if getattr(config, "topic_start", "") == "vectors" and config.num_topics > words:
         raise InputError(
             f"num_topics={config.num_topics}: topic_start=vectors makes as many "
@@ -62,7 +57,7 @@ def start_embeddings(model: Any, dataset: Dataset) -> WordVectors:
         return {}
     vectors = starting_vectors(source, dataset, size, model.initial_seed)
     table = model.embedding.embeddings
-    table.assign(fill(table.numpy(), vectors))
+    table.assign(word_vectors.fill(table.numpy(), vectors))
     return vectors
 
 
@@ -81,7 +76,7 @@ def start_topics(model: Any, dataset: Dataset, vectors: WordVectors) -> None:
             vectors = starting_vectors(source, dataset, size, model.initial_seed)
         ids, none = vocabulary.ids(vocabulary.topic_words), np.zeros(size)
         table = np.stack([vectors.get(word, none) for word in ids])
-        near = similarities(table, config.num_topics, model.initial_seed)
+        near = word_vectors.similarities(table, config.num_topics, model.initial_seed)
         model.decoder.start_from(frequencies + CLUSTER_SCALE * near)
     elif config.topic_start in ("nmf", "lda"):
         topics = _fitted(model, dataset.split("train"))

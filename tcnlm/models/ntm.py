@@ -113,9 +113,8 @@ def start_at_clusters(model: NTM, vectors: np.ndarray, contexts: Contexts) -> No
     """
     from sklearn.cluster import KMeans  # takes a second to import
 
-    words = contexts.words
     bags = contexts.counts(len(vectors))
-    counts = np.bincount(words, minlength=len(vectors))
+    counts = np.bincount(contexts.words, minlength=len(vectors))
     le = to_length_one(vectors - np.average(vectors, axis=0, weights=counts))
     used = le[counts > 0]
     number = min(model.config.num_topics, len(np.unique(used, axis=0)))
@@ -127,7 +126,7 @@ def start_at_clusters(model: NTM, vectors: np.ndarray, contexts: Contexts) -> No
     by_document = (bags @ near)[filled] / lengths[filled, None]
     W1, W2 = model.documents.kernel.numpy(), model.words.W2.numpy()
     started = centres.shape[1]
-    W2[:, :started] = START * centres / _deviation(near[words])
+    W2[:, :started] = START * centres / _deviation(near, counts)
     W1[:, :started] = near - by_document.mean(axis=0)
     W1[:, :started] *= START / _deviation(by_document)
     model.words.le.assign(le)
@@ -135,8 +134,10 @@ def start_at_clusters(model: NTM, vectors: np.ndarray, contexts: Contexts) -> No
     model.documents.kernel.assign(W1)
 
 
-def _deviation(values: np.ndarray) -> np.ndarray:
-    return np.maximum(values.std(axis=0), SMALLEST)
+def _deviation(values: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    from_mean = values - np.average(values, axis=0, weights=weights)
+    variance = np.average(from_mean**2, axis=0, weights=weights)
+    return np.maximum(np.sqrt(variance), SMALLEST)
 
 
 class WordTopics(tf.keras.layers.Layer):

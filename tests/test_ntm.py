@@ -114,6 +114,15 @@ def prepared(path, vectors, documents, vocabulary=VOCABULARY, K=K):
     return model
 
 
+def test_the_start_s_logits_deviate_by_two_over_the_running_words(rng, tmp_path):
+    vectors = {word: rng.normal(size=E) for word in WORDS[:D]}
+    documents = [np.repeat(np.arange(D), rng.integers(0, 9, D)) for _ in range(B)]
+    model = prepared(tmp_path / "vectors.txt", vectors, documents)
+    le, W2, _ = weights(model)
+    logits = (le @ W2)[np.concatenate(documents)]
+    np.testing.assert_allclose(logits.std(axis=0), 2, rtol=1e-4)
+
+
 def test_planted_clusters_are_a_topic_each(rng, tmp_path):
     """Five themes of four words, in documents of one theme each: five topics, not two.
 

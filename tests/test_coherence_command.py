@@ -27,7 +27,6 @@ from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.metrics.features import infer_documents
 from tcnlm.models.topics import top_words
-from tcnlm.preprocessing.vocabulary import SPECIALS, Vocabulary
 from tcnlm.programs import coherence as command
 from tcnlm.report import evaluate_run
 from tcnlm.runs.run_folder import RunFolder, write_config
@@ -125,18 +124,17 @@ def test_counts_come_back_from_their_file_as_they_were(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["counts.npz"]
 
 
-def test_saved_counts_score_as_the_text_does_with_those_of_a_vocabulary(place):
-    (place / "DATA").mkdir()
-    words = ["cook", "judge", "court"]
-    Vocabulary([*SPECIALS, *words], range(7), words).save(place / "DATA")
-    line = "topics.txt --reference reference.txt --vocabulary DATA"
+def test_saved_counts_score_as_the_text_does_with_those_of_data(place, toy_data):
+    unseen = ["cook", "judge", "court"]
+    assert set(unseen) <= set(Dataset(toy_data).vocabulary.topic_words)
+    line = f"topics.txt --reference reference.txt --vocabulary {toy_data}"
     first = run(f"{line} --save-counts counts.npz")
     again = run("topics.txt --counts counts.npz")
     assert first == again
     assert "reference.txt" in again["protocol"]["reference"]
-    (place / "later.txt").write_text("cook judge court ship\n")
+    (place / "later.txt").write_text(f"{' '.join(unseen)} ship\n")
     later = run("later.txt --counts counts.npz")["results"][0]
-    assert later["absent_words"] == ["cook", "judge", "court"]
+    assert later["absent_words"] == unseen
 
 
 def test_the_topics_of_a_run_are_scored_and_those_in_use_counted(place, toy_data):
@@ -208,7 +206,8 @@ def write_counts(**changes):
         ("topics.txt --counts newer.npz", "newer.npz: format version 2"),
         ("new.txt --counts counts.npz", "counts.npz: not counted for 1 .*'novel'"),
         ("topics.txt --counts counts.npz --window 0", "counts.npz: .*--window 20"),
-        ("topics.txt --counts counts.npz --also c_v", "need a text"),
+        ("topics.txt --counts counts.npz --also c_v", "--also needs a text"),
+        ("topics.txt --counts counts.npz --language fr", "--language needs a text"),
         ("topics.txt --reference reference.txt --vocabulary D", "--save-counts too"),
         ("topics.txt --reference reference.txt --save-counts a/b", "no folder a"),
         ("topics.txt --reference empty.txt", "empty.txt: in its 0 tokens is no word"),

@@ -1,5 +1,6 @@
 """--phrases: found as gensim finds them, kept as text, read alike by every program."""
 
+import json
 import random
 import shutil
 from functools import cache
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tcnlm
+from tcnlm.coherence import load_counts
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.generation.graph_texts import Texts
@@ -21,7 +23,7 @@ from tcnlm.preprocessing.languages import languages
 from tcnlm.preprocessing.phrases import ENGLISH_CONNECTORS, FILE, Phrases, learn
 from tcnlm.preprocessing.text import sentences
 from tcnlm.preprocessing.vocabulary import Vocabulary
-from tcnlm.programs import export
+from tcnlm.programs import coherence, evaluate, export
 from tcnlm.programs.preprocess import main
 
 WORDS = "new york bank of the england los angeles sea ship".split()
@@ -144,6 +146,21 @@ def test_the_saved_model_reads_them_too(run):
     assert found["topic_words"].numpy().tolist() == [1, 0]
     opened = tcnlm.load_run(str(run)).proportions(["New York"])
     np.testing.assert_allclose(found["topics"][:1], opened, rtol=1e-5)
+
+
+def test_a_reference_is_split_as_the_texts_of_the_run_were(run, data, tmp_path):
+    text, topics = tmp_path / "reference.txt", tmp_path / "topics.txt"
+    text.write_text("New York saw a ship.\nThe ship left New York.\n")
+    topics.write_text("new_york ship\n")
+    line = f"{topics} --reference {text} --save-counts {tmp_path / 'counts.npz'}"
+    coherence.main(f"{line} --vocabulary {data}".split())
+    assert load_counts(tmp_path / "counts.npz").absent(["new_york", "ship"]) == []
+    evaluate.main([str(run), "--reference", str(text)])
+    found = json.loads((run / "evaluation.json").read_text())["coherence"]
+    assert {"new_york", "ship"}.isdisjoint(found["absent_words"])
+    assert "bank_of_england" in found["absent_words"]
+    with pytest.raises(InputError, match="the texts of .* are en"):
+        coherence.main(f"{run} --reference {text} --language fr".split())
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from tcnlm.coherence import windows
 from tcnlm.coherence.windows import WINDOW, WindowCounts, Windows
 from tcnlm.common.errors import InputError
 from tcnlm.common.process import progress_bar
-from tcnlm.preprocessing.languages import ENGLISH
+from tcnlm.preprocessing import text
+from tcnlm.preprocessing.phrases import Sentences
 from tcnlm.preprocessing.sources import read_reference, reference_texts
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Reference:
     counts: Path | None = None  # window counts made earlier, in place of any text
     counted: WindowCounts | None = None  # the same in memory
     runner: Beam | None = None  # that files are counted on, in place of processes
-    language: str = ENGLISH  # that files are in
+    sentences: Sentences = text.sentences  # that splits files, as a RUN's texts were
 
     def __post_init__(self):
         for path in (*self.files, *filter(None, [self.counts])):
@@ -49,7 +50,7 @@ class Reference:
             from tcnlm.coherence.on_beam import count_on
 
             texts = reference_texts(self.files, self.field)
-            described = self.description(dataset), self.language
+            described = self.description(dataset), self.sentences
             return count_on(self.runner, texts, words, window, *described)
         return self.kinds_counted(words, [Windows(window)], dataset)[0]
 
@@ -90,7 +91,7 @@ class Reference:
     def documents(self, dataset: Any) -> Iterator[Sequence[str]]:
         """Yield documents of tokens."""
         if self.files:
-            given = self.field, self.processes, self.language
+            given = self.field, self.processes, self.sentences
             return read_reference(self.files, *given)
         split, words = dataset.split("train"), dataset.vocabulary.words
         return (

@@ -20,8 +20,8 @@ from tcnlm.preprocessing.documents import (
     checked_name,
 )
 from tcnlm.preprocessing.files import ahead, numbered_lines, plain_suffix
-from tcnlm.preprocessing.languages import ENGLISH
 from tcnlm.preprocessing.markup import normalized
+from tcnlm.preprocessing.phrases import Sentences
 
 TABLES = (".csv", ".tsv")
 CHUNK = 100  # documents that a process tokenizes at a time, of a reference
@@ -213,11 +213,11 @@ def read_reference(
     paths: Iterable[str | Path],
     field: str = "text",
     processes: int = 1,
-    language: str = ENGLISH,
+    sentences: Sentences = text.sentences,
 ) -> Iterator[list[str]]:
-    """Yield the documents of files as `read_any`, lower-cased and tokenized."""
+    """Yield the words of documents, of files as `read_any`, that `sentences` makes."""
     documents = chunks(reference_texts(paths, field), CHUNK)
-    work = partial(tokens_of, language=language)
+    work = partial(tokens_of, sentences=sentences)
     for tokenized in ordered_map(work, documents, processes):
         yield from tokenized
 
@@ -229,6 +229,6 @@ def reference_texts(paths: Iterable[str | Path], field: str = "text") -> Iterato
             yield document.text
 
 
-def tokens_of(documents: list[str], language: str = ENGLISH) -> list[list[str]]:
+def tokens_of(documents: list[str], sentences: Sentences) -> list[list[str]]:
     """Return each document's tokens, its sentences joined."""
-    return [list(chain(*text.sentences(each, language))) for each in documents]
+    return [list(chain(*sentences(each))) for each in documents]

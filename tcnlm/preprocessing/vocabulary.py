@@ -130,6 +130,11 @@ class Vocabulary:
             split = in_language(self.language)
         return self.phrases.after(split)
 
+    def reads_as(self, other: Vocabulary) -> bool:
+        """Whether both make the same words of a text."""
+        kept = (self.language, self.phrases.scores)
+        return kept == (other.language, other.phrases.scores)
+
     def beginning(self, text: str) -> list[str]:
         """Return the words of a sentence's beginning."""
         from tcnlm.preprocessing.text import tokenize_beginning

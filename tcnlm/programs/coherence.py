@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tcnlm.coherence import NEVER, TOPS, WINDOW, measure, protocol, save_counts
@@ -17,7 +17,10 @@ from tcnlm.common.files import check_writable, write_json, writing
 from tcnlm.common.outputs import check_outputs
 from tcnlm.common.process import add_runner, cores, on_runner
 from tcnlm.common.settings import LARGEST, whole_number
+from tcnlm.preprocessing.data_folder import open_data
 from tcnlm.preprocessing.languages import ENGLISH, languages
+from tcnlm.preprocessing.phrases import Sentences
+from tcnlm.preprocessing.text import in_language
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
 
@@ -25,13 +28,17 @@ def main(arguments: Sequence[str]) -> None:
     """Score the topics and print, as the arguments say."""
     options = parser().parse_args(arguments)
     _check_together(options)
-    given = tuple(options.reference), options.field, cores(), options.counts
+    known = {}
+    if options.vocabulary:
+        known[options.vocabulary] = open_data(options.vocabulary)[1]
+    split, field = _sentences(options, known), options.field or "text"
+    given = tuple(options.reference), field, cores(), options.counts
     runner = None if options.runner is None else on_runner(options.runner)
-    reference = Reference(*given, runner=runner, language=options.language)
+    reference = Reference(*given, runner=runner, sentences=split)
     lists = [_topics(path, max(options.top)) for path in options.topics]
     words = scored_words(lists, options.top)
-    if options.vocabulary:
-        words += Vocabulary.load(options.vocabulary).topic_words
+    for vocabulary in known.values():
+        words += vocabulary.topic_words
     names = list(dict.fromkeys(options.also))
     if names:
         every = [Windows(options.window), *(COHERENCES[n].windows for n in names)]
@@ -50,6 +57,29 @@ def main(arguments: Sequence[str]) -> None:
     print("\n\n".join([*tables, describe(described)]))
     if options.json:
         print(f"written to {options.json}")
+
+
+def _sentences(
+    options: argparse.Namespace, known: Mapping[Path, Vocabulary]
+) -> Sentences:
+    """Return what splits the reference: what split the texts of DATA and of RUNs."""
+    known = dict(known)
+    for path in filter(Path.is_dir, options.topics if options.reference else ()):
+        # Here, since topics in a text file need no TensorFlow.
+        from tcnlm.runs.run_folder import RunFolder
+
+        known[path] = RunFolder(path).vocabulary
+    if not known:
+        return in_language(options.language or ENGLISH)
+    (path, first), *others = known.items()
+    if options.language not in (None, first.language):
+        said = f"--language {options.language}: the texts of {path} are"
+        raise InputError(f"{said} {first.language}; leave it out")
+    for other, vocabulary in others:
+        if not vocabulary.reads_as(first):
+            said = f"{other}: its language or phrases are not those of {path}"
+            raise InputError(f"{said}; score them one at a time")
+    return first.reading()
 
 
 def _topics(path: Path, number: int) -> TopicList:
@@ -85,9 +115,9 @@ def parser() -> argparse.ArgumentParser:
     )
     counted = "window counts made with --save-counts"
     source.add_argument("--counts", metavar="FILE", type=Path, help=counted)
-    add("--field", default="text", help="of .jsonl, .csv: the field with the text")
-    spoken = {"choices": languages(), "default": ENGLISH, "metavar": "CODE"}
-    language = "of the reference, as python -m preprocessing has it (default: en)"
+    add("--field", help="of .jsonl, .csv: the field with the text (default: text)")
+    spoken = {"choices": languages(), "metavar": "CODE"}
+    language = "of the reference (default: a RUN's or the --vocabulary's, else en)"
     add("--language", help=language, **spoken)
     window = f"tokens; 0: a whole document (default: {WINDOW})"
     size, words = whole_number(0, LARGEST), whole_number(2, LARGEST)
@@ -108,8 +138,11 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _check_together(options: argparse.Namespace) -> None:
-    if options.counts and (options.also or options.save_counts):
-        raise InputError("--also and --save-counts need a text: give --reference")
+    of_text = {"also", "save_counts", "field", "language"}
+    given = sorted(name for name in of_text if getattr(options, name))
+    if options.counts and given:
+        named = f"--{given[0].replace('_', '-')}"
+        raise InputError(f"{named} needs a text: give --reference")
     if options.runner is not None and (options.counts or options.also):
         raise InputError("--runner counts the --reference, but not for --also")
     if options.vocabulary and not options.save_counts:

@@ -57,12 +57,15 @@ def main(arguments: Sequence[str], command: str = "") -> None:
         if said:
             text = f"the published figures of {options.corpus} are of other data"
             print(f"warning: {run.path}: {text} ({said})", file=sys.stderr)
+    if options.field and not options.reference:
+        raise InputError("--field is of a --reference; give that too")
     reference = _reference(options, runs)
     chosen = {name: getattr(options, name) for name in CHOSEN}
     chosen["ask"] = [metric.key for metric in _asked(options)]
-    chosen |= {"beside": _beside(options, runs), "reference": reference}
+    chosen["beside"] = _beside(options, runs)
     measured = []
     for run in runs:
+        chosen["reference"] = replace(reference, sentences=run.vocabulary.reading())
         measured.append(evaluate_run(run, options.data, command, **chosen))
         print(summary(measured[-1].evaluation))
         for line in measured[-1].beside:
@@ -76,15 +79,18 @@ def _reference(options: argparse.Namespace, runs: Sequence[RunFolder]) -> Refere
     from tcnlm.coherence.reference import Reference
     from tcnlm.report.evaluate_run import scored_words
 
-    given = tuple(options.reference), options.field, cores(), options.counts
-    reference = Reference(*given, language=runs[0].vocabulary.language)
+    field = options.field or "text"
+    given = tuple(options.reference), field, cores(), options.counts
+    first = runs[0].vocabulary
+    reference = Reference(*given, sentences=first.reading())
     if len(runs) == 1:
         return reference
     for run in runs:  # before anything is counted for all of them
         dataset = run.data(options.data, options.context)
         for metric in _asked(options):
             metric.check(dataset, options.split)
-    if not options.reference:
+    alike = all(first.reads_as(run.vocabulary) for run in runs)
+    if not (options.reference and alike):
         return reference
     return replace(reference, counted=reference.window_counts(scored_words(runs)))
 
@@ -206,7 +212,7 @@ def _add_coherence(group: argparse._ArgumentGroup) -> None:
     add = group.add_mutually_exclusive_group().add_argument
     add("--reference", metavar="FILE", nargs="+", type=Path, default=[], help=reference)
     add("--counts", metavar="FILE", type=Path, help=counts)
-    group.add_argument("--field", metavar="NAME", default="text", help=field)
+    group.add_argument("--field", metavar="NAME", help=field)
 
 
 def _add_measures(group: argparse._ArgumentGroup) -> None:

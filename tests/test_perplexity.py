@@ -106,6 +106,19 @@ def test_batch_size_and_padding_are_of_no_account(model, batch_size, padding):
     assert parts.terms == pytest.approx(whole.terms, rel=1e-5)
 
 
+@pytest.mark.parametrize("name", ["topic_rnn", "topic_lstm"])
+def test_carried_rows_that_have_run_out_of_documents_are_no_sequences(name):
+    split = make_split([[[4, 5, 7, 6]] * 9, [[5, 6]], [[8, 4]]], context="read")
+    model = tiny.untrained(name, OF_ANSWERS, carry=True, window=3)
+    rows = model.batching.rows(split)
+    one, many = score(model, rows, batch_size=1), score(model, rows, batch_size=7)
+    assert one.sequences == many.sequences == len(rows)
+    assert many.nll == pytest.approx(one.nll, rel=1e-4)
+    for term in one.terms.keys() - {"loss"}:
+        assert many.terms[term] == pytest.approx(one.terms[term], rel=1e-4)
+    assert one.terms["kl"] > 0
+
+
 class Guesser(tf.Module):
     """p(word) = c for a drawn c, one of two values with even odds."""
 

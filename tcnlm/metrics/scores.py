@@ -49,15 +49,17 @@ def score(model: Model, rows: Rows, batch_size: int = 64) -> Score:
     `terms`, "reconstruction" among them, are at that t too, means over the sequences.
     """
     totals: dict[str, float] = defaultdict(float)
-    targets = sequences = 0
+    targets = sequences = padded = 0
     for batch in _batches(model, rows, batch_size):
         count, size = model.count_words(batch), model.batching.sequences(batch)
         for name, value in model.evaluated(batch).items():
             totals[name] += float(value) * (count if name == model.per_word else size)
         targets += count
-        sequences += size
+        sequences, padded = sequences + _filled(model, batch), padded + size
     nll = totals.pop(model.per_word) / max(targets, 1)
     terms = {name: total / sequences for name, total in totals.items()}
+    if "diversity" in terms:  # of the topics, whatever the rows are
+        terms["diversity"] = totals["diversity"] / padded
     return Score(nll, targets, sequences, terms)
 
 
@@ -110,8 +112,15 @@ def summed(
     for number, batch in enumerate(_batches(model, rows, batch_size, seed)):
         total -= float(score(batch, tf.constant(number)))
         targets += int(np.count_nonzero(batch["targets"]))
-        sequences += model.batching.sequences(batch)
+        sequences += _filled(model, batch)
     return Score(total / targets, targets, sequences)
+
+
+def _filled(model: Model, batch: Batch) -> int:
+    """Return the number of sequences; a carried row may have run out of documents."""
+    if "fresh" in batch:
+        return int(np.count_nonzero(batch["targets"][:, 0]))
+    return model.batching.sequences(batch)
 
 
 def _batches(

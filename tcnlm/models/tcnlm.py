@@ -34,7 +34,7 @@ from tcnlm.models.base import Model, Terms
 from tcnlm.models.seeds import seed_loss, seed_weights
 from tcnlm.models.settings import SMALL_TOPICS, SMALL_WORDS, JointSettings
 from tcnlm.models.starts import pretrain_topics, start_embeddings, start_topics
-from tcnlm.preprocessing.vocabulary import Vocabulary
+from tcnlm.preprocessing.vocabulary import PAD, Vocabulary
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,8 @@ def topic_terms(model: Model, batch: dict, noise: Noise) -> tuple[tf.Tensor, Ter
     """
     c, D = model.config, len(model.vocabulary.topic_words)
     d, vote = bag_of_words(batch["context"], D), batch.get("vote", 1.0)
+    if "fresh" in batch:  # carried: what has run out of documents is no bag
+        vote *= tf.cast(batch["targets"][:, 0] != PAD, tf.float32)
     drop = partial(noise.dropout, rate=c.encoder_dropout)
     mu, log_variance = model.encoder(d, drop, noise.training)  # q(theta | d)
     t = model.proportions(noise.gaussian(mu, log_variance))  # eq. 4

@@ -142,9 +142,10 @@ class TopicRNN(Model):
         _, both = self.joint(batch, theta, training)
         labelled, _ = language_loss(both[0], targets)
         _, nll = language_loss(tf.reduce_logsumexp(both, axis=0), targets)
-        kl = gaussian_kl(mu, log_variance)
+        # A carried row may have run out of documents.
+        kl = tf.where(targets[:, 0] != PAD, gaussian_kl(mu, log_variance), 0.0)
         rows = c.document_sequences or tf.cast(batch["siblings"], tf.float32)
-        share = tf.reduce_mean(tf.math.divide_no_nan(kl, rows))  # 0: an empty row
+        share = tf.reduce_mean(tf.math.divide_no_nan(kl, rows))
         loss = labelled + self.kl_anneal(c.kl_warmup_steps, training) * share
         return {"loss": loss, **nll, "kl": tf.reduce_mean(kl)}
 

@@ -15,6 +15,7 @@ from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.models import MODELS, model_class
 from tcnlm.preprocessing.collect import SPLITS
+from tcnlm.programs import train
 from tcnlm.programs.preprocess import main as preprocess
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -155,3 +156,6 @@ def test_coherence_of_bags_is_counted_in_whole_documents(data):
 def test_other_contexts_than_all_words_are_refused(data):
     with pytest.raises(InputError, match="context=others is about sentences"):
         Dataset(data, "others")
+    line = [str(data), "--out", "RUN", "--model", "nmf", "--set", "context=others"]
+    with pytest.raises(InputError, match="context=others is about sentences"):
+        train.begun(train.options_of(line), "")

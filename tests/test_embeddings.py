@@ -5,12 +5,14 @@ import re
 import numpy as np
 import pytest
 import tensorflow as tf
+import tiny
 from trained import train_toy
 
 from tcnlm.common.errors import InputError
 from tcnlm.data import word_vectors
 from tcnlm.data.dataset import Dataset
 from tcnlm.models import model_class
+from tcnlm.models.starts import check_starts
 
 
 def write_word2vec(path, vectors):
@@ -64,6 +66,7 @@ BAD = {  # lines of a file of vectors of size 3, and what is said of it
     "zeros": ("2 3", "ship 0 0 0", "sea 0 0 0", "all entries .* are equal"),
     "a huge header": ("1000000000 3", "ship 1 2 3", "sea 1 2 3", "not a word2vec file"),
     "another size": ("2 2", "ship 1 2", "sea 1 2", "--set embedding_size=2"),
+    "other words": ("2 3", "Ship 1 2 3", "Meer 3 2 1", "none of the .* is 'Ship'"),
     "no header": ("ship 1 2 3", "sea 1 2 3", "", "not a word2vec file"),
 }
 
@@ -80,3 +83,10 @@ def test_vectors_that_cannot_be_started_from_are_refused_before_anything_is_writ
     assert done.returncode == 2
     assert re.search(f"--embeddings .*{said}", done.stderr)
     assert not (tmp_path / "RUN").exists()
+
+
+def test_a_file_that_no_start_reads_is_refused(tmp_path):
+    path = write_word2vec(tmp_path / "vectors.txt", {"ship": [1.0, 2.0, 3.0]})
+    chosen = {"embeddings": str(path), "embedding_size": 3, "topic_start": "nmf"}
+    with pytest.raises(InputError, match="only topic_start=vectors reads them"):
+        check_starts(tiny.untrained("neural_topics", **chosen))

@@ -1,18 +1,23 @@
 """The neural topic model of Cao et al. 2015, pair by pair, and what was made of it."""
 
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import oracle
+import pytest
 import tensorflow as tf
 from helpers import eager_and_graph, randomise
+from splits import make_split
 
+from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Contexts
 from tcnlm.generation.saved_model import export
 from tcnlm.models.ntm import NTM, Config
 from tcnlm.models.topics import top_words
 from tcnlm.preprocessing.vocabulary import SPECIALS, Vocabulary
+from tcnlm.programs import train
 
 B, C, D, K, E = 4, 7, 9, 3, 5
 WORDS = [f"w{i}" for i in range(D + 2)]
@@ -82,6 +87,22 @@ def test_the_other_document_is_drawn_in_training_and_never_the_same(rng):
         drawn.add(round(float(loss), 5))
     expected = [oracle_loss(model, contexts, shift) for shift in range(1, B)]
     np.testing.assert_allclose(sorted(drawn), sorted(expected), atol=2e-5)
+
+
+def test_a_document_alone_counts_no_words_and_two_are_wanted(rng):
+    model, contexts = make_model(rng), draw_contexts(rng)
+    counts = [model.count_words({"words": contexts[:size]}) for size in (1, 2)]
+    assert counts == [0, (contexts[:2] >= 0).sum()]
+    data = SimpleNamespace(path=Path("DATA"), split=lambda _: make_split([[[4]], []]))
+    with pytest.raises(InputError, match="DATA/train: 1 document with topic words"):
+        train.check_context_words(model, data, batch_size=2)
+    with pytest.raises(InputError, match="batch_size=1: .* compares documents"):
+        train.check_context_words(model, data, batch_size=1)
+
+
+def test_vectors_of_no_text_are_no_start():
+    with pytest.raises(InputError, match="embeddings=random: ntm starts at vectors"):
+        NTM(Config(embeddings="random"), VOCABULARY)
 
 
 def test_a_document_s_topics_are_the_oracle_s(rng):

@@ -25,6 +25,8 @@ from tcnlm.preprocessing.text import sentences
 from tcnlm.preprocessing.vocabulary import Vocabulary
 from tcnlm.programs import coherence, evaluate, export
 from tcnlm.programs.preprocess import main
+from tcnlm.runs.new_run import open_run
+from tcnlm.runs.run_folder import RunFolder
 
 WORDS = "new york bank of the england los angeles sea ship".split()
 SCORES = {"new york": 20.5, "bank of england": 11.0, "york bank": 10.5}
@@ -193,3 +195,12 @@ def test_phrases_that_cannot_be_are_refused(options, said, tmp_path, capsys):
     with pytest.raises(SystemExit, match="2"):
         raise SystemExit(main(line))
     assert said in capsys.readouterr().err
+
+
+def test_a_run_that_was_killed_at_its_beginning_begins_again(run, data, tmp_path):
+    config, begun = RunFolder(run).config, tmp_path / "RUN"
+    open_run(begun, config, Vocabulary.load(data))
+    assert (begun / FILE).exists()
+    open_run(begun, {**config, "seed": 9}, tiny.VOCABULARY)
+    assert RunFolder(begun).config["seed"] == 9
+    assert not (begun / FILE).exists()

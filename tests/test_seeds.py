@@ -38,8 +38,8 @@ def test_a_line_has_a_name_if_wanted_and_words_that_are_known_or_not():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("sea; sail; ship; court", "4 lines for 3 topics; raise num_topics"),
-        ("sea; blue: colour hue", r"line 2 has no topic word \(blue: colour, hue\)"),
+        ("sea; sail; ship; court", "4 topics for 3 topics; raise num_topics"),
+        ("sea; blue: colour hue", r"topic 2 has no topic word \(blue: colour, hue\)"),
     ],
 )
 def test_what_cannot_be_steered_is_refused(given, said):
@@ -82,7 +82,7 @@ def test_the_command_keeps_the_words_in_the_run_and_the_page_marks_them(
 ):
     word = toy.THEMES[1][0]
     file, run = tmp_path / "seeds.txt", tmp_path / "RUN"
-    file.write_text(f"food: {word.upper()} tofu\n\n")
+    file.write_text(f"food: {word.upper()}; tofu\n\n")
     chosen = ["--model", "neural_topics", "--seed-words", file]
     chosen += ["--set", "num_topics=3", "epochs=1", "batch_size=16"]
     done = call("train", toy_data, "--out", run, *chosen)

@@ -20,6 +20,7 @@ from loops import (
 )
 from splits import DOCUMENTS, make_split
 
+from tcnlm.common.errors import InputError
 from tcnlm.data.rows import SequencesAndStretches
 from tcnlm.layers.optimization import GroupedAdam
 from tcnlm.models.tdlm import TDLM, Config
@@ -277,6 +278,13 @@ def test_a_language_step_moves_all_but_w_by_an_adam_of_its_own_clipped(rng):
         np.testing.assert_allclose(moment, 0.1 * shorter * found, rtol=3e-2, atol=1e-9)
     assert not any(slot.numpy().any() for slot in topic.weights)
     assert_close([weight.numpy() for weight in model.words.weights], W)
+
+
+def test_batches_that_are_not_both_kinds_are_refused_by_the_published_way(rng):
+    model, batch = make_model(rng), language_batch(rng)
+    compiled(model, 1.0)
+    with pytest.raises(InputError, match="those of `trained_on`"):
+        model.train_step({k: v for k, v in batch.items() if k != "content"})
 
 
 def test_batches_of_sentences_are_the_other_way():

@@ -31,13 +31,22 @@ class Dataset:
 
     def __init__(self, path: str | Path, context: str = "data"):
         self.path = Path(path)
-        self.context = context
         self.meta, self.vocabulary = data_folder.open_data(self.path)
-        if not self.word_order and context not in ("data", "all"):
+        self.context = context
+
+    @property
+    def context(self) -> str:
+        """The rule that it was given, "data" for its own."""
+        return self._context
+
+    @context.setter
+    def context(self, rule: str) -> None:
+        if not self.word_order and rule not in ("data", "all"):
             raise InputError(
-                f"{path}: holds bags of words, one per document, and context={context} "
-                "is about sentences; leave it out"
+                f"{self.path}: holds bags of words, one per document, and "
+                f"context={rule} is about sentences; leave it out"
             )
+        self._context = rule
 
     @property
     def word_order(self) -> bool:

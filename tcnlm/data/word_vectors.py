@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,10 +37,15 @@ def starting_vectors(
     return {i: vectors[word] for i, word in words if word in vectors}
 
 
-def check_source(source: str, size: int) -> None:
-    """Raise InputError where a source is a file without vectors of this size."""
+def check_source(source: str, size: int, words: Sequence[str]) -> None:
+    """Raise InputError where a source is a file without such vectors of any words."""
     if source not in ("random", "train"):
-        read_vectors(Path(source), size)  # kept for `starting_vectors`
+        vectors = read_vectors(Path(source), size)  # kept for `starting_vectors`
+        if not any(word in vectors for word in words):
+            raise InputError(
+                f"--embeddings {source}: has none of the {len(words):,} words of DATA, "
+                f"such as {words[0]!r}; its first is {vectors.index_to_key[0]!r}"
+            )
 
 
 def train_vectors(dataset: Dataset, size: int, seed: int) -> KeyedVectors:

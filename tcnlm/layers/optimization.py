@@ -184,7 +184,7 @@ class Training(Settings):
         10.0, "minutes between checkpoints in an epoch", least=0, size=LARGEST_FLOAT
     )
     checkpoint_steps: int = setting(
-        0, "steps between checkpoints; 0: by minutes", least=0
+        0, "steps between checkpoints; 0: by minutes alone", least=0
     )
 
     @property

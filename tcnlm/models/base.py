@@ -47,6 +47,7 @@ class Model(tf.keras.Model):
     per_word = "nll"  # the loss's term, a mean over words, that judges an epoch
     batching: Batching = Sequences()  # what a row of its batches is
     trained_on: Batching | None = None  # the same of those it learns from, if others
+    least_rows = 1  # of a batch that something is learned from
     why_not_shardable = ""  # why rows cannot be learned from apart and summed, if so
     draws_topics = False  # whether `context` draws, given noise
     layered = False  # whether its topics are in layers: see gbn_rnn.py

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tcnlm.common.errors import InputError
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import Contexts, Dataset
 from tcnlm.data.rows import Documents
@@ -57,9 +58,12 @@ class NTM(Model):
     test_config = {"num_topics": 3, "embedding_size": 5}
     reads_order, per_word, batching = False, "loss", Documents()
     why_not_shardable = "a row's negative example is another row of the batch"
+    least_rows = 2
 
     def __init__(self, config: Config, vocabulary: Vocabulary, seed: int = 0):
         super().__init__(config, vocabulary, seed)
+        if config.embeddings == "random":
+            raise InputError("embeddings=random: ntm starts at vectors of words")
         self.num_words = len(vocabulary.topic_words)
         K, size = config.num_topics, config.embedding_size
         self.words = WordTopics(self.num_words, size, K, name="words")
@@ -86,6 +90,10 @@ class NTM(Model):
         """Return lt as distributions over the words: [K, D]."""
         by_topic = tf.transpose(self.words(tf.range(self.num_words)))
         return by_topic / tf.reduce_sum(by_topic, axis=1, keepdims=True)
+
+    def count_words(self, batch: dict[str, np.ndarray]) -> int:
+        """Return the content words; a document alone has none to be compared with."""
+        return super().count_words(batch) * (len(batch["words"]) >= self.least_rows)
 
     def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
         """Return {"loss": the hinge, a content word}; d' is drawn or else the next."""

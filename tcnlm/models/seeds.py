@@ -44,13 +44,13 @@ def check_seeds(config: Any, vocabulary: Vocabulary) -> list[str]:
     seeds = seeds_of(config, vocabulary)
     if seeds and len(seeds) > config.num_topics:
         raise InputError(
-            f"seed_words: {len(seeds)} lines for {config.num_topics} topics; raise "
+            f"seed_words: {len(seeds)} topics for {config.num_topics} topics; raise "
             "num_topics, or leave some out"
         )
     for number, seed in enumerate(seeds, 1):
         if not seed.words:
             raise InputError(
-                f"seed_words: line {number} has no topic word ({seed.name}: "
+                f"seed_words: topic {number} has no topic word ({seed.name}: "
                 f"{', '.join(seed.unknown)}); topic_vocabulary.txt of DATA lists them"
             )
     unknown = [word for seed in seeds for word in seed.unknown]

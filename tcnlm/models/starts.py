@@ -24,6 +24,7 @@ from tcnlm.models import lda
 from tcnlm.models.nmf import nmf_topics
 from tcnlm.models.seeds import check_seeds, seeded_start
 from tcnlm.models.topics import describe_topics, top_words
+from tcnlm.preprocessing.vocabulary import SPECIALS
 from tcnlm.preprocessing.warnings import warn
 
 FITTED_SHARE = 0.7  # of a fit's topics where beta starts; the frequencies have the rest
@@ -37,7 +38,14 @@ def check_starts(model: Any) -> None:
     """Raise InputError, before anything is written, for what cannot be started from."""
     config, words = model.config, len(model.vocabulary.topic_words)
     if hasattr(config, "embeddings"):
-        word_vectors.check_source(config.embeddings, config.embedding_size)
+        known = model.vocabulary.words[len(SPECIALS) :]
+        word_vectors.check_source(config.embeddings, config.embedding_size, known)
+        unread = hasattr(config, "topic_start") and not hasattr(model, "embedding")
+        if unread and config.embeddings != "train" and config.topic_start != "vectors":
+            raise InputError(
+                f"embeddings={config.embeddings}: only topic_start=vectors reads them; "
+                "set that too, or leave it out"
+            )
     if getattr(config, "topic_start", "") == "vectors" and config.num_topics > words:
         raise InputError(
             f"num_topics={config.num_topics}: topic_start=vectors makes as many "

@@ -157,6 +157,12 @@ class TDLM(Model):
     def train_step(self, batch: dict[str, tf.Tensor]) -> Terms:
         """Take a step of the model a batch is for; the other's terms are zero."""
         if "content" not in batch:
+            apart = self.config.topic_batches == "published"
+            if apart and isinstance(self.optimizer, GroupedAdam):
+                raise InputError(
+                    "topic_batches=published learns from batches of both kinds, those "
+                    "of `trained_on`; or set topic_batches=sentences"
+                )
             return super().train_step(batch)
         if not isinstance(self.optimizer, GroupedAdam):
             raise InputError(

@@ -52,7 +52,8 @@ class Phrases:
         return partial(_joined, sentences, self) if self.scores else sentences
 
     def save(self, folder: Path) -> None:
-        """Write phrases.txt, "words<TAB>score" a line, where there are any."""
+        """Write phrases.txt, "words<TAB>score" a line; none where there are none."""
+        (folder / FILE).unlink(missing_ok=True)
         if self.scores:
             with (folder / FILE).open("w", encoding="utf-8", newline="\n") as file:
                 file.writelines(

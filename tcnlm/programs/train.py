@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tcnlm.common import process
 from tcnlm.common.errors import InputError, add_debug, interrupts
-from tcnlm.common.files import digest_of, owned
+from tcnlm.common.files import digest_of, owned, remove_leftovers
 from tcnlm.common.settings import (
     LARGEST,
     Settings,
@@ -73,14 +73,13 @@ def train(options: argparse.Namespace, command: str) -> None:
     loop = settings_of(config)[1]
     process.make_reproducible(config["seed"], config["threads"], loop.deterministic)
     workers = named_workers(options.wait)
-    _check_order(config["model"], dataset)
     judged = judge(model_class(config["model"]), loop.judge)
     model = make_model(config, dataset.vocabulary)
     check_words(model, dataset, "train")
     check_words(model, dataset, "valid", judged)
     if not saved(run / "checkpoints"):
         check_starts(model)
-        check_context_words(model, dataset)
+        check_context_words(model, dataset, loop.batch_size)
         check_leak(model, dataset)
     alike = {n: config[n] for n in ("model", "settings", "training", "seed")}
     workers.check(model, {**alike, "data": config["data"]["fingerprint"]})
@@ -88,6 +87,7 @@ def train(options: argparse.Namespace, command: str) -> None:
     with workers.together(), ExitStack() as stack:
         if workers.chief:
             stack.enter_context(owned(run, TRAINED))
+            remove_leftovers(run / "checkpoints")
             open_run(run, config, dataset.vocabulary)
         state = Trainer(model, dataset, run, loop, config["seed"], workers).train()
         if workers.chief:
@@ -110,10 +110,16 @@ def _check_order(name: str, dataset: Dataset) -> None:
     )
 
 
-def check_context_words(model: Model, dataset: Dataset) -> None:
+def check_context_words(model: Model, dataset: Dataset, batch_size: int) -> None:
     """Refuse contexts without a word where there is nothing else to learn from."""
+    least = f"this model compares documents, {model.least_rows} at least"
+    if batch_size < model.least_rows:
+        raise InputError(f"batch_size={batch_size}: {least}")
     for name in ("train", "valid") if model.trainable_variables else ():
         rows = model.batching.rows(dataset.split(name))
+        if len(rows) < model.least_rows:
+            found = f"{len(rows)} document with topic words"
+            raise InputError(f"{dataset.path / name}: {found}; {least}")
         if not any(map(model.count_words, rows.batches(256))):
             raise InputError(
                 f"{dataset.path / name}: no context has a topic word, as where each "
@@ -149,6 +155,7 @@ def begun(options: argparse.Namespace, command: str) -> tuple[dict, Dataset]:
     dataset = Dataset(options.data)
     train = dataset.meta["splits"]["train"]
     model, settings, loop = chosen(options, train["tokens"], train["documents"])
+    _check_order(model, dataset)
     dataset.context = loop.context
     seed = SEED if options.seed is None else options.seed
     settled = seed, command, options.threads or 0
@@ -260,6 +267,8 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     """Return what the command line says, or end with how it is used."""
     parsed = parser()
     options = parsed.parse_args(arguments)
+    if options.resume == "":
+        parsed.error("--resume: names no RUN")
     if not options.resume and not options.data:
         parsed.error("DATA is missing: a folder made by python -m preprocessing")
     for name in ("model", "recipe", "seed", "embeddings"):
@@ -278,8 +287,8 @@ def options_of(arguments: Sequence[str]) -> argparse.Namespace:
     if options.embeddings:
         options.set.append(f"embeddings={options.embeddings}")
     if options.seed_words:
-        lines = ";".join(read_lines(options.seed_words))
-        options.set.append(f"seed_words={lines}")
+        lines = (line.replace(";", " ") for line in read_lines(options.seed_words))
+        options.set.append(f"seed_words={';'.join(lines)}")
     return options
 
 

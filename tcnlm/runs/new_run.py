@@ -20,6 +20,7 @@ from tcnlm.common.settings import Settings
 from tcnlm.common.stack import keras_version
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.optimization import Training
+from tcnlm.preprocessing.phrases import FILE as PHRASES
 from tcnlm.preprocessing.vocabulary import FILES, Vocabulary
 from tcnlm.runs import run_folder
 from tcnlm.runs.checkpoints import saved
@@ -27,7 +28,7 @@ from tcnlm.runs.folders import check_same
 from tcnlm.runs.run_folder import CONFIG, RunFolder
 from tcnlm.runs.weights import DIGEST, WEIGHTS
 
-BEGINNING = {CONFIG, run_folder.SEAL, *FILES, "checkpoints", "tensorboard"}
+BEGINNING = {CONFIG, run_folder.SEAL, *FILES, PHRASES, "checkpoints", "tensorboard"}
 TRAINED = (*BEGINNING, WEIGHTS, DIGEST, "history.csv", "saved_model")
 MADE_WITH = ("threads", "versions", "git_commit", "machine")
 

@@ -27,6 +27,7 @@ from tcnlm.models.names import FILE as NAMES
 from tcnlm.models.names import Names, automatic_labels, read_names
 from tcnlm.preprocessing import data_folder
 from tcnlm.preprocessing.data_folder import TEXT
+from tcnlm.preprocessing.phrases import FILE as PHRASES
 from tcnlm.preprocessing.vocabulary import FILES, Vocabulary
 from tcnlm.runs.folders import runs_of
 from tcnlm.runs.weights import load_weights
@@ -151,8 +152,8 @@ class RunFolder:
         found = Vocabulary.load(self.path, data_folder.language_of(data["settings"]))
         if found.digest != data["vocabulary_sha256"]:
             raise InputError(
-                f"{self.path}: {' or '.join(FILES)} is not of the data that it was "
-                f"trained on; copy them from {data['path']}"
+                f"{self.path}: {', '.join(FILES)} or {PHRASES} is not of the data that "
+                f"it was trained on; copy those that are there from {data['path']}"
             )
         return found
 
@@ -188,9 +189,7 @@ class RunFolder:
         """
         trained_on = self.config["data"]
         try:
-            dataset = Dataset(
-                path or trained_on["path"], context or self.training.context
-            )
+            dataset = Dataset(path or trained_on["path"])
         except InputError as error:
             hint = "" if path else "; where is it now? Say so with --data"
             raise InputError(f"{error}{hint}") from None
@@ -199,6 +198,7 @@ class RunFolder:
                 f"{dataset.path}: not the data that this run was trained on, which had "
                 f"another fingerprint and was made by `{trained_on['command']}`"
             )
+        dataset.context = context or self.training.context
         return dataset
 
     def history(self) -> dict[str, np.ndarray]:

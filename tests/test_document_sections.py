@@ -11,7 +11,7 @@ from trained import call
 from tcnlm.data.dataset import Dataset, split_of
 from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.metrics import classification
-from tcnlm.metrics.features import document_vectors
+from tcnlm.metrics.features import document_vectors, infer_documents
 from tcnlm.models import MODELS
 from tcnlm.preprocessing.vocabulary import GO
 
@@ -26,6 +26,17 @@ def test_every_model_has_a_vector_of_every_document(name, labelled):
     assert len(vectors) == split.num_documents
     assert np.isfinite(vectors).all()
     assert len(np.unique(vectors.round(6), axis=0)) > 1
+
+
+@pytest.mark.parametrize("name", ["tcnlm", "lda", "ntm"])
+def test_the_vectors_of_topic_models_are_the_proportions_of_the_page(name, labelled):
+    data = Dataset(labelled)
+    data.meta["settings"]["context_words"] = 3
+    split = data.split("test")
+    assert max(split.contexts.lengths()) > 3
+    model = tiny.untrained(name, data.vocabulary)
+    expected = infer_documents(model, split).proportions
+    np.testing.assert_allclose(document_vectors(model, split), expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["tcnlm", "lda", "docnade"])

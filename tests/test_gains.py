@@ -108,10 +108,10 @@ def test_runs_that_cannot_be_compared_are_refused(toy_data, tmp_path, monkeypatc
     ]
     with pytest.raises(InputError, match="is also the baseline; give two runs"):
         command.main([runs[0], f"{runs[0]}/../lstm"])
-    silent = tiny.untrained("lda")
-    monkeypatch.setattr(RunFolder, "load", lambda _: silent)
-    with pytest.raises(InputError, match="lstm: predicts no sentences"):
-        command.main(runs)
+    silent = str(tiny.make_run_on(toy_data, tmp_path / "silent", "neural_topics"))
+    monkeypatch.setattr(command, "target_nats", lambda *_: pytest.fail("scored"))
+    with pytest.raises(InputError, match="silent: predicts no sentences"):
+        command.main([runs[0], silent])
     other = Dataset(toy_data)
     other.meta = {**other.meta, "fingerprint": "another"}
     data = iter([Dataset(toy_data), other])

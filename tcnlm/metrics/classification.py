@@ -13,8 +13,8 @@ from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset, Split
 from tcnlm.metrics import features
 from tcnlm.metrics.base import Drawing, EvaluationContext, Figure, Metric, topical
-from tcnlm.metrics.features import UNLABELLED, Vectors, labels_of
-from tcnlm.metrics.retrieval import Retrieval
+from tcnlm.metrics.features import Vectors, labels_of
+from tcnlm.preprocessing.data_folder import NO_LABEL
 
 STRENGTHS = (0.0001, 0.001, 0.01, 0.1, 1.0)  # C; the smaller, the more regularised
 HELD_OUT = 5  # one training document in five of every label chooses C
@@ -70,7 +70,8 @@ def held_out(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     kinds = [np.flatnonzero(labels == label) for label in np.unique(labels)]
     if len(kinds) < 2 or max(map(len, kinds)) < HELD_OUT:
-        sizes = f"{len(kinds)} labels, the most frequent with {max(map(len, kinds))}"
+        most = max(map(len, kinds), default=0)
+        sizes = f"{len(kinds)} labels, the most frequent with {most}"
         raise InputError(
             "a classifier needs training documents with two labels, "
             f"{HELD_OUT} with one of them; there are {sizes}"
@@ -173,7 +174,6 @@ class Classes(Metric):
     option = "classify"
     purpose = "how well logistic regression and a small network on the vectors tell "
     purpose += "the labels"
-    check = Retrieval.check  # labels
     figures = (
         Figure("classification.accuracy", "classification, accuracy", "{:.3f}", "max"),
     )
@@ -185,6 +185,12 @@ class Classes(Metric):
 {{ note("Documents of the split that get another label than theirs, by classifiers "
         "fitted to all other labelled documents. Bag of words: log counts.") }}
 {{ image("vectors", "documents by their vectors, coloured by label") }}"""
+
+    def check(self, dataset: Dataset, split: str) -> None:
+        labels_of(dataset.split(split))
+        others = ("train",) if split == "valid" else ("train", "valid")
+        fitted = np.concatenate([labels_of(dataset.split(each)) for each in others])
+        held_out(fitted[fitted != NO_LABEL])
 
     def measure(self, subject: EvaluationContext) -> dict[str, Any]:
         train, measured = subject.vectors
@@ -211,7 +217,7 @@ def draw_vectors(
     x: Sequence[float], y: Sequence[float], labels: Sequence[int], names: Sequence[str]
 ) -> Drawing:
     """Draw documents' vectors on their two main axes, their labels as colours."""
-    from tcnlm.drawing.figures import INK, axes_of, blank, colours
+    from tcnlm.drawing.figures import INK, axes_of, blank, colours, verbatim
 
     figure = blank(6, 4.4)
     title = f"Vectors of {len(labels):,} documents on their two main axes"
@@ -220,7 +226,7 @@ def draw_vectors(
     dots = {"s": 3, "alpha": 0.4, "lw": 0, "rasterized": True}  # there may be many
     axes.scatter(x, y, color=[of_label[i] for i in labels], **dots)
     for colour, name in zip(of_label, names):
-        axes.scatter([], [], s=12, color=colour, label=name)
+        axes.scatter([], [], s=12, color=colour, label=verbatim(name))
     beside = {"loc": "center left", "bbox_to_anchor": (1, 0.5), "frameon": False}
     axes.legend(fontsize=8, labelcolor=INK, **beside)
     return figure
@@ -243,7 +249,7 @@ class Clusters(Metric):
         if subject.split.labels is None:
             return {"clusters": None}
         labels = np.concatenate([split.labels for split in subject.splits])
-        told = subject.all_documents.has_words & (labels != UNLABELLED)
+        told = subject.all_documents.has_words & (labels != NO_LABEL)
         if not told.any():
             return {"clusters": None}
         largest = subject.all_documents.proportions[told].argmax(axis=1)

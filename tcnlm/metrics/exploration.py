@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from tcnlm.data.dataset import Dataset, Split
-from tcnlm.metrics.features import UNLABELLED, DocumentTopics, infer_documents
+from tcnlm.metrics.features import DocumentTopics, infer_documents
 from tcnlm.models.names import Names
 from tcnlm.models.topics import PROBABILITY, RELEVANCE, relevance, word_shares
-from tcnlm.preprocessing.data_folder import read_texts
+from tcnlm.preprocessing.data_folder import NO_LABEL, read_texts
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
 CANDIDATES = 20  # words of a topic at each of these weights of their own probability
@@ -129,11 +129,11 @@ def _document(
     words = list(itertools.islice(itertools.chain(*split.document(row)), EXCERPT))
     topical = dataset.vocabulary.topic_ids[words]
     likely = (proportions[:, None] * beta[:, topical]).argmax(axis=0)
-    label = UNLABELLED if split.labels is None else split.labels[row]
+    label = NO_LABEL if split.labels is None else split.labels[row]
     return {
         "document": row,
         "id": split.ids[row] if split.ids else None,
-        "label": None if label == UNLABELLED else dataset.meta["labels"][label],
+        "label": None if label == NO_LABEL else dataset.meta["labels"][label],
         "words": [dataset.vocabulary.words[i] for i in words],
         "topics": np.where(topical < 0, UNTOLD, numbers[likely]).tolist(),
         "proportions": {

@@ -16,9 +16,9 @@ from tcnlm.common.errors import InputError
 from tcnlm.common.files import write_arrays
 from tcnlm.common.process import progress_bar
 from tcnlm.data.dataset import Dataset, Split
+from tcnlm.preprocessing.data_folder import NO_LABEL
 
 Vectors = Union[np.ndarray, sparse.csr_matrix]  # a row for each document
-UNLABELLED = -1
 BATCH = 64
 
 
@@ -80,11 +80,12 @@ def infer_documents(model: Any, split: Split, batch_size: int = 256) -> Document
 
 def document_vectors(model: Any, split: Split) -> np.ndarray:
     """Return the model's `features` of all documents of a split, [N, F]."""
-    from tcnlm.data.rows import Documents, WholeDocuments
+    from tcnlm.data.rows import DocumentContexts, Documents, WholeDocuments
     from tcnlm.layers.tf_function import graph
 
     reads_all = model.offers("step") and model.offers("features")
-    batching = WholeDocuments() if reads_all else Documents()
+    batching = Documents() if model.documental else DocumentContexts()
+    batching = WholeDocuments() if reads_all else batching
     rows = batching.rows(split)
     features = graph(model.features, input_signature=[batching.signature()])
     found = features.get_concrete_function().structured_outputs
@@ -122,7 +123,7 @@ def labelled(vectors: Vectors, labels: np.ndarray, name: str) -> np.ndarray:
     """Return the rows of vectors that have a label; name: what they are, for errors."""
     if vectors.shape[0] != len(labels):
         raise InputError(f"{vectors.shape[0]} {name} have {len(labels)} labels")
-    rows = np.flatnonzero(labels != UNLABELLED)
+    rows = np.flatnonzero(labels != NO_LABEL)
     if not len(rows):
         raise InputError(f"none of the {len(labels)} {name} has a label")
     numbers = vectors.data if sparse.issparse(vectors) else vectors

@@ -162,7 +162,7 @@ class Hierarchy(Metric):
 
 def sentence_topics(found: Mapping[str, Any]) -> Drawing:
     """Draw every layer's proportions in a document's sentences, the highest on top."""
-    from tcnlm.drawing.figures import INK, axes_of, blank
+    from tcnlm.drawing.figures import INK, axes_of, blank, verbatim
 
     layers = found["document"]["proportions"]
     rows = [min(CHARTED, len(layer[0])) for layer in layers][::-1]
@@ -175,7 +175,7 @@ def sentence_topics(found: Mapping[str, Any]) -> Drawing:
         axes_of(axes, f"Layer {layer}")
         whole = {"vmin": 0, "vmax": max(map(np.max, layers)), "aspect": "auto"}
         drawn = axes.imshow(values[shown], cmap="Blues", **whole)
-        names = [_name(found["layers"][layer - 1][k], layer) for k in shown]
+        names = [verbatim(_name(found["layers"][layer - 1][k], layer)) for k in shown]
         axes.set_yticks(range(len(shown)), names)
     places = range(values.shape[1])
     axes.set_xticks(places, [str(j + 1) for j in places])
@@ -188,14 +188,14 @@ def sentence_topics(found: Mapping[str, Any]) -> Drawing:
 
 def state_norms(words: Sequence[str], norms: Sequence[Sequence[float]]) -> Drawing:
     """Draw the norm of each layer's state after every word, the highest on top."""
-    from tcnlm.drawing.figures import BLUE, axes_of, blank
+    from tcnlm.drawing.figures import BLUE, axes_of, blank, verbatim
 
     figure = blank(9, 1.3 * len(norms) + 0.8)
     panels = figure.subplots(len(norms), 1, sharex=True, squeeze=False)
     for (axes,), layer in zip(panels, range(len(norms), 0, -1)):
         axes_of(axes, f"LSTM layer {layer}", y="norm of h")
         axes.plot(norms[layer - 1], "o-", color=BLUE, ms=3, lw=1.5)
-    axes.set_xticks(range(len(words)), words, rotation=60, ha="right")
+    axes.set_xticks(range(len(words)), [*map(verbatim, words)], rotation=60, ha="right")
     return figure
 
 

@@ -208,8 +208,9 @@ def _ends(topic: Topic) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
 
 
 def _plain(text: str, letters: int) -> str:
-    cut = text if len(text) <= letters else f"{text[: letters - 1]}…"
-    return cut.replace("$", r"\$")
+    from tcnlm.drawing.figures import verbatim
+
+    return verbatim(text if len(text) <= letters else f"{text[: letters - 1]}…")
 
 
 class Compared(Metric):

@@ -140,6 +140,7 @@ class Probe(Metric):
     purpose = "how well the state predicts the topic proportions of this topic model"
     takes = "TOPIC_RUN"
     accepts = staticmethod(topical)
+    early = True
     figures = (
         Figure("probe.r2", "R2 of topics from the state", "{:.3f}", "max"),
         Figure("probe.shuffled", "R2 of shuffled topics", "{:.3f}"),

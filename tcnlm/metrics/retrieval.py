@@ -14,7 +14,8 @@ from scipy import sparse
 from tcnlm.data.dataset import Dataset, Split
 from tcnlm.metrics import features
 from tcnlm.metrics.base import Drawing, EvaluationContext, Figure, Metric
-from tcnlm.metrics.features import UNLABELLED, Vectors, labelled, labels_of
+from tcnlm.metrics.features import Vectors, labelled, labels_of
+from tcnlm.preprocessing.data_folder import NO_LABEL
 
 FRACTIONS = (0.0001, 0.0002, 0.0005, 0.002, 0.01, 0.02, 0.05, 0.2)
 HEADLINE = 0.02  # the fraction that tables show; Gupta et al. 2019
@@ -58,8 +59,8 @@ def precision_at_fractions(
 
 def chance(query_labels: np.ndarray, document_labels: np.ndarray) -> float:
     """Return the precision to expect of documents drawn at random, at any fraction."""
-    drawn = document_labels[document_labels != UNLABELLED]
-    asked = query_labels[query_labels != UNLABELLED]
+    drawn = document_labels[document_labels != NO_LABEL]
+    asked = query_labels[query_labels != NO_LABEL]
     return float(np.mean([np.mean(drawn == label) for label in asked]))
 
 

@@ -112,14 +112,22 @@ class SampleDocuments(Metric):
 
 def topic_bars(proportions: np.ndarray, titles: Sequence[str]) -> Drawing:
     """Draw proportions [K] as in Figure 2; the largest that have titles are named."""
-    from tcnlm.drawing.figures import GREY, INK, PANEL, axes_of, blank, whole_numbers
+    from tcnlm.drawing.figures import (
+        GREY,
+        INK,
+        PANEL,
+        axes_of,
+        blank,
+        verbatim,
+        whole_numbers,
+    )
 
     figure = blank(*PANEL)
     axes = axes_of(figure.subplots(), "", "topic", "proportion")
     axes.bar(range(len(proportions)), proportions, color=GREY, width=0.85)
     order = (k for k in np.argsort(-proportions, kind="stable") if titles[k])
     for colour, topic in zip(HIGHLIGHTS, order):
-        label, share = titles[topic], proportions[topic]
+        label, share = verbatim(titles[topic]), proportions[topic]
         axes.bar(topic, share, color=colour, width=0.85, label=label)
     axes.set_ylim(0, max(0.25, 1.08 * float(proportions.max())))
     axes.set_xlim(-0.8, len(proportions) - 0.2)

@@ -36,6 +36,7 @@ def main(arguments: Sequence[str]) -> None:
     # Here, as below: to say how it is used takes no TensorFlow.
     import pandas as pd
 
+    from tcnlm.models import model_class
     from tcnlm.runs.run_folder import RunFolder
 
     keep_memory()
@@ -51,14 +52,13 @@ def main(arguments: Sequence[str]) -> None:
             f"{options.baseline}, {options.run}: were trained on different DATA; "
             "their targets differ"
         )
-    nats = []
-    for run, dataset in zip(runs, datasets):
-        model = run.load()
-        if not model.offers("step"):
+    for run in runs:
+        if not model_class(run.model_name).offers("step"):
             raise InputError(
                 f"{run.path}: predicts no sentences; give a language model's run"
             )
-        nats.append(target_nats(model, dataset.split(options.split)))
+    scored = zip(runs, (dataset.split(options.split) for dataset in datasets))
+    nats = [target_nats(run.load(), split) for run, split in scored]
     rows = gains(*nats, datasets[0].split(options.split), datasets[0].vocabulary)
     form = {"float_format": "{:.4f}".format, "na_rep": "-", "index": False}
     print(pd.DataFrame(rows).to_string(**form))

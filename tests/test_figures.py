@@ -53,3 +53,8 @@ def test_every_plot_of_topics_is_a_panel_that_a_telephone_shows_whole():
     found["document"] = topic_bars(np.array([0.7, 0.3]), ["0 sea", "1 hill"])
     assert len(found) == 4
     assert {figure.get_size_inches()[0] for figure in found.values()} == {PANEL[0]}
+
+
+def test_dollars_in_a_label_are_shown_and_begin_no_formula():
+    drawn = topic_bars(np.array([0.7, 0.3]), ["0 fares $5_$10", "1 hill"])
+    assert b"0 fares $5_$10" in svg(drawn)

@@ -47,6 +47,11 @@ def blank(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
+def verbatim(text: str) -> str:
+    """Return a text so that its dollars are shown, and begin no formula."""
+    return text.replace("$", r"\$")
+
+
 def colours(number: int) -> list[tuple[float, float, float]]:
     """Return a colour for each of so many kinds; beyond 20 they come again."""
     palette = colormaps["tab20" if number > 10 else "tab10"].colors
@@ -137,7 +142,7 @@ def compared_curves(
     for index, (name, history) in enumerate(histories):
         values = history.get("valid_perplexity", ())
         if len(values) and column in history:
-            look = {"color": f"C{index}", "ms": 3, "lw": 1.5, "label": name}
+            look = {"color": f"C{index}", "ms": 3, "lw": 1.5, "label": verbatim(name)}
             axes.plot(np.divide(history[column], per), values, "o-", **look)
     _logarithmic(axes)
     if unit == "epoch":

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch
 
-from tcnlm.drawing.figures import GREY, INK, RED
+from tcnlm.drawing.figures import GREY, INK, RED, verbatim
 
 ROOTS = 3  # topics of the highest layer, the most used
 BRANCHES = 2  # below each, those of the largest weights
@@ -76,7 +76,7 @@ def topic_tree(layers: Layers) -> Figure:
         text = "\n".join([f"{layer}:{k}  ({topic['use']:.0%})", *rows])
         style |= {"facecolor": FILLS[min(layer, len(FILLS)) - 1], "edgecolor": GREY}
         middle = {"ha": "center", "va": "center", "zorder": 3}
-        axes.text(*place, text, fontsize=8, color=INK, bbox=style, **middle)
+        axes.text(*place, verbatim(text), fontsize=8, color=INK, bbox=style, **middle)
     moves = any(topic["next"] for layer in layers for topic in layer)
     kinds = [(GREY, "below, by Φ")] + [(RED, "next sentence, by Π")] * moves
     lines = [Line2D([], [], color=colour, lw=2, label=text) for colour, text in kinds]

@@ -151,12 +151,17 @@ class Names:
 
 def automatic_labels(model: Any) -> list[str]:
     """Return the names of topics' seeds or their most relevant words, all apart."""
+    names = [seed.name for seed in seeds_of(model.config, model.vocabulary)]
+    return labels_of(top_words(model, CANDIDATES), names)
+
+
+def labels_of(words: Sequence[Sequence[str]], names: Sequence[str] = ()) -> list[str]:
+    """Return the same of topics' words, `CANDIDATES` each, best first."""
     part = LONGEST // (WORDS + 1)  # of a label: a number may stand behind it
-    rows = top_words(model, CANDIDATES)
-    fit = ((word for word in row if not _unfit(word, part)) for row in rows)
+    fit = ((word for word in row if not _unfit(word, part)) for row in words)
     labels = [", ".join(islice(row, WORDS)) or "topic" for row in fit]
-    for k, seed in enumerate(seeds_of(model.config, model.vocabulary)):
-        labels[k] = labels[k] if _unfit(seed.name) else seed.name or labels[k]
+    for k, name in enumerate(names):
+        labels[k] = labels[k] if _unfit(name) else name or labels[k]
     return _apart(labels)
 
 

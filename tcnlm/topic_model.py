@@ -28,6 +28,7 @@ from tcnlm.layers.optimization import Training
 from tcnlm.models import MODELS, model_class
 from tcnlm.models.topics import top_words
 from tcnlm.preprocessing.data_folder import read_meta
+from tcnlm.preprocessing.documents import is_missing
 from tcnlm.programs.recipes import BY_SIZE, read_recipe, words_of
 from tcnlm.programs.train import SEED
 from tcnlm.run import Run, checked
@@ -205,6 +206,13 @@ class TopicModel(BaseEstimator, TransformerMixin):
 
     def _data(self, run: Path) -> Path:
         """Return the DATA of the texts beside RUN; InputError where it is of others."""
+        skips = (self.preprocessing or {}).get("skip_empty")
+        for number, text in enumerate(self._texts):
+            if text.strip() and is_missing(text) and not skips:
+                raise InputError(
+                    f"text {number} is {text!r}, taken for none; leave it out, or give "
+                    "preprocessing={'skip_empty': True}"
+                )
         data = run.with_name(f"{run.name}.data")
         with TemporaryDirectory(prefix="tcnlm-") as folder:
             source, made = Path(folder) / "texts.jsonl", Path(folder) / "DATA"

@@ -340,3 +340,5 @@ def test_words_with_signs_that_a_text_has_stay_whole(tmp_path):
     path.write_text(f"{words} don\u2019t ca\u0301f Q&A", encoding="utf-8")
     expected = [*words.split(), "don't", "c\xe1f", "Q&A"]
     assert read_topics(path).topics == [expected]
+    path.write_text("war,1990,1991,1,000,army")
+    assert read_topics(path).topics == [["war", "1990", "1991", "1,000", "army"]]

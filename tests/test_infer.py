@@ -192,6 +192,7 @@ def test_the_command_reads_standard_input_and_refuses_a_bad_line_in_one(
         ("--out theta.csv --format text --label kind", "--label, --id, --date, "),
         ("--out theta.csv --by-label l.csv", "name the field of the labels"),
         ("--out theta.csv --over-time t.csv", "name the field of the dates with --da"),
+        ("--out theta.csv --format counts --vocabulary v", "is for --ids-from"),
         ("--out theta.csv --every month", "--every is for --over-time"),
     ],
 )

@@ -313,6 +313,8 @@ def test_a_record_keeps_the_curve_and_drops_texts_and_folders(run):
     assert kept["settings"]["embeddings"] == "vectors.bin"
     assert kept["data"]["name"] == "imdb-tenth"
     assert kept["figures"] == {"perplexity": 10.4}
+    absent = {"coherence": {"absent_words": ["and/or"]}}
+    assert record(run, {**measured(run), **absent})["figures"].items() >= absent.items()
     how = {"command": "python evaluate.py run", "split": "test"}
     assert kept["evaluation"] == how
     assert kept["curve"] == {"epoch": [1.0, 2.0], "valid_perplexity": [20.0, 10.5]}

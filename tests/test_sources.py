@@ -411,3 +411,14 @@ def test_without_pyarrow_a_parquet_table_says_what_to_install(tmp_path, monkeypa
     for reader in (FORMATS["table"].read, read_any):
         with pytest.raises(InputError, match="a.parquet: .*pip install pyarrow$"):
             list(reader(path, Fields()))
+
+
+def test_a_field_is_asked_of_files_with_fields_unless_it_is_for_them_alone(tmp_path):
+    path = tmp_path / "survey.txt"
+    path.write_text("id,answer\n1,The sea.\n")
+    with pytest.raises(InputError, match="survey.txt: .*no fields.* --format table"):
+        list(read_any(path, Fields("answer")))
+    found = read_any(path, Fields("answer"), field_if_any=True)
+    assert [each.text for each in found] == ["id,answer", "1,The sea."]
+    with pytest.raises(InputError, match="no column ''.* --label"):
+        list(FORMATS["table"].read(path, Fields("answer", label="")))

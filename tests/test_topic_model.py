@@ -166,6 +166,7 @@ def test_settings_of_models_are_told_from_its_own_arguments():
         ("A text.", "give a list of texts"),
         ([1, 2], "text 0 must be a text, not 1"),
         (["A text.", float("nan")], "text 1 must be a text, not nan"),
+        (["A text.", "None"], "text 1 is 'None', taken for none; leave it out"),
         (pd.DataFrame({"text": ["A text."]}), "one column of a table"),
     ],
 )

@@ -18,7 +18,8 @@ _WEIGHTED = re.compile(r'[0-9.]+\*"([^"]+)"')  # 0.010*"ship" + ...
 _QUOTED = re.compile(r"'([^']+)'|\"([^\"]+)\"")
 _SEVERAL = re.compile(r"\]\)?\s*,\s*[\[(]|['\"]\)\s*,\s*\([0-9]")
 _NAMED = re.compile(r"-?[0-9]+((?:_[^_]+){2,})")  # 0_ship_sea, as BERTopic has it
-_SEPARATOR = re.compile(r"[;|]|,(?![0-9])|(?<![0-9]),")  # but 1,000
+# A comma, but not that of 1,000 or of 0,07.
+_SEPARATOR = re.compile(r"[;|]|,(?![0-9]{3}(?![0-9])|(?<=[^0-9]0,)[0-9])|(?<![0-9]),")
 _ENDS = re.compile(r"\A(['\"`])(.+)\1\Z")
 _SIGN = re.compile(r"[,;|:=*\"()\[\]{}]")
 _LIKE = '{"topics": [["ship", "sea"], ["judge", "court"]]}'

@@ -171,13 +171,13 @@ def _check_columns(path: Path, columns: list[str], fields: Fields) -> list[str]:
     wanted = {"field": fields.text, "label": fields.label, "id": fields.id}
     wanted["date"] = fields.date
     for option, name in wanted.items():
-        if name and columns.count(name) != 1:
+        if name is not None and columns.count(name) != 1:
             found = "two columns" if name in columns else "no column"
             raise InputError(
                 f"{path}: {found} {name!r} (its columns: {_listed(columns)}); name one "
                 f"with --{option}; the first line must be the header"
             )
-    return list(dict.fromkeys(filter(None, wanted.values())))
+    return list(dict.fromkeys(n for n in wanted.values() if n is not None))
 
 
 def _listed(names: list[str]) -> str:

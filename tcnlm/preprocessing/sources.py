@@ -51,8 +51,13 @@ def read_text(path: Path, fields: Fields) -> Iterator[Document]:
     return read_plain(path, fields)
 
 
-def read_any(path: Path, fields: Fields, name: str | None = None) -> Iterator[Document]:
-    """The documents of JSON lines, a table or plain text, by the file or `name`."""
+def read_any(
+    path: Path, fields: Fields, name: str | None = None, field_if_any: bool = False
+) -> Iterator[Document]:
+    """The documents of JSON lines, a table or plain text, by the file or `name`.
+
+    field_if_any: the field of the text is named for files that have fields.
+    """
     if name != "jsonl" and records.is_parquet(path):
         return records.parquet_documents(path, fields)
     first, lines = ahead(path)
@@ -62,10 +67,11 @@ def read_any(path: Path, fields: Fields, name: str | None = None) -> Iterator[Do
         return records.json_documents(path, lines, fields)
     if name == "table" or suffix in TABLES:
         return records.table_documents(path, first, lines, fields)
-    if fields != Fields(fields.text):
+    if fields != (Fields(fields.text) if field_if_any else Fields()):
         raise InputError(
-            f"{path}: is neither JSON nor a table, so it has no fields for --label, "
-            "--id, --date, --quoting, --tokenized and --skip-empty"
+            f"{path}: is neither JSON nor a table, so it has no fields for --field, "
+            "--label, --id, --date, --quoting, --tokenized and --skip-empty; is it a "
+            "table by another name? Give --format table"
         )
     return (Document(line) for _, line in lines)
 
@@ -225,7 +231,7 @@ def read_reference(
 def reference_texts(paths: Iterable[str | Path], field: str = "text") -> Iterator[str]:
     """Yield the documents of such files as they are."""
     for path in map(Path, paths):
-        for document in read_any(path, Fields(field)):
+        for document in read_any(path, Fields(field), field_if_any=True):
             yield document.text
 
 

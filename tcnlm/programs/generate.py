@@ -30,9 +30,10 @@ def main(arguments: Sequence[str]) -> None:
     run = RunFolder(options.run)
     size = run.preprocessing["context_words"]
     model = run.load()
-    document = options.document and generation.read_document(
-        options.document, model.vocabulary.reading()
-    )
+    document = None
+    if options.document is not None:
+        reading = model.vocabulary.reading()
+        document = generation.read_document(options.document, reading)
     if options.paragraph is not None:
         asked = options.paragraph, options.number, options.method, document
         paragraphs.check(model, *asked)

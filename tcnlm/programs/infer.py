@@ -225,6 +225,8 @@ def check(options: argparse.Namespace) -> None:
         raise InputError("--by-label: name the field of the labels with --label")
     if options.over_time and not options.date:
         raise InputError("--over-time: name the field of the dates with --date")
+    if options.vocabulary and options.ids_from is None:
+        raise InputError("--vocabulary FILE is for --ids-from")
     if options.every and not options.over_time:
         raise InputError("--every is for --over-time FILE")
     for path in filter(None, (getattr(options, name) for name in TABLES)):
@@ -240,7 +242,7 @@ def format_of(options: argparse.Namespace) -> Format:
 
 def has_mark(options: argparse.Namespace, name: str) -> bool:
     """Return whether documents come with one of `MARKS`."""
-    return bool(getattr(options, name)) or name in format_of(options).marks
+    return getattr(options, name) is not None or name in format_of(options).marks
 
 
 def documents_of(options: argparse.Namespace) -> Iterator[Document]:

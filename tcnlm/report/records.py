@@ -27,6 +27,7 @@ SINCE = ("continued_by", "continued_with")  # of a run that went on otherwise
 HOW = ("command", "versions", "split", "samples", "context", "epoch", "stopped")
 TOLD = ("run", "model", "data", "corpus", *HOW)  # beside the figures
 CURVE = ("epoch", "seconds", "train_perplexity", "valid_perplexity")
+WORDS = ("absent_words", "seed_words")  # entries where a slash leads to no file
 FOLDERS = re.compile(r"(?<![^\s=,'\"])[^\s=,'\"]*/(?=[^\s/])")
 
 Record = dict[str, Any]
@@ -60,7 +61,10 @@ def record(run: RunFolder, evaluation: Mapping[str, Any]) -> Record:
 def _without_folders(content: Any) -> Any:
     """Return JSON with the last names of the paths in its texts alone."""
     if isinstance(content, dict):
-        return {name: _without_folders(value) for name, value in content.items()}
+        return {
+            name: value if name in WORDS else _without_folders(value)
+            for name, value in content.items()
+        }
     if isinstance(content, (list, tuple)):
         return [_without_folders(value) for value in content]
     return FOLDERS.sub("", content) if isinstance(content, str) else content

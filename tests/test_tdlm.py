@@ -289,7 +289,7 @@ def test_batches_that_are_not_both_kinds_are_refused_by_the_published_way(rng):
 
 def test_batches_of_sentences_are_the_other_way():
     model = TDLM(Config(topic_batches="sentences"), vocabulary_of(TOPIC_IDS))
-    assert model.trained_on == model.batching
+    assert model.trained_on is None
     model.build_weights()
     (language, _), (topic, _) = model.param_groups()
     shared = {weight.ref() for weight in language} & {each.ref() for each in topic}

@@ -32,32 +32,18 @@ class Dataset:
     def __init__(self, path: str | Path, context: str = "data"):
         self.path = Path(path)
         self.meta, self.vocabulary = data_folder.open_data(self.path)
-        self.context = context
+        # Whether documents are texts; else a document's words are in any order.
+        self.word_order = self.meta.get("word_order", True)
+        self.use_context(context)
 
-    @property
-    def context(self) -> str:
-        """The rule that it was given, "data" for its own."""
-        return self._context
-
-    @context.setter
-    def context(self, rule: str) -> None:
+    def use_context(self, rule: str) -> None:
+        """Set the rule of the contexts; "data" is the one that it was made with."""
         if not self.word_order and rule not in ("data", "all"):
             raise InputError(
                 f"{self.path}: holds bags of words, one per document, and "
                 f"context={rule} is about sentences; leave it out"
             )
-        self._context = rule
-
-    @property
-    def word_order(self) -> bool:
-        """Whether documents are texts; else a document's words are in any order."""
-        return self.meta.get("word_order", True)
-
-    @property
-    def rule(self) -> str:
-        """The rule of the contexts, that of DATA or the one in its place."""
-        made = self.meta["settings"]["context"]
-        return made if self.context == "data" else self.context
+        self.rule = self.meta["settings"]["context"] if rule == "data" else rule
 
     def split(self, name: str) -> Split:
         """Return one of train, valid and test."""
@@ -166,14 +152,11 @@ class Stream:
         begins = at == self.starts[sentence]
         ends = at + 1 == self.starts[sentence + 1]
         token = at - sentence
-        inputs[inside] = np.where(begins, GO, self._tokens(token - 1, ~begins))
-        targets[inside] = np.where(ends, EOS, self._tokens(token, ~ends))
+        before, after = (np.full(len(at), mark, np.int32) for mark in (GO, EOS))
+        before[~begins] = self.tokens[token[~begins] - 1]
+        after[~ends] = self.tokens[token[~ends]]
+        inputs[inside], targets[inside] = before, after
         return {"inputs": inputs, "targets": targets}
-
-    def _tokens(self, places: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        tokens = np.zeros(len(places), np.int32)
-        tokens[wanted] = self.tokens[places[wanted]]
-        return tokens
 
     def bounds(self, first: np.ndarray, last: np.ndarray) -> tuple[Bounds, Bounds]:
         """Return bounds of the tokens of all sentences touched, and of the targets."""

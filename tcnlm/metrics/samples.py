@@ -112,28 +112,20 @@ class SampleDocuments(Metric):
 
 def topic_bars(proportions: np.ndarray, titles: Sequence[str]) -> Drawing:
     """Draw proportions [K] as in Figure 2; the largest that have titles are named."""
-    from tcnlm.drawing.figures import (
-        GREY,
-        INK,
-        PANEL,
-        axes_of,
-        blank,
-        verbatim,
-        whole_numbers,
-    )
+    from tcnlm.drawing import figures as draw
 
-    figure = blank(*PANEL)
-    axes = axes_of(figure.subplots(), "", "topic", "proportion")
-    axes.bar(range(len(proportions)), proportions, color=GREY, width=0.85)
+    figure = draw.blank(*draw.PANEL)
+    axes = draw.axes_of(figure.subplots(), "", "topic", "proportion")
+    axes.bar(range(len(proportions)), proportions, color=draw.GREY, width=0.85)
     order = (k for k in np.argsort(-proportions, kind="stable") if titles[k])
     for colour, topic in zip(HIGHLIGHTS, order):
-        label, share = verbatim(titles[topic]), proportions[topic]
+        label, share = draw.verbatim(titles[topic]), proportions[topic]
         axes.bar(topic, share, color=colour, width=0.85, label=label)
     axes.set_ylim(0, max(0.25, 1.08 * float(proportions.max())))
     axes.set_xlim(-0.8, len(proportions) - 0.2)
-    axes.xaxis.set_major_locator(whole_numbers())
+    axes.xaxis.set_major_locator(draw.whole_numbers())
     below = {"loc": "outside lower left", "fontsize": 8, "frameon": False}
-    figure.legend(*axes.get_legend_handles_labels(), labelcolor=INK, **below)
+    figure.legend(*axes.get_legend_handles_labels(), labelcolor=draw.INK, **below)
     return figure
 
 

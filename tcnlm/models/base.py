@@ -66,7 +66,8 @@ class Model(tf.keras.Model):
 
     def param_groups(self) -> list[Group]:
         """Return (weights, learning rate) for each group with an Adam of its own."""
-        return [(self.trainable_variables, self.config.learning_rate)]
+        weights = self.trainable_variables
+        return [(weights, self.config.learning_rate)] if weights else []
 
     def compute_loss(self, batch: dict[str, tf.Tensor], training: bool) -> Terms:
         """Return terms of a batch: "loss", which falls as it learns, and others.

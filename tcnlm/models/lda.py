@@ -21,7 +21,6 @@ from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import Dataset, Split
 from tcnlm.layers.distributions import dirichlet_kl, dirichlet_log_mean
 from tcnlm.layers.neural_topics import bag_of_words
-from tcnlm.layers.optimization import Group
 from tcnlm.models.base import Model, Terms
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
@@ -81,9 +80,6 @@ class LDA(Model):
 
     def prepare(self, dataset: Dataset) -> None:
         fit_lda(self, dataset)
-
-    def param_groups(self) -> list[Group]:
-        return []
 
 
 # --- What `lda_lstm` shares -----------------------------------------------------------

@@ -18,7 +18,6 @@ from tcnlm.layers.lstm import (
     update,
 )
 from tcnlm.layers.mixed_precision import einsum
-from tcnlm.layers.noise import Noise
 from tcnlm.layers.softmax import AdaptiveSoftmax, NextWord, of_targets
 from tcnlm.layers.words import word_embedding
 from tcnlm.models import lstm, tcnlm
@@ -71,17 +70,13 @@ class NaiveMoE(Model):
     prepare, param_groups = tcnlm.TCNLM.prepare, tcnlm.joint_param_groups
     initial_state = lstm.LSTM.initial_state
 
-    def hidden(self, inputs: tf.Tensor, noise: Noise) -> tf.Tensor:
-        """Return the experts' h [B, T, K, H], which t does not reach (eq. 8)."""
-        x = noise.dropout(self.embedding(inputs), self.config.dropout)
-        for experts in self.recurrent:
-            x = noise.dropout(experts(x), self.config.dropout)
-        return x
-
     def call(self, batch: dict, training: bool = False, context: Any = None) -> Any:
         """Return log p(y_m | y_<m, t), nats, [B, T] (eq. 7)."""
         t = self.context(batch) if context is None else context
-        h = self.hidden(batch["inputs"], self.noise("words", batch, training))
+        noise, rate = self.noise("words", batch, training), self.config.dropout
+        h = noise.dropout(self.embedding(batch["inputs"]), rate)
+        for experts in self.recurrent:  # [B, T, K, H], which t does not reach (eq. 8)
+            h = noise.dropout(experts(h), rate)
 
         def mixed(h: tf.Tensor, words: tf.Tensor, t: tf.Tensor) -> tf.Tensor:
             return self.softmax((h, t), words)

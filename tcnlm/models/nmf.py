@@ -18,7 +18,6 @@ from scipy import sparse
 from tcnlm.common.settings import Settings, setting
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers.neural_topics import bag_of_words
-from tcnlm.layers.optimization import Group
 from tcnlm.models.base import Model, Terms
 from tcnlm.preprocessing.vocabulary import Vocabulary
 
@@ -70,12 +69,9 @@ class NMF(Model):
     def prepare(self, dataset: Dataset) -> None:
         contexts = dataset.split("train").contexts
         counts = contexts.counts(len(self.vocabulary.topic_words))
-        topics, _ = nmf_topics(counts, self.config.num_topics, self.initial_seed)
+        topics, idf = nmf_topics(counts, self.config.num_topics, self.initial_seed)
         self.topic_weights.assign(topics)
-        self.idf.assign(inverse_frequencies(counts))
-
-    def param_groups(self) -> list[Group]:
-        return []
+        self.idf.assign(idf)
 
     def _basis(self) -> tf.Tensor:
         """Return H [K, D], scaled so that weights are shares of words."""
@@ -106,25 +102,19 @@ class NMF(Model):
 def nmf_topics(
     counts: sparse.csr_matrix, num_topics: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return topics [K, D] and W [N, K] of NMF of the tf-idf of counts [N, D].
+    """Return topics [K, D] of NMF of the tf-idf of counts [N, D], and idf [D].
 
-    Rows of H over idf that sum to one; W times those topics times idf is W H.
+    Topics are rows of H over idf, which sum to one.
     """
     from sklearn.decomposition import NMF as Factorisation  # takes a second to import
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.feature_extraction.text import TfidfTransformer
 
-    x = TfidfTransformer().fit_transform(counts)
+    weighting = TfidfTransformer()
+    x = weighting.fit_transform(counts)
     fitted = Factorisation(num_topics, random_state=seed, max_iter=FIT_ITERATIONS)
     with warnings.catch_warnings():  # not quite settled is good enough
         warnings.simplefilter("ignore", ConvergenceWarning)
-        W = fitted.fit_transform(x)
-    topics = fitted.components_ / inverse_frequencies(counts) + SMALLEST
-    total = topics.sum(axis=1)
-    return topics / total[:, None], W * total
-
-
-def inverse_frequencies(counts: sparse.csr_matrix) -> np.ndarray:
-    """Return idf [D], scikit-learn's: ln((1 + N) / (1 + documents of a word)) + 1."""
-    documents = np.bincount(counts.indices, minlength=counts.shape[1])
-    return np.log((1 + counts.shape[0]) / (1 + documents)) + 1
+        fitted.fit(x)
+    topics = fitted.components_ / weighting.idf_ + SMALLEST
+    return topics / topics.sum(axis=1, keepdims=True), weighting.idf_

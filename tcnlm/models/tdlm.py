@@ -11,7 +11,6 @@ import tensorflow as tf
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.settings import setting
-from tcnlm.data.batching import Batching
 from tcnlm.data.dataset import NO_WORD, Dataset
 from tcnlm.data.rows import SequencesAndStretches
 from tcnlm.layers.mixed_precision import MixedConv1D, MixedDense
@@ -95,6 +94,7 @@ class TDLM(Model):
         self.words = MixedDense(len(vocabulary), name="W")
         self.gate = TopicGate(config.units, name="gate")
         if config.topic_batches == "published":
+            self.trained_on = SequencesAndStretches(size=TOPIC_TARGETS)
             self.why_not_shardable = "topic_batches=published steps two models apart"
         elif config.center_documents:
             self.why_not_shardable = "center_documents takes means over whole batches"
@@ -146,13 +146,6 @@ class TDLM(Model):
         language, nll = language_loss(log_p_y, targets)
         topic = self.topic_loss(s, tf.gather(self.vocabulary.topic_ids, targets))
         return {"loss": language + topic, **nll, "topic_model": topic}
-
-    @property
-    def trained_on(self) -> Batching:
-        """Sequences, and stretches of documents between them unless set otherwise."""
-        if self.config.topic_batches == "sentences":
-            return self.batching
-        return SequencesAndStretches(size=TOPIC_TARGETS)
 
     def train_step(self, batch: dict[str, tf.Tensor]) -> Terms:
         """Take a step of the model a batch is for; the other's terms are zero."""

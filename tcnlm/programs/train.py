@@ -156,7 +156,7 @@ def begun(options: argparse.Namespace, command: str) -> tuple[dict, Dataset]:
     train = dataset.meta["splits"]["train"]
     model, settings, loop = chosen(options, train["tokens"], train["documents"])
     _check_order(model, dataset)
-    dataset.context = loop.context
+    dataset.use_context(loop.context)
     seed = SEED if options.seed is None else options.seed
     settled = seed, command, options.threads or 0
     return new_config(model, settings, loop, dataset, *settled), dataset

@@ -129,6 +129,8 @@ class RunFolder:
             raise InputError(f"a RUN must be given as a str or Path, not {path!r:.40}")
         self.path = Path(path)
         self.config = _read(self.path)
+        self.model_name = self.config["model"]  # in the registry
+        self.fingerprint = self.config["data"]["fingerprint"]  # of its DATA
         try:
             self.settings, self.training = settings_of(self.config)
         except InputError as error:
@@ -139,11 +141,6 @@ class RunFolder:
                 f"was made of); put it back as it was, or train again: what may change "
                 f"is changed by `{program('train')} --resume {self.path} --set ...`"
             )
-
-    @property
-    def model_name(self) -> str:
-        """The name of its model in the registry."""
-        return self.config["model"]
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -170,11 +167,6 @@ class RunFolder:
         return read_names(self.path / NAMES, automatic_labels(model))
 
     @property
-    def fingerprint(self) -> str:
-        """The one of the DATA that it was trained on."""
-        return self.config["data"]["fingerprint"]
-
-    @property
     def preprocessing(self) -> dict[str, Any]:
         """How its training made sequences and contexts of its data."""
         rule = self.training.context
@@ -198,7 +190,7 @@ class RunFolder:
                 f"{dataset.path}: not the data that this run was trained on, which had "
                 f"another fingerprint and was made by `{trained_on['command']}`"
             )
-        dataset.context = context or self.training.context
+        dataset.use_context(context or self.training.context)
         return dataset
 
     def history(self) -> dict[str, np.ndarray]:

@@ -94,11 +94,6 @@ def lstm(W, U, bias, x, state=None):
     return np.stack(outputs, axis=1), (h, c)
 
 
-def topic_compositional_parameters(n_x, n_h, n_f, T):
-    """Section 3.2: the size of one layer, biases not counted."""
-    return 4 * n_f * (n_x + 2 * T + 3 * n_h)
-
-
 # --- The neural topic model, equations 4 to 6 and 17 -------------------------------
 
 

@@ -165,14 +165,9 @@ def test_figures_without_room_are_named_and_leave_nothing(run, monkeypatch):
     assert contents(run) == before
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "coherence topics.txt --reference text.txt --json out",
-        "coherence topics.txt --reference text.txt --save-counts out",
-    ],
-)
-def test_an_output_without_room_is_named_and_leaves_nothing(line, place):
+@pytest.mark.parametrize("option", ["--json", "--save-counts"])
+def test_an_output_without_room_is_named_and_leaves_nothing(option, place):
+    line = f"coherence topics.txt --reference text.txt {option} out"
     before = contents(place)
     with room_for(50), pytest.raises(InputError, match="^out: cannot be written"):
         start(line, None)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import tiny
 import toy
+from damage import contents
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.process import PACKAGE, on_runner
@@ -39,12 +40,6 @@ def corpus(tmp_path_factory):
     rows = ({"text": text, "id": f"d{i}"} for i, text in enumerate(texts))
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
-
-
-def contents(folder):
-    """Every file of a folder with its bytes."""
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 def lengths(texts):
@@ -80,11 +75,6 @@ def test_window_counts_are_byte_for_byte_those_of_one_machine(
     coherence.main([*line.split(), "two", "--json", "two.json", *several])
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
-
-
-def toy_topics(folder):
-    (folder / "topics.txt").write_text("ship sea\n")
-    return folder / "topics.txt"
 
 
 def test_the_inferred_table_is_byte_for_byte_that_of_one_machine(
@@ -134,9 +124,11 @@ def test_runners_and_options_that_beam_has_not_are_refused(arguments, message):
 
 @pytest.mark.parametrize("option", ["--also", "--counts"])
 def test_what_no_worker_counts_is_refused(tmp_path, option):
-    source = f"--reference {toy_topics(tmp_path)} --also c_npmi"
+    topics = tmp_path / "topics.txt"
+    topics.write_text("ship sea\n")
+    source = f"--reference {topics} --also c_npmi"
     source = f"--counts {tmp_path}" if option == "--counts" else source
-    line = f"{toy_topics(tmp_path)} {source} --runner DirectRunner"
+    line = f"{topics} {source} --runner DirectRunner"
     with pytest.raises(InputError, match="--runner counts the --reference"):
         coherence.main(line.split())
 

@@ -68,17 +68,12 @@ def test_a_model_that_writes_nothing_is_refused(toy_data, tmp_path):
         evaluate.main([str(run), "--bleu"])
 
 
-def entry(test, real=0.5):
-    scores = {"test": {"2": test, "3": test / 2}, "self": {"2": 0.4, "3": 0.2}}
-    ceiling = {"test": {"2": real, "3": real}, "self": {"2": 0.3, "3": 0.1}}
-    stated = {"split": "test", "sentences": 30, "max_length": 40, "seed": 1}
-    stated |= {"temperature": 1.0, "smoothing": "method1", "topics": ""}
-    return {**scores, "real": ceiling, **stated}
-
-
 def test_a_page_states_the_protocol():
-    metric = bleu.Bleu()
-    found = metric.shown({"model": "lstm", "bleu": entry(0.625)}, None)
+    metric, scores, real = bleu.Bleu(), {"2": 0.625, "3": 0.3}, {"2": 0.5, "3": 0.1}
+    entry = {"test": scores, "self": real, "real": {"test": real, "self": real}}
+    entry |= {"split": "test", "sentences": 30, "max_length": 40, "seed": 1}
+    entry |= {"temperature": 1.0, "smoothing": "method1", "topics": ""}
+    found = metric.shown({"model": "lstm", "bleu": entry}, None)
     page = filled(metric.template, **found)
     assert "0.625" in page
     assert "BLEU of 30 sentences sampled (temperature 1, seed 1, at most 40" in page

@@ -19,8 +19,7 @@ KERAS_ORDER = [0, 1, 3, 2]  # gates i, f, o, c -> i, f, c, o
 def make_cell(rng, dtype="float64", **options):
     cell = TopicCompositionalLSTMCell(H, K, num_factors=F, dtype=dtype, **options)
     cell.build((None, E))
-    randomise(cell, rng)
-    return cell
+    return randomise(cell, rng)
 
 
 def over(layer, *inputs, **options):
@@ -30,14 +29,10 @@ def over(layer, *inputs, **options):
 
 
 def make_layer(rng, dtype="float64", **options):
-    options = {**SEQUENCES, **options}
-    layer = TopicCompositionalLSTM(H, K, num_factors=F, dtype=dtype, **options)
+    options |= {"return_sequences": True, "return_state": True, "dtype": dtype}
+    layer = TopicCompositionalLSTM(H, K, num_factors=F, **options)
     layer.build((None, None, E))
-    randomise(layer, rng)
-    return layer
-
-
-SEQUENCES = {"return_sequences": True, "return_state": True}
+    return randomise(layer, rng)
 
 
 def weights(cell):
@@ -50,10 +45,6 @@ def draw(rng, *shape):
 
 def draw_topics(rng, rows=B):
     return rng.dirichlet(np.ones(K), size=rows)
-
-
-def call_cell(cell, x, h, c, t):
-    return cell(x, [h, c], constants=[t])
 
 
 def tensors(dtype, *arrays):
@@ -70,7 +61,7 @@ def tensors(dtype, *arrays):
 def test_cell_is_equations_13_to_15(rng, wrap, dtype, name, function):
     cell = make_cell(rng, dtype, candidate_activation=name)
     x, h, c, t = draw(rng, B, E), draw(rng, B, H), draw(rng, B, H), draw_topics(rng)
-    step = wrap(lambda *values: call_cell(cell, *values))
+    step = wrap(lambda x, h, c, t: cell(x, [h, c], constants=[t]))
     output, (new_h, new_c) = step(*tensors(dtype, x, h, c, t))
     expected = oracle.topic_compositional_cell(
         weights(cell), x, h, c, t, candidate=function
@@ -198,14 +189,10 @@ def test_layer_equals_keras_rnn_of_its_cell_in_values_and_gradients(
 # --- What may reach what ------------------------------------------------------------
 
 
-def dependence(layer, x, t):
-    """Whether output [b, m] moves with input [b', m']: [B, M, B, M]."""
-    slopes = jacobian(lambda x: tf.reduce_sum(over(layer, x, t)[0], axis=2), x)
-    return np.any(slopes != 0, axis=4)  # slopes [B, M, B, M, E]
-
-
 def test_an_output_depends_on_its_own_past_alone(rng):
-    reached = dependence(make_layer(rng), draw(rng, B, M, E), draw_topics(rng))
+    layer, x, t = make_layer(rng), draw(rng, B, M, E), draw_topics(rng)
+    slopes = jacobian(lambda x: tf.reduce_sum(over(layer, x, t)[0], axis=2), x)
+    reached = np.any(slopes != 0, axis=4)  # [B, M] by [B, M]; slopes by E too
     past = np.tril(np.ones([M, M], bool))
     expected = np.einsum("bc,mn->bmcn", np.eye(B, dtype=bool), past)
     np.testing.assert_array_equal(reached, expected)
@@ -222,7 +209,8 @@ def parameters(n_x, n_h, n_f, T, **options):
 
 @pytest.mark.parametrize("sizes", [(3, 4, 6, 7), (5, 2, 1, 1), (8, 8, 8, 2)])
 def test_parameters_are_4_n_f_times_n_x_2T_3n_h_and_a_bias_a_gate(sizes):
-    expected = oracle.topic_compositional_parameters(*sizes)
+    n_x, n_h, n_f, T = sizes
+    expected = 4 * n_f * (n_x + 2 * T + 3 * n_h)
     assert parameters(*sizes, use_bias=False) == expected
     assert parameters(*sizes) == expected + 4 * sizes[1]
 

@@ -5,6 +5,7 @@ import re
 import shutil
 
 import pytest
+from damage import damage, flip
 from trained import last_checkpoint, make_trainer
 
 from tcnlm.common.errors import InputError
@@ -30,12 +31,6 @@ def again(toy_data, run):
     return make_trainer(toy_data, run, "lstm", epochs=1, checkpoint_steps=8)
 
 
-def damage(path):
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 0xFF
-    path.write_bytes(content)
-
-
 def edit(path, pattern, replacement):
     text = path.read_text()
     edited = re.sub(pattern, replacement, text, count=1)
@@ -46,7 +41,7 @@ def edit(path, pattern, replacement):
 @pytest.mark.parametrize("name", ["weights.data-00000-of-00001", "weights.index"])
 def test_a_damaged_checkpoint_falls_back_to_the_one_before(name, run, again, capsys):
     last = last_checkpoint(run)
-    damage(last / name)
+    flip(last / name, 1)
     assert again.checkpoints.restore().position > 0
     assert int(again.model.steps) < int(last.name)
     assert f"{last}: this checkpoint is damaged" in capsys.readouterr().out
@@ -85,15 +80,10 @@ def test_the_checkpoint_of_another_model_is_refused(run, toy_data):
         other.train()
 
 
-@pytest.mark.parametrize("harm", ["missing", "damaged", "truncated"])
+@pytest.mark.parametrize("harm", ["missing", "zeros", "cut off by a byte"])
 def test_weights_that_are_harmed_are_recovered(harm, run, again, capsys):
     whole = (run / WEIGHTS).read_bytes()
-    if harm == "missing":
-        (run / WEIGHTS).unlink()
-    elif harm == "damaged":
-        damage(run / WEIGHTS)
-    else:
-        (run / WEIGHTS).write_bytes(whole[:-9])
+    damage(run / WEIGHTS, harm)
     again.train()
     assert (run / WEIGHTS).read_bytes() == whole
     assert f"taken from {last_checkpoint(run)}" in capsys.readouterr().out

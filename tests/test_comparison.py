@@ -20,11 +20,6 @@ PERPLEXITY, NPMI = figure("perplexity"), figure("npmi")
 DOCUMENTS = 400
 
 
-def bootstrap(nats, targets):
-    """Return the ratios of systems of one seed each, nats [N, G]."""
-    return measured.bootstrap(np.split(nats, nats.shape[1], axis=1), targets)
-
-
 def test_runs_that_differ_by_their_seed_alone_are_a_group():
     runs = [made(seed=1), made("tcnlm"), made(seed=2), made(seed=1, units=7)]
     runs += [made(seed=3, data="B"), made(seed=3)]
@@ -47,7 +42,7 @@ def test_mean_and_deviation_over_seeds_are_those_by_hand():
 def test_a_ratio_is_that_of_corpus_perplexities():
     targets = np.array([1, 9, 30])
     nats = np.array([[3.0, 2.0], [40.0, 41.0], [90.0, 99.0]])
-    [found] = bootstrap(nats, targets)
+    [found] = measured.bootstrap(np.split(nats, 2, axis=1), targets)
     expected = math.exp(142 / 40) / math.exp(133 / 40)
     assert found.value == pytest.approx(expected)
     assert found.low < expected < found.high

@@ -138,27 +138,18 @@ def test_with_carry_a_window_goes_on_from_the_one_before_it(rng, kind, cell):
 # --- From a document ------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("bag") / "RUN"
-    return folder, tiny.make_run(folder, "bag_lstm")
-
-
-def write(run, *words):
-    """Print a greedy sentence as generate.py does, in JSON."""
-    command = [str(run), "--method", "greedy", "--max-length", "12", "--json", *words]
-    generate.main(command)
+run = tiny.run_fixture("bag_lstm")
 
 
 @pytest.mark.parametrize("text", ["A court. The trial of a judge!", None])
 def test_a_sentence_is_written_from_the_document_s_bag(run, tmp_path, capsys, text):
-    folder, model = run
-    options, bag = [], [[-1]]
+    model = tiny.make_model("bag_lstm")
+    options, bag = "--method greedy --max-length 12 --json".split(), [[-1]]
     if text:
         (tmp_path / "document.txt").write_text(text, encoding="utf-8")
-        options = ["--document", str(tmp_path / "document.txt")]
+        options += ["--document", str(tmp_path / "document.txt")]
         bag = [[tiny.TOPIC_WORDS.index(word) for word in ("court", "trial", "judge")]]
-    write(folder, *options)
+    generate.main([str(run), *options])
     found = json.loads(capsys.readouterr().out)
     assert found["topics"] == []
     words = found["sentence"].split()

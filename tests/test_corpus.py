@@ -246,13 +246,8 @@ def test_an_article_is_a_document_without_headings_and_marks(tmp_path):
         "The Ship",
     )
     assert second.id == "The Judge = Jury"
-    lines = (
-        " = X = ",
-        " 1 = 1 ",
-        " = = Y = = ",
-        " = 2 ",
-    )  # one sign at each end: a title
-    path.write_bytes(zip_of({"a": "\n".join(lines)}))
+    lines = " = X = \n 1 = 1 \n = = Y = = \n = 2 "  # a sign at each end: a title
+    path.write_bytes(zip_of({"a": lines}))
     assert [d.id for d in read_wikitext(path, "a")] == ["X"]
 
 

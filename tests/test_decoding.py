@@ -11,7 +11,7 @@ from scipy.special import log_softmax
 from scipy.stats import chisquare
 from second_order import SIZE, WORDS, SecondOrderModel
 
-from tcnlm.generation.decoding import Decoding, SentenceDecoder, decode, draw, sampled
+from tcnlm.generation.decoding import Decoding, SentenceDecoder, draw
 from tcnlm.preprocessing.vocabulary import EOS, GO, PAD, UNK
 
 
@@ -30,13 +30,6 @@ def contexts(rng):
 
 def ids_of(sentence):
     return (*map(WORDS.index, sentence.words), *[EOS] * sentence.ended)
-
-
-def assert_same(written, expected):
-    assert len(written) == len(expected)
-    for sentence, other in zip(sum(written, []), sum(expected, [])):
-        assert (sentence.words, sentence.ended) == (other.words, other.ended)
-        assert sentence.log_probability == pytest.approx(other.log_probability)
 
 
 decoder_of = functools.cache(SentenceDecoder)  # its graph takes a second to build
@@ -112,19 +105,6 @@ def test_an_adaptive_softmax_s_words_have_the_law_of_all_its_log_probs(
     assert chisquare(counts, expected).pvalue > 0.001
 
 
-@pytest.mark.parametrize("temperature", [1.0, 1.3])
-def test_a_saved_model_s_decoder_draws_the_same_words(temperature):
-    """There the temperature is a tensor, and both ways are in the graph."""
-    model, seeds = tiny.make_model("lstm"), tf.constant([5, 0], tf.int64)
-
-    @tf.function
-    def written(temperature):
-        return decode(model, (), 40, sampled(seeds, temperature))
-
-    for one, other in zip(written(tf.constant(temperature)), written(temperature)):
-        np.testing.assert_array_equal(one, other)
-
-
 @pytest.mark.parametrize(
     ("options", "support"),
     [
@@ -175,7 +155,9 @@ def test_a_sentence_does_not_depend_on_its_batch(model, contexts, method):
     together = write(model, contexts, method=method)
     alone = [write(model, c[None], method=method)[0] for c in contexts]
     assert len({len(group[0].words) for group in together}) > 1
-    assert_same(together, alone)
+    for [sentence], [other] in zip(together, alone):
+        assert (sentence.words, sentence.ended) == (other.words, other.ended)
+        assert sentence.log_probability == pytest.approx(other.log_probability)
 
 
 def test_the_maximum_length_cuts_a_sentence_and_says_so(model, contexts):

@@ -28,12 +28,8 @@ def corpus_of(sentences=text.sentences, **parts):
 
 
 def load(data, split):
-    return Arrays(
-        *(
-            np.load(data / split / f"{name}.npy", allow_pickle=False)
-            for name in Arrays._fields
-        )
-    )
+    files = (data / split / f"{name}.npy" for name in Arrays._fields)
+    return Arrays(*(np.load(file, allow_pickle=False) for file in files))
 
 
 def decode(data, split):

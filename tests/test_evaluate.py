@@ -27,17 +27,10 @@ from tcnlm.runs.run_folder import RunFolder, write_config
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    return toy.make_data(tmp_path_factory.mktemp("evaluate"))
-
-
-@pytest.fixture(scope="module")
-def finished(data):
+def finished(toy_data, tmp_path_factory):
     """Make a TCNLM and an LSTM run as train.py leaves them, but untrained."""
-    return {
-        name: tiny.make_run_on(data, data.parent / name, name)
-        for name in ("tcnlm", "lstm")
-    }
+    folder = tmp_path_factory.mktemp("evaluate")
+    return {n: tiny.make_run_on(toy_data, folder / n, n) for n in ("tcnlm", "lstm")}
 
 
 @pytest.fixture
@@ -55,12 +48,12 @@ def evaluated(finished):
     return done.stdout, result
 
 
-def test_the_command_writes_its_measurements(evaluated, data):
+def test_the_command_writes_its_measurements(evaluated, toy_data):
     printed, result = evaluated
     assert f"{result['perplexity']:.2f}" in printed
     assert (result["model"], result["split"], result["samples"]) == ("tcnlm", "test", 2)
     assert result["context"] == "others"
-    assert result["targets"] == Dataset(data).meta["splits"]["test"]["targets"]
+    assert result["targets"] == Dataset(toy_data).meta["splits"]["test"]["targets"]
     assert result["perplexity"] == pytest.approx(math.exp(result["nll"]))
     assert result["elbo"].keys() >= {"reconstruction", "kl"}
     assert [len(topic["words"]) for topic in result["topics"]] == [20] * 3
@@ -84,9 +77,9 @@ def test_the_command_writes_a_page_with_all_topics_and_its_figures(evaluated, fi
     assert not [path.name for path in run.iterdir() if path.name.startswith(".")]
 
 
-def test_coherence_is_counted_on_the_training_split_by_default(evaluated, data):
+def test_coherence_is_counted_on_the_training_split_by_default(evaluated, toy_data):
     _, result = evaluated
-    split, words = Dataset(data).split("train"), Dataset(data).vocabulary.words
+    split, words = Dataset(toy_data).split("train"), Dataset(toy_data).vocabulary.words
     documents = [
         [words[i] for sentence in split.document(row) for i in sentence]
         for row in range(split.num_documents)
@@ -160,13 +153,13 @@ def test_what_runs_cannot_have_is_refused_before_their_reference_is_counted(
     [("classification", "no labels"), ("retrieval", "no labels"), ("bleu", "10000")],
 )
 def test_what_the_data_cannot_tell_is_refused_before_any_work(
-    finished, data, asked, said, monkeypatch
+    finished, toy_data, asked, said, monkeypatch
 ):
     monkeypatch.setattr(bleu, "LEAST", 10_000)
     monkeypatch.setattr(EvaluationContext, "__init__", lambda *_: pytest.fail("work"))
     model = RunFolder(finished["tcnlm"]).load()
     with pytest.raises(InputError, match=said):
-        evaluate(model, Dataset(data), Reference(), ask=[asked])
+        evaluate(model, Dataset(toy_data), Reference(), ask=[asked])
 
 
 def test_bad_input_leaves_the_last_evaluation_alone(run, tmp_path):
@@ -180,13 +173,13 @@ def test_bad_input_leaves_the_last_evaluation_alone(run, tmp_path):
     assert done.stderr.startswith(f"error: {tmp_path}: not a RUN")
 
 
-def test_data_that_moved_is_found_in_its_new_place_and_no_other(run, data, tmp_path):
-    assert RunFolder(run).data().path == data
+def test_data_that_moved_is_found_in_its_new_place_alone(run, toy_data, tmp_path):
+    assert RunFolder(run).data().path == toy_data
     config = RunFolder(run).config
     write_config(run, {**config, "data": {**config["data"], "path": "/nowhere"}})
     with pytest.raises(InputError, match="nowhere: not a DATA.*--data"):
         RunFolder(run).data()
-    assert RunFolder(run).data(data).path == data
+    assert RunFolder(run).data(toy_data).path == toy_data
     other = toy.make_data(tmp_path, documents=30)
     with pytest.raises(InputError, match="not the data that this run was trained on"):
         RunFolder(run).data(other)

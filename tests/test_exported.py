@@ -1,12 +1,12 @@
 """evaluate.py --export: tables and figures as a paper takes them."""
 
-import csv
 import dataclasses
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from measured import fake_run, on_imdb, shown
+from toy import read_csv
 
 from tcnlm.drawing.figures import svg
 from tcnlm.report import exported
@@ -14,21 +14,11 @@ from tcnlm.report import exported
 LSTM = dict.fromkeys(("npmi", "diversity", "topics_in_use", "topics", "documents"))
 
 
-def read_csv(path):
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def figure():
-    drawn = Figure()
-    drawn.add_subplot().plot([1, 3, 2])
-    return drawn
-
-
 @pytest.fixture
 def folder(tmp_path):
     """What is exported of a TCNLM run and an LSTM run, both called RUN."""
-    use = figure()
+    use = Figure()
+    use.add_subplot().plot([1, 3, 2])
     drawn = {"figures": {"use": svg(use)}, "drawn": {"use": use}}
     ours = dataclasses.replace(on_imdb(vocabulary_size=9), **drawn)
     runs = [ours, fake_run([], model="lstm", perplexity=20.5, **LSTM)]

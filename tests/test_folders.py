@@ -1,12 +1,8 @@
 """Folders and locks: whole or not at all, one writer, and only our own removed."""
 
 import os
-import signal
-import subprocess
-import sys
 
 import pytest
-import toy
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.files import locked
@@ -113,26 +109,5 @@ def test_a_second_writer_is_refused_with_the_pid_of_the_first(tmp_path):
         with pytest.raises(InputError, match="is writing it"):
             make(tmp_path / "link")
         (tmp_path / "link").unlink()
-    make(tmp_path / "DATA")
-    assert names(tmp_path) == ["DATA"]
-
-
-HOLD = """
-import sys, time
-from pathlib import Path
-from tcnlm.common.files import locked
-with locked(Path(sys.argv[1])):
-    print("held", flush=True)
-    time.sleep(600)
-"""
-
-
-def test_a_lock_ends_with_its_process_even_if_it_is_killed(tmp_path):
-    command = [sys.executable, "-c", HOLD, str(tmp_path / "DATA")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=toy.ROOT) as process:
-        assert process.stdout.readline() == b"held\n"
-        with pytest.raises(InputError, match=f"process {process.pid} is writing"):
-            make(tmp_path / "DATA")
-        process.send_signal(signal.SIGKILL)
     make(tmp_path / "DATA")
     assert names(tmp_path) == ["DATA"]

@@ -197,16 +197,9 @@ def test_topics_of_a_corpus_are_found_again(rng):
         theta = rng.dirichlet(np.full(3, 0.2), size=64)
         words = [[rng.choice(30, p=Phi @ each, size=20)] for each in theta]
         theta = tf.constant(theta[:, None], tf.float32)
-        update(
-            tf.constant(words, tf.int32),
-            [theta],
-            tf.constant(40.0),
-            tf.constant([n, 0]),
-        )
+        number = tf.constant([n, 0])
+        update(tf.constant(words, tf.int32), [theta], tf.constant(40.0), number)
     np.testing.assert_allclose(network.Phi[0], Phi, atol=0.03)
-
-
-WORDS = 5
 
 
 def test_parameters_are_those_of_table_3():

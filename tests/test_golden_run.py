@@ -24,12 +24,6 @@ def run(golden_run, tmp_path):
     return shutil.copytree(golden_run, tmp_path / "RUN")
 
 
-def test_settings_of_before_have_their_names_of_today(run):
-    settings = RunFolder(run).config["settings"]
-    assert "topic_pretrain_steps" in settings
-    assert "head_start" not in settings
-
-
 def test_the_golden_run_has_the_figures_that_it_had(run, toy_data):
     dataset = Dataset(toy_data)
     assert dataset.meta["fingerprint"] == RunFolder(run).config["data"]["fingerprint"]

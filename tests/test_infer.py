@@ -1,7 +1,6 @@
 """tcnlm infer and tcnlm.load_run: what a model makes of texts, not of DATA."""
 
 import copy
-import csv
 import json
 import math
 import pickle
@@ -14,6 +13,7 @@ import pytest
 import tensorflow as tf
 import tiny
 import toy
+from toy import read_csv
 
 import tcnlm
 from tcnlm.common.errors import InputError
@@ -60,11 +60,6 @@ def corpus(tmp_path_factory):
 def call(*arguments):
     """Run the command in this process."""
     infer.main([*map(str, arguments)])
-
-
-def read_csv(path):
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def text_of(dataset, split, path):

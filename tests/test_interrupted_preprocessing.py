@@ -28,9 +28,10 @@ def working(tmp_path):
         # Where the tests run in the background, they were told to ignore Ctrl-C.
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     ) as process:
-        wait_for(
-            lambda: any(file.stat().st_size for file in tmp_path.glob(".*/tokens.tmp"))
-        )
+        end = time.monotonic() + 200
+        while not any(file.stat().st_size for file in tmp_path.glob(".*/tokens.tmp")):
+            assert time.monotonic() < end, "waited in vain"
+            time.sleep(0.05)
         yield process
 
 
@@ -65,10 +66,3 @@ def test_a_killed_command_leaves_no_process_and_what_the_next_one_clears(
     toy.make_data(tmp_path)
     left = sorted(path.name for path in tmp_path.iterdir())
     assert left == ["DATA", "long.txt", "toy.txt"]
-
-
-def wait_for(condition, seconds=200):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)

@@ -62,35 +62,22 @@ def training(command, until):
         yield process
 
 
-def interrupt(command, number, when):
-    """Send a command a signal when there is a file; return what it says."""
-    with training(command, when) as process:
-        process.send_signal(number)
-        _, error = process.communicate(timeout=200)
-    assert process.returncode == STATUS[number]
-    [line] = error.splitlines()
-    return line
-
-
-def command_in(line):
-    words = shlex.split(line.split("`")[1])
-    assert words[0] == "python"
-    return [sys.executable, *words[1:]]
-
-
 @pytest.mark.parametrize("number", STATUS)
 def test_what_was_interrupted_goes_on_to_the_very_same_weights(
     number, toy_data, tmp_path, whole_run_apart
 ):
     run = tmp_path / "RUN"
     command = toy.train_command(toy_data, run, settings=["checkpoint_steps=3"])
-    line = interrupt(command, number, run / "checkpoints" / "00000003")
-    step = int(last_checkpoint(run).name)
-    assert line.startswith("interrupted: `")
+    with training(command, run / "checkpoints" / "00000003") as process:
+        process.send_signal(number)
+        _, error = process.communicate(timeout=200)
+    assert process.returncode == STATUS[number]
+    [line], step = error.splitlines(), int(last_checkpoint(run).name)
+    assert line.startswith("interrupted: `python ")
     assert line.endswith(f"` continues from step {step}")
-    again = subprocess.run(
-        command_in(line), capture_output=True, text=True, env=ENVIRONMENT
-    )
+    _, *words = shlex.split(line.split("`")[1])
+    how = {"capture_output": True, "text": True, "env": ENVIRONMENT}
+    again = subprocess.run([sys.executable, *words], **how)
     assert f"continuing from step {step}" in again.stdout
     assert_same_weights(run, whole_run_apart)
 

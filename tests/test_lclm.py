@@ -81,20 +81,15 @@ def late_fusion_step(cell, x, h, c, z):
     return o * np.tanh(c + r * q), c
 
 
-def late_fusion_lstm(cell, x, z):
-    h = c = np.zeros(cell.units)
-    outputs = []
-    for x_m in x:
-        h, c = late_fusion_step(cell, x_m, h, c, z)
-        outputs.append(h)
-    return np.array(outputs)
-
-
 def log_word_probabilities(model, words, sentences):
     """log p of all words after each of `words`."""
     h, z = array(model.embedding.embeddings)[words], sentence_states(model, sentences)
     for layer in model.recurrent:
-        h = late_fusion_lstm(layer.cell, h, z)
+        state, outputs = [np.zeros(layer.cell.units)] * 2, []
+        for x in h:
+            state = late_fusion_step(layer.cell, x, *state, z)
+            outputs.append(state[0])
+        h = np.array(outputs)
     return word_log_probs(model.softmax, h)
 
 

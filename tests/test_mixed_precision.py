@@ -9,7 +9,7 @@ import tensorflow as tf
 import tiny
 from helpers import read_history
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
-from trained import last_checkpoint, make_trainer, train_toy
+from trained import last_checkpoint, train_toy, trained_lstm
 
 from tcnlm.data.dataset import Dataset
 from tcnlm.layers import tf_function
@@ -95,23 +95,15 @@ def test_compiled_loops_multiply_in_what_is_asked_for_each_time(toy_data, monkey
     np.testing.assert_array_equal(again[1], exact[1])
 
 
-def trained(data, run, precision, epochs=2):
-    """Return a trainer after training that begins, or goes on, as train.py does."""
-    tf.keras.utils.set_random_seed(1)
-    trainer = make_trainer(data, run, "lstm", epochs=epochs, precision=precision)
-    trainer.train()
-    return trainer
-
-
 @pytest.mark.slow
 def test_training_in_bfloat16_comes_as_far_and_goes_on_as_if_it_had_not_ended(
     toy_data, tmp_path
 ):
     """To .2 % of float32's perplexity; what is kept and evaluated is float32."""
-    trained(toy_data, tmp_path / "exact", "float32")
-    whole = trained(toy_data, tmp_path / "whole", "bfloat16")
-    trained(toy_data, tmp_path / "half", "bfloat16", epochs=1)
-    rest = trained(toy_data, tmp_path / "half", "bfloat16")
+    trained_lstm(toy_data, tmp_path / "exact", epochs=2, precision="float32")
+    whole = trained_lstm(toy_data, tmp_path / "whole", epochs=2, precision="bfloat16")
+    trained_lstm(toy_data, tmp_path / "half", epochs=1, precision="bfloat16")
+    rest = trained_lstm(toy_data, tmp_path / "half", epochs=2, precision="bfloat16")
     for ours, theirs in zip(rest.model.get_weights(), whole.model.get_weights()):
         np.testing.assert_array_equal(ours, theirs)
     perplexity = read_history(tmp_path / "whole").valid_perplexity

@@ -39,18 +39,6 @@ def test_ridge_and_r2_are_scikit_learns(rng):
     assert r2 == pytest.approx(whole)
 
 
-def read_by_hand(data, split, rows, row):
-    """Return the topic-word ids of the inputs of a document up to a row's last."""
-    document = rows.documents[row]
-    stream = split.stream
-    start = stream.starts[split.documents[document]]
-    words = [
-        stream.words(np.array([p]), np.array([p + 1]))["inputs"][0, 0]
-        for p in range(start, rows.last[row])
-    ]
-    return [i for i in data.vocabulary.topic_ids[words] if i >= 0]
-
-
 @pytest.mark.parametrize("settings", [{}, {"carry": True, "window": 4}])
 def test_a_target_is_of_the_words_that_the_state_has_read(toy_data, settings):
     data = Dataset(toy_data)
@@ -59,7 +47,10 @@ def test_a_target_is_of_the_words_that_the_state_has_read(toy_data, settings):
     read = list(probe.read_words(rows))
     assert len(read) == len(rows)
     for row in range(0, len(rows), 7):
-        assert read[row].tolist() == read_by_hand(data, split, rows, row)
+        start = split.stream.starts[split.documents[rows.documents[row]]]
+        places = np.array([start]), np.array([rows.last[row]])
+        ids = data.vocabulary.topic_ids[split.stream.words(*places)["inputs"][0]]
+        assert read[row].tolist() == ids[ids >= 0].tolist()
     assert sum(map(len, read))
     model = tiny.untrained("ntm", data.vocabulary)
     for words, target in list(zip(read, probe.targets(model, rows)))[:9]:

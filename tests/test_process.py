@@ -31,15 +31,11 @@ print(faults() - before)
 """
 
 
-def said(program, mode):
-    command = [sys.executable, "-c", program, mode]
+def page_faults(mode):
+    command = [sys.executable, "-c", FAULTS, mode]
     ran = subprocess.run(command, capture_output=True, text=True, cwd=toy.ROOT)
     assert ran.returncode == 0, ran.stderr
-    return ran.stdout
-
-
-def page_faults(mode):
-    return int(said(FAULTS, mode))
+    return int(ran.stdout)
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="asks for glibc")

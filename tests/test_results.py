@@ -248,14 +248,10 @@ def test_weights_by_arithmetic_are_those_of_the_built_models(name, toy_data):
             settings |= {"num_topics": topics[0]} if topics else {}
         model = kind(kind.Config(**settings, cutoffs=()), vocabulary)
         model.build_weights()
-        shapes = [w.shape for w in (*model.trainable_variables, *chains(model))]
+        Pi = [w for w in model.non_trainable_variables if "Pi" in w.name]
+        shapes = [w.shape for w in (*model.trainable_variables, *Pi)]
         counted = sum(prod(s) for s in shapes if len(s) > 1 and not words & {*s})
         assert counted == parameters(figure)
-
-
-def chains(model):
-    """Return what rGBN-RNN draws and the paper counts: Pi of every layer."""
-    return [w for w in model.non_trainable_variables if "Pi" in w.name]
 
 
 # --- The tables ----------------------------------------------------------------------

@@ -17,7 +17,7 @@ import tiny
 import toy
 from helpers import read_history
 from tensorflow.core.util import event_pb2
-from trained import ENVIRONMENT, last_checkpoint, make_trainer, weights_of
+from trained import ENVIRONMENT, last_checkpoint, trained_lstm, weights_of
 
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
@@ -134,27 +134,19 @@ def test_a_step_of_pieces_is_that_of_the_whole_with_its_draws_and_clipping(
         np.testing.assert_allclose(ours, whole, rtol=1e-3, atol=2e-5)
 
 
-def trained(data, run, **settings):
-    """Return a model after training that begins, or goes on, as train.py does."""
-    tf.keras.utils.set_random_seed(1)
-    trainer = make_trainer(data, run, model="lstm", **settings)
-    trainer.train()
-    return trainer.model
-
-
 @pytest.mark.slow
 def test_a_training_is_that_of_the_larger_batch_and_goes_on_as_if_it_had_not_ended(
     toy_data, tmp_path
 ):
     """A checkpoint is between steps, and never within one."""
     many = {"batch_size": 8, "accumulate": 3}
-    one = trained(toy_data, tmp_path / "one", epochs=2, batch_size=24)
-    parts = trained(toy_data, tmp_path / "parts", epochs=2, **many)
+    one = trained_lstm(toy_data, tmp_path / "one", epochs=2, batch_size=24).model
+    parts = trained_lstm(toy_data, tmp_path / "parts", epochs=2, **many).model
     assert int(parts.steps) == int(one.steps) == 16
     for ours, whole in zip(parts.get_weights(), one.get_weights()):
         np.testing.assert_allclose(ours, whole, rtol=1e-3, atol=1e-5)
-    trained(toy_data, tmp_path / "half", epochs=1, **many)
-    rest = trained(toy_data, tmp_path / "half", epochs=2, **many)
+    trained_lstm(toy_data, tmp_path / "half", epochs=1, **many)
+    rest = trained_lstm(toy_data, tmp_path / "half", epochs=2, **many).model
     for ours, whole in zip(rest.get_weights(), parts.get_weights()):
         np.testing.assert_array_equal(ours, whole)
 

@@ -122,22 +122,10 @@ ODD = {  # an id and a label by a document's number; what is told
     "nothing": (lambda i: f"{i},{'ab'[i % 2]}", None),
     "as many labels as few documents": (lambda i: f"{i},{i // 2}", None),
     "white space at a label": (lambda i: f"{i},a{' ' * i}", None),
-    "one id for all": (
-        lambda i: "7,a",
-        "40 documents share their ids .* 40 of them '7'",
-    ),
-    "two of an id": (
-        lambda i: f"{i or 1},a",
-        "2 documents share their ids .* of them '1'",
-    ),
-    "each document a class": (
-        lambda i: f"{i},k{i}",
-        "40 .* 40 labels, .* hardly classes",
-    ),
-    "no label": (
-        lambda i: f"{i},{'NA' * (i < 3)}",
-        ":2: .*'label' is 'NA', taken .* 2 times mo",
-    ),
+    "one id for all": (lambda i: "7,a", "40 documents share .* 40 of them '7'"),
+    "two of an id": (lambda i: f"{i or 1},a", "2 documents share .* of them '1'"),
+    "each a class": (lambda i: f"{i},k{i}", "40 .* 40 labels, .* hardly classes"),
+    "no label": (lambda i: f"{i},{'NA' * (i < 3)}", ":2: .*'NA', taken .* 2 times"),
 }
 
 

@@ -45,12 +45,6 @@ def test_half_of_the_probability_in_common_is_half_a_bit_and_the_same_is_none(rn
     assert match([first, first[::-1]]) == pytest.approx(0, abs=1e-6)
 
 
-def seeds():
-    """Topics of three seeds over disjoint words: one in all, one in two, one in one."""
-    own = np.eye(6, dtype=np.float32)
-    return own[[0, 1, 2]], own[[3, 0, 1]], own[[4, 5, 0]]
-
-
 def run_of(seed, beta, model="tcnlm"):
     run = shown(model, seed, nats=np.ones(3), perplexity=8.0)
     topic = run.evaluation["topics"][0]
@@ -65,7 +59,9 @@ def run_of(seed, beta, model="tcnlm"):
 
 def test_the_page_of_seeds_says_which_topics_return(monkeypatch):
     monkeypatch.setattr("tcnlm.report.page._sections", lambda *_: "")
-    runs = [run_of(seed, beta) for seed, beta in enumerate(seeds(), 1)]
+    own = np.eye(6, dtype=np.float32)  # disjoint: one in all, one in two, one in one
+    betas = own[[0, 1, 2]], own[[3, 0, 1]], own[[4, 5, 0]]
+    runs = [run_of(seed, beta) for seed, beta in enumerate(betas, 1)]
     tree = ElementTree.fromstring(page.render(runs))
     tables = [
         [[cell.text for cell in row] for row in table.iter("tr")]

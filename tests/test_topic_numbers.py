@@ -1,6 +1,5 @@
 """train.py --try-topics: a training a number, then a table and a recommendation."""
 
-import csv
 import subprocess
 import sys
 
@@ -91,8 +90,7 @@ def test_all_numbers_are_trained_measured_and_compared(toy_data, tmp_path):
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     assert "recommended: " in result.stdout
-    with (out / "topic_numbers.csv").open() as file:
-        rows = list(csv.DictReader(file))
+    rows = toy.read_csv(out / "topic_numbers.csv")
     assert [row["topics"] for row in rows] == ["3", "5"]
     assert {"loss", "npmi", "diversity", "topics_in_use", "quality"} <= rows[0].keys()
     assert (out / "topic_numbers.png").stat().st_size > 0

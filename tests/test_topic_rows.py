@@ -4,12 +4,12 @@ import loops
 import numpy as np
 import pytest
 import tensorflow as tf
+import tiny
 from helpers import fix_draws
 from loops import SIZES, B, K, draw_batch
 from splits import DOCUMENTS, VOCABULARY, make_split
 
 from tcnlm.data.rows import DocumentContexts, Sequences, Windows
-from tcnlm.models import model_class
 from tcnlm.models.starts import pretrain_topics
 from tcnlm.models.tcnlm import TCNLM, topic_loss, topic_terms
 
@@ -31,11 +31,7 @@ class Data:
 
 
 def small(name, **settings):
-    kind = model_class(name)
-    chosen = {**kind.test_config, "topic_rows": "document", **settings}
-    model = kind(kind.Config(**chosen), VOCABULARY, seed=1)
-    model.build_weights()
-    return model
+    return tiny.untrained(name, VOCABULARY, **{"topic_rows": "document", **settings})
 
 
 # --- The joint steps ------------------------------------------------------------------

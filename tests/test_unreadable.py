@@ -101,5 +101,5 @@ def test_weights_that_another_program_has_locked_are_not_called_damaged(tmp_path
         with pytest.raises(UnreadableError, match=said):
             RunFolder(tmp_path / "RUN").load()
     weights = RunFolder(tmp_path / "RUN").load().get_weights()
-    for one, other in zip(weights, model.get_weights(), strict=True):
+    for one, other in zip(weights, model.get_weights()):
         np.testing.assert_array_equal(one, other)

@@ -95,13 +95,7 @@ def test_named_topic_words_are_exactly_those_whatever_the_rules_say():
 def test_a_special_symbol_in_the_text_is_an_unknown_word():
     vocabulary = build({"film": 3, "<unk>": 4, "<eos>": 2})
     assert vocabulary.words == [*SPECIALS, "film"]
-    assert vocabulary.ids(["<pad>", "<eos>", "<unk>", "<go>", "film"]) == [
-        3,
-        3,
-        3,
-        3,
-        4,
-    ]
+    assert vocabulary.ids([*SPECIALS, "film"]) == [3, 3, 3, 3, 4]
     assert vocabulary.counts[UNK] == 6
 
 

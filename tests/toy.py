@@ -1,5 +1,6 @@
 """A toy corpus of three themes, made by a seeded generator, and runs trained on it."""
 
+import csv
 import json
 import random
 import re
@@ -21,6 +22,11 @@ EVERY_WORD = (
 SMALL = (
     "units=8 embedding_size=6 cutoffs=15 epochs=2 batch_size=16 checkpoint_minutes=99"
 ).split()
+
+
+def read_csv(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def python_of(page, word):

@@ -81,3 +81,11 @@ def make_trainer(data, run, model="tcnlm", chosen=None, **settings):
     run.mkdir(parents=True, exist_ok=True)
     loop = Training(**{"batch_size": 16, **settings})
     return Trainer(made, dataset, run, loop, seed=1)
+
+
+def trained_lstm(data, run, **settings):
+    """Return a trainer after training that begins, or goes on, as train.py does."""
+    tf.keras.utils.set_random_seed(1)
+    trainer = make_trainer(data, run, "lstm", **settings)
+    trainer.train()
+    return trainer

@@ -5,10 +5,13 @@ import re
 import shutil
 
 import pytest
+import tiny
 from damage import damage, flip
 from trained import last_checkpoint, make_trainer
 
 from tcnlm.common.errors import InputError
+from tcnlm.runs.new_run import open_run
+from tcnlm.runs.run_folder import RunFolder, write_config
 from tcnlm.runs.weights import DIGEST, WEIGHTS
 
 
@@ -87,6 +90,20 @@ def test_weights_that_are_harmed_are_recovered(harm, run, again, capsys):
     again.train()
     assert (run / WEIGHTS).read_bytes() == whole
     assert f"taken from {last_checkpoint(run)}" in capsys.readouterr().out
+
+
+def test_the_only_checkpoint_comes_back_where_a_kill_left_it_aside(
+    run, toy_data, tmp_path
+):
+    made = RunFolder(tiny.make_run_on(toy_data, tmp_path / "other", "lstm"))
+    made.vocabulary.save(run)
+    write_config(run, made.config)
+    last = last_checkpoint(run)
+    for other in set(run.glob("checkpoints/0*")) - {last}:
+        shutil.rmtree(other)
+    last.rename(last.with_name(f".123.old.{last.name}"))
+    open_run(run, made.config, made.vocabulary)
+    assert last_checkpoint(run) == last
 
 
 def test_weights_that_no_checkpoint_holds_are_named(run, again):

@@ -232,4 +232,4 @@ def test_the_page_goes_by_names_and_says_what_is_merged_and_hidden(measured):
 
 def test_a_label_of_words_alone_takes_those_that_a_label_may_have():
     words = [["http://sea", "@sea", "ship", "sail"], ["a:b"], ["ship", "sail"]]
-    assert names.labels_of(words) == ["ship, sail (0)", "topic", "ship, sail (2)"]
+    assert names.labels_of_words(words) == ["ship, sail (0)", "topic", "ship, sail (2)"]

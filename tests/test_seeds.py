@@ -38,7 +38,7 @@ def test_a_line_has_a_name_if_wanted_and_words_that_are_known_or_not():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("sea; sail; ship; court", "4 topics for 3 topics; raise num_topics"),
+        ("sea; sail; ship; court", "4 seeds for 3 topics; raise num_topics"),
         ("sea; blue: colour hue", r"topic 2 has no topic word \(blue: colour, hue\)"),
     ],
 )

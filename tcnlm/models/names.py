@@ -152,10 +152,12 @@ class Names:
 def automatic_labels(model: Any) -> list[str]:
     """Return the names of topics' seeds or their most relevant words, all apart."""
     names = [seed.name for seed in seeds_of(model.config, model.vocabulary)]
-    return labels_of(top_words(model, CANDIDATES), names)
+    return labels_of_words(top_words(model, CANDIDATES), names)
 
 
-def labels_of(words: Sequence[Sequence[str]], names: Sequence[str] = ()) -> list[str]:
+def labels_of_words(
+    words: Sequence[Sequence[str]], names: Sequence[str] = ()
+) -> list[str]:
     """Return the same of topics' words, `CANDIDATES` each, best first."""
     part = LONGEST // (WORDS + 1)  # of a label: a number may stand behind it
     fit = ((word for word in row if not _unfit(word, part)) for row in words)

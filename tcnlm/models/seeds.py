@@ -44,7 +44,7 @@ def check_seeds(config: Any, vocabulary: Vocabulary) -> list[str]:
     seeds = seeds_of(config, vocabulary)
     if seeds and len(seeds) > config.num_topics:
         raise InputError(
-            f"seed_words: {len(seeds)} topics for {config.num_topics} topics; raise "
+            f"seed_words: {len(seeds)} seeds for {config.num_topics} topics; raise "
             "num_topics, or leave some out"
         )
     for number, seed in enumerate(seeds, 1):

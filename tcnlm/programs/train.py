@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tcnlm.common import process
 from tcnlm.common.errors import InputError, add_debug, interrupts
-from tcnlm.common.files import digest_of, owned, remove_leftovers
+from tcnlm.common.files import digest_of, owned
 from tcnlm.common.settings import (
     LARGEST,
     Settings,
@@ -87,7 +87,6 @@ def train(options: argparse.Namespace, command: str) -> None:
     with workers.together(), ExitStack() as stack:
         if workers.chief:
             stack.enter_context(owned(run, TRAINED))
-            remove_leftovers(run / "checkpoints")
             open_run(run, config, dataset.vocabulary)
         state = Trainer(model, dataset, run, loop, config["seed"], workers).train()
         if workers.chief:

@@ -14,7 +14,7 @@ from typing import Any
 import tensorflow as tf
 
 from tcnlm.common.errors import InputError
-from tcnlm.common.files import replacing, writing
+from tcnlm.common.files import remove_leftovers, replacing, writing
 from tcnlm.common.process import cores
 from tcnlm.common.settings import Settings
 from tcnlm.common.stack import keras_version
@@ -99,6 +99,7 @@ def _begin(run: Path, config: dict[str, Any], vocabulary: Vocabulary) -> None:
 def _go_on(run: Path, config: dict[str, Any]) -> None:
     """Check that RUN may go on so; say in its config.json what is otherwise now."""
     old = RunFolder(run).config
+    remove_leftovers(run / "checkpoints")  # a kill may have left the only one aside
     check_same(run, old["command"], _flat(old), _flat(config))
     was, now = old.get("threads", config["threads"]), config["threads"]
     if was != now:

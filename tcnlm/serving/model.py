@@ -21,7 +21,7 @@ from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
 from tcnlm.common.errors import InputError
 from tcnlm.common.files import plain_path
-from tcnlm.models.names import CANDIDATES, FILE, labels_of, read_names
+from tcnlm.models.names import CANDIDATES, FILE, labels_of_words, read_names
 from tcnlm.preprocessing.text import tokenize_beginning
 
 PROGRAM = "saved_model.pb"
@@ -81,7 +81,7 @@ class Served:
     def _named(self, file: Path) -> list[dict[str, Any]]:
         request = {"signature_name": "topic_words", "inputs": {"number": CANDIDATES}}
         words = self.predict(request)["outputs"]
-        names = read_names(file, labels_of(words))
+        names = read_names(file, labels_of_words(words))
         return [
             {"topic": k, "label": names.rows[k].label, "members": names.members(k)}
             for k in (names.shown if file.exists() else ())

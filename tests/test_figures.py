@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tcnlm.drawing.figures import PANEL, learning_curves, svg
+from tcnlm.metrics.classification import draw_vectors
 from tcnlm.metrics.retrieval import retrieval_curve
 from tcnlm.metrics.samples import topic_bars
 from tcnlm.metrics.topics import Topics
@@ -55,6 +56,6 @@ def test_every_plot_of_topics_is_a_panel_that_a_telephone_shows_whole():
     assert {figure.get_size_inches()[0] for figure in found.values()} == {PANEL[0]}
 
 
-def test_dollars_in_a_label_are_shown_and_begin_no_formula():
-    drawn = topic_bars(np.array([0.7, 0.3]), ["0 fares $5_$10", "1 hill"])
-    assert b"0 fares $5_$10" in svg(drawn)
+def test_a_label_begins_no_formula_by_dollars_nor_is_left_out_by_an_underscore():
+    drawn = svg(draw_vectors([0, 1], [0, 1], [0, 1], ["fares $5_$10", "_other"]))
+    assert b"fares $5_$10</text>" in drawn and b"_other</text>" in drawn

@@ -48,8 +48,8 @@ def blank(width: float, height: float) -> Figure:
 
 
 def verbatim(text: str) -> str:
-    """Return a text so that its dollars are shown, and begin no formula."""
-    return text.replace("$", r"\$")
+    """Return a text so that a figure shows it, dollars and a first underscore too."""
+    return " " * text.startswith("_") + text.replace("$", r"\$")
 
 
 def colours(number: int) -> list[tuple[float, float, float]]:

@@ -132,9 +132,10 @@ class Run:
         automatic = automatic_labels(self.model)
         with owned_file(path):
             before = self._folder.names(self.model)
-            self.names = before.changed(automatic, labels or {}, merge or {}, hide)
-            self.names.write(path)
-        return DataFrame(self.names.records()).astype({"merged_into": "Int64"})
+            names = before.changed(automatic, labels or {}, merge or {}, hide)
+            names.write(path)
+        self.names = names
+        return DataFrame(names.records()).astype({"merged_into": "Int64"})
 
     def perplexity(
         self, texts: Iterable[str], contexts: Sequence[str] | None = None

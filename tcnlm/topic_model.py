@@ -108,20 +108,20 @@ class TopicModel(BaseEstimator, TransformerMixin):
     def fit(self, texts: Iterable[str], y: Any = None) -> TopicModel:
         """Preprocess texts and train on them; InputError where the programs refuse."""
         self._check()
-        self._texts = list(checked(texts))
+        texts = list(checked(texts))
         if self.run:
             run = Path(self.run)
         else:  # in a folder that is removed with this object
             run = Path(mkdtemp(prefix="tcnlm-"), "RUN")
             weakref.finalize(self, shutil.rmtree, run.parent, ignore_errors=True)
-        data = self._data(run)
+        data = self._data(run, texts)
         given = {"out": run, "recipe": self.recipe, "seed": self.seed}
         given |= {"model": self.model, "threads": self.threads, "set": self._sets()}
         self._start("tcnlm-train", TRAIN, [str(data), *words_of(given)])
         self.run_ = Run(run)
         self.topics_ = top_words(self.run_.model, 10)
         self.components_ = np.asarray(self.run_.model.topics())
-        self._proportions = None
+        self._texts, self._proportions = texts, None
         return self
 
     def fit_transform(self, texts: Iterable[str], y: Any = None) -> np.ndarray:
@@ -204,10 +204,10 @@ class TopicModel(BaseEstimator, TransformerMixin):
         except InputError as error:
             raise InputError(str(error).removeprefix("--set ")) from None
 
-    def _data(self, run: Path) -> Path:
+    def _data(self, run: Path, texts: list[str]) -> Path:
         """Return the DATA of the texts beside RUN; InputError where it is of others."""
         skips = (self.preprocessing or {}).get("skip_empty")
-        for number, text in enumerate(self._texts):
+        for number, text in enumerate(texts):
             if text.strip() and is_missing(text) and not skips:
                 raise InputError(
                     f"text {number} is {text!r}, taken for none; leave it out, or give "
@@ -217,7 +217,7 @@ class TopicModel(BaseEstimator, TransformerMixin):
         with TemporaryDirectory(prefix="tcnlm-") as folder:
             source, made = Path(folder) / "texts.jsonl", Path(folder) / "DATA"
             with source.open("w", encoding="utf-8") as file:
-                file.writelines(f"{json.dumps({'text': t})}\n" for t in self._texts)
+                file.writelines(f"{json.dumps({'text': t})}\n" for t in texts)
             half = self.held_out / 2
             given = {"format": "jsonl", "input": source, "seed": self.seed, "out": made}
             given["split"] = [1 - 2 * half, half, half]

@@ -333,6 +333,9 @@ def test_a_folder_with_other_contents_is_not_overwritten(model, tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(InputError, match="exists and is not a SavedModel"):
         export(model, tmp_path)
+    (tmp_path / "saved_model.pb").touch()  # one to which a user has added
+    with pytest.raises(InputError, match="exists and is not a SavedModel alone"):
+        export(model, tmp_path)
     assert (tmp_path / "thesis.tex").exists()
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match="pipe: exists and is not a SavedModel"):

@@ -49,14 +49,16 @@ def test_a_model_is_judged_by_its_own_measure_unless_told(name):
 def test_a_judge_that_does_not_apply_is_refused_naming_those_that_do(toy_data):
     with pytest.raises(InputError, match="judge=npmi: a LSTM can .* perplexity, nll, "):
         judge(model_class("lstm"), "npmi")
-    for key in ("npmy", "parameters", "largest_proportion"):
+    for key in ("npmy", "parameters", "largest_proportion", "probe.r2"):
         with pytest.raises(InputError, match=f"judge={key}: .*npmi, npmi_by_use"):
             judge(model_class("tcnlm"), key)
     dataset = Dataset(toy_data)
     model = make_model({"model": "lstm", "settings": {}, "seed": 1}, dataset.vocabulary)
-    for key in ("retrieval.precision", "classification.accuracy"):
+    by_labels = model_class("neural_topics"), "clusters.nmi"
+    keys = "retrieval.precision", "classification.accuracy"
+    for kind, key in (by_labels, *((type(model), key) for key in keys)):
         with pytest.raises(InputError, match="has no labels"):
-            check_words(model, dataset, "valid", judge(type(model), key))
+            check_words(model, dataset, "valid", judge(kind, key))
 
 
 def test_the_effective_number_of_topics_is_the_exponential_of_the_entropy():

@@ -285,6 +285,7 @@ BAD_OPTIONS = {
     "--format text --input FILE --label x": "fields of --format jsonl or table",
     "--format text --input FILE --headers drop": "is of --corpus 20news",
     "--format text --input FILE --vocabulary nowhere.txt": "nowhere.txt",
+    "--format lee --ids-from 0": "--ids-from is for --format counts",
     "--format lee --skip-empty": "--skip-empty are for fields of",
     "--format jsonl --group 10 --input FILE": "makes documents of lines, of --format t",
 }
@@ -301,7 +302,7 @@ def test_impossible_options_are_refused(capsys, stories, tmp_path, options):
 def test_validation_from_train_is_a_count_or_a_share(capsys, tmp_path, value):
     with pytest.raises(SystemExit, match="2"):
         call("--format", "lee", "--out", tmp_path / "D", "--valid-from-train", value)
-    assert "error: argument --valid-from-train" in capsys.readouterr().err
+    assert "argument --valid-from-train: must be a" in capsys.readouterr().err
 
 
 def test_no_more_processes_are_started_than_there_are_cores(monkeypatch):

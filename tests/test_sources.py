@@ -176,6 +176,19 @@ def test_a_truncated_file_is_named_with_the_line_where_it_ends(tmp_path, rng, su
             read(name, path, str(lines.partition(b"\n")[0], "ascii"))
 
 
+def test_a_file_packed_wrongly_is_named_with_its_line_and_one_below_a_file_by_name(
+    tmp_path,
+):
+    for suffix, place in ((".gz", -8), (".bz2", 15)):  # both in a checksum
+        packed = bytearray(PACKED[suffix](b"One.\n"))
+        packed[place] ^= 255
+        path = write(tmp_path / f"a{suffix}", bytes(packed))
+        with pytest.raises(InputError, match=rf"a{suffix}:[0-9]+: .* damaged or cut"):
+            read("text", path)
+    with pytest.raises(InputError, match=r"a\.gz/b\.txt: no such file"):
+        read("text", tmp_path / "a.gz" / "b.txt")
+
+
 def test_the_lee_corpus_is_there_without_importing_gensim():
     program = (
         "import sys; from tcnlm.preprocessing.corpora import lee_corpus;"

@@ -125,8 +125,10 @@ def test_the_python_of_the_docs_runs(fitted, texts, monkeypatch):
 
 @pytest.mark.slow
 def test_other_texts_or_settings_are_refused_where_a_run_is(fitted, texts):
+    shown = fitted.representative_documents(0)
     with pytest.raises(InputError, match="was made from other texts"):
-        clone(fitted).fit(texts[:-1])
+        fitted.fit(texts[:-1])
+    assert fitted.representative_documents(0) == shown
     with pytest.raises(InputError, match="units"):
         clone(fitted).set_params(units=9).fit(texts)
 

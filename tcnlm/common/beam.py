@@ -1,4 +1,4 @@
-"""A map over machines: `parallel`'s, as a pipeline on any of Apache Beam's runners."""
+"""A map over machines: `process.Map`, as a pipeline on any of Apache Beam's runners."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HERE = "DirectRunner"  # needs no folder that others see
 
 
 class Beam:
-    """Pipelines on a runner; called, a `parallel.Map` from lists of texts to arrays.
+    """Pipelines on a runner; called, a `process.Map` from lists of texts to arrays.
 
     arguments: the runner and options of Beam. What workers are to see beside the items
     must be importable there; --temp_location (needed but by DirectRunner) is a folder

@@ -49,10 +49,7 @@ def keep_memory() -> None:
             mallopt(option, value)
 
 
-@cache
-def _first_process() -> int:
-    """Return the process that asks first: a fork of it has the answer already."""
-    return os.getpid()
+_first_process = cache(os.getpid)  # of who asks first: a fork has the answer already
 
 
 def refuse_forks() -> None:

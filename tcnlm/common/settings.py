@@ -105,9 +105,7 @@ def _kind_complaint(value: Any, kind: Any) -> str:
     return "" if good else _WANTED.get(kind, "a text")
 
 
-@cache  # resolving them compiles every annotation of the class
-def _types(kind: type[Settings]) -> dict[str, Any]:
-    return get_type_hints(kind)
+_types = cache(get_type_hints)  # resolving compiles every annotation of a class
 
 
 def override(

@@ -36,7 +36,8 @@ TEMPERATURE = tf.TensorSpec([], tf.float32, "temperature")
 NATS = tf.TensorSpec([None], tf.float32)
 ANY, KNOWN = Decoding(allow_unknown=True), Decoding(allow_unknown=False)
 SOURCE = "source.txt"  # which weights it was made of
-PARTS = {"assets", "assets.extra", "fingerprint.pb", "variables", SOURCE}
+MODEL = "saved_model.pb"
+PARTS = {"assets", "assets.extra", "fingerprint.pb", "variables", MODEL, SOURCE}
 ROWS = 256  # read or scored at a time
 TOLERANCE = 0.01  # of the sum of a topic mixture
 WARM_UP = Path("assets.extra", "tf_serving_warmup_requests")
@@ -76,16 +77,15 @@ def export(
 def check_free(folder: Path) -> None:
     """Raise InputError where a SavedModel cannot be written."""
     names = {p.name for p in folder.iterdir()} if folder.is_dir() else set()
-    others = names - PARTS or (folder.exists() and not folder.is_dir())
-    if others and not (folder / "saved_model.pb").exists():
-        told = "exists and is not a SavedModel; give another --out"
+    if names - PARTS or (folder.exists() and not folder.is_dir()):
+        told = "exists and is not a SavedModel alone; give another --out"
         raise InputError(f"{folder}: {told}")
     check_folder(folder.parent)
 
 
 def is_export_of(folder: Path, source: str) -> bool:
     """Whether a folder is the SavedModel that was made of these weights."""
-    made, of = folder / "saved_model.pb", folder / SOURCE
+    made, of = folder / MODEL, folder / SOURCE
     return made.exists() and of.exists() and of.read_bytes() == f"{source}\n".encode()
 
 

@@ -169,15 +169,9 @@ class TopicCompositionalLSTM(OverSequence):
         **kwargs: Any,
     ):
         super().__init__(return_sequences, return_state, **kwargs)
-        self.cell = TopicCompositionalLSTMCell(
-            units,
-            num_topics,
-            num_factors,
-            candidate_activation,
-            use_bias,
-            name="cell",
-            dtype=self.dtype_policy,
-        )
+        sizes = units, num_topics, num_factors, candidate_activation, use_bias
+        options = {"name": "cell", "dtype": self.dtype_policy}
+        self.cell = TopicCompositionalLSTMCell(*sizes, **options)
 
     def get_config(self) -> dict[str, Any]:
         flags = ("return_sequences", "return_state")

@@ -80,6 +80,7 @@ class Figure:
     headline: bool = True  # on the page; else in the summary alone
     of_use: bool = False  # of the topics that documents use: these need topic words
     topic_words: int = 0  # that there must be, at the least
+    labels: bool = False  # whether DATA must have them
     among: str = ""  # entry that must be alike, beside the DATA, where two compare
 
     @property

@@ -22,6 +22,7 @@ ITERATIONS = 200
 UNITS = 50  # Dieng et al. 2017, after Le and Mikolov 2014
 EPOCHS, PATIENCE, BATCH = 60, 5, 32
 LEARNING_RATE = 1e-3  # of Adam; the paper has none
+HIGHER = "{:.3f}", "max"  # form of figures that are better so
 PICTURED = 10_000  # documents of the picture; Dieng et al. 2017
 
 
@@ -238,9 +239,11 @@ class Clusters(Metric):
     key = "clusters"
     applies = staticmethod(topical)
     figures = (
-        Figure("clusters.nmi", "NMI with labels", "{:.3f}", "max"),
-        Figure("clusters.ami", "AMI with labels", "{:.3f}", "max", headline=False),
-        Figure("clusters.purity", "purity by labels", "{:.3f}", "max", headline=False),
+        Figure("clusters.nmi", "NMI with labels", *HIGHER, labels=True),
+        Figure("clusters.ami", "AMI with labels", *HIGHER, headline=False, labels=True),
+        Figure(
+            "clusters.purity", "purity by labels", *HIGHER, headline=False, labels=True
+        ),
     )
     entries = ("clusters",)
     template = "{{ note(said) }}"

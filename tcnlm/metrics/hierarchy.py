@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import entr
 
 from tcnlm.data.dataset import Dataset, Split
 from tcnlm.metrics.base import Drawing, EvaluationContext, Metric
@@ -35,11 +34,12 @@ def hierarchy(model: Model, dataset: Dataset, split: Split) -> dict[str, Any]:
     Of a topic: words, "use" (mean proportion), the largest "below" (of Phi's column)
     and "next" (of Pi's), and "stays", its own entry in Pi.
     """
-    from tcnlm.models.gbn_rnn import theta_of_sentences
+    from tcnlm.models.gbn_rnn import proportions, theta_of_sentences
 
     uses = _uses(model, split)
-    layers = [_layer(model, n, use) for n, use in enumerate(uses, 1)]
-    names, sizes = model.vocabulary.words, np.diff(split.documents)
+    layers = [_layer(model, n, use.shares) for n, use in enumerate(uses, 1)]
+    names, filled = model.vocabulary.words, np.diff(split.sentences) > 0
+    sizes = np.diff(np.cumsum([0, *filled])[split.documents])
     enough = np.flatnonzero(sizes >= FEWEST_SENTENCES)
     sample = int(enough[0] if len(enough) else np.argmax(sizes))
     document = [[names[word] for word in s] for s in split.document(sample) if s]
@@ -48,26 +48,26 @@ def hierarchy(model: Model, dataset: Dataset, split: Split) -> dict[str, Any]:
     theta = theta_of_sentences(model, document, preprocessing)
     return {
         "layers": layers,
-        "effective_topics": [float(np.exp(entr(use).sum())) for use in uses],
+        "effective_topics": [use.effective for use in uses],
         "document": {
             "document": sample,
             "sentences": [" ".join(words) for words in document],
-            "proportions": [_rounded(_shares(each)) for each in theta],
+            "proportions": [_rounded(proportions(each)) for each in theta],
         },
         "norms": _norms(model, document, theta),
     }
 
 
-def _uses(model: Model, split: Split) -> list[np.ndarray]:
-    from tcnlm.models.gbn_rnn import infer_theta
+def _uses(model: Model, split: Split) -> list[DocumentTopics]:
+    from tcnlm.models.gbn_rnn import infer_theta, proportions
 
     rows, has_words = [], []
     for contexts in split.document_contexts(ROWS):
-        rows.append(map(_shares, infer_theta(model, contexts)))
+        rows.append(map(proportions, infer_theta(model, contexts)))
         has_words.append((contexts >= 0).any(axis=1))
     known = np.concatenate(has_words)
     layers = map(np.concatenate, zip(*rows))
-    return [DocumentTopics(layer, known).shares for layer in layers]
+    return [DocumentTopics(layer, known) for layer in layers]
 
 
 def _layer(model: Model, layer: int, use: np.ndarray) -> list[dict[str, Any]]:
@@ -106,11 +106,6 @@ def _norms(
         norms.append(np.linalg.norm(layer.lstm(x)[0, 1:], axis=-1))
         x = layer((x, weights))
     return {"words": list(words), "norms": list(map(_rounded, norms))}
-
-
-def _shares(theta: tf.Tensor) -> np.ndarray:
-    weights = np.asarray(theta)
-    return weights / weights.sum(axis=-1, keepdims=True)
 
 
 def _rounded(values: Any) -> list:

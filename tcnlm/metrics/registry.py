@@ -13,6 +13,7 @@ from tcnlm.metrics.bleu import Bleu
 from tcnlm.metrics.classification import Classes, Clusters
 from tcnlm.metrics.coherences import Coherences
 from tcnlm.metrics.documents import DocumentPerplexity, Units
+from tcnlm.metrics.features import labels_of
 from tcnlm.metrics.hierarchy import Hierarchy
 from tcnlm.metrics.judges import Judges
 from tcnlm.metrics.over_time import ByGroup, OverTime
@@ -80,7 +81,8 @@ def judge(kind: type, key: str = "") -> Figure:
     Raises InputError where the model has no such figure, or it has no better end.
     """
     own = "perplexity" if kind.per_word == "nll" else kind.per_word
-    known = [f.key for m in METRICS if m.applies(kind) for f in m.figures if f.better]
+    alone = [m for m in METRICS if m.applies(kind) and not m.takes]
+    known = [f.key for m in alone for f in m.figures if f.better]
     if (key or own) not in known:
         raise InputError(
             f"judge={key}: a {kind.__name__} can be judged by {', '.join(known)}"
@@ -100,5 +102,7 @@ def check_words(
         raise InputError(f"{where}: no topic word in it, nothing to measure")
     if judged:
         owner(judged.key).check(dataset, name)
+    if judged and judged.labels:
+        labels_of(split)
     if judged and len(dataset.vocabulary.topic_words) < judged.topic_words:
         raise InputError(f"judge={judged.key}: needs two topic words or more")

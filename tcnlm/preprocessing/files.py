@@ -13,12 +13,11 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from tcnlm.common.errors import InputError, reading
+from tcnlm.common.errors import InputError, unreadable
 
 PARQUET = b"PAR1"
 _COMPRESSED = (".gz", ".xz", ".bz2")
 _OPENERS = {b"\x1f\x8b": gzip.open, b"\xfd7zXZ\0": lzma.open, b"BZh": bz2.open}
-_DAMAGED = EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile
 
 
 def read_lines(path: Path) -> Iterator[str]:
@@ -46,12 +45,14 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Lines of a plain, .gz, .xz or .bz2 file in UTF-8, from 1, without their ends."""
     number = 0
     try:
-        with reading(path), opened(path) as file:
+        with opened(path) as file:
             for number, line in enumerate(file, 1):
                 yield number, _decoded(line, f"{path}:{number}")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"{path}: no such file") from None
-    except _DAMAGED as error:
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+        if getattr(error, "errno", None):  # the system's, of which damage has none
+            raise unreadable(path, error) from None
         raise InputError(
             f"{path}:{number + 1}: the compressed file is damaged or cut short here "
             f"({error}); fetch or make it again"

@@ -9,6 +9,7 @@ import argparse
 import shlex
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from math import isclose
 from pathlib import Path
@@ -118,6 +119,7 @@ def _refuse_own_input(options: argparse.Namespace) -> None:
 def _corpus(options: argparse.Namespace) -> corpora.Corpus:
     given = {name for name in _PLACES if getattr(options, name)}
     fields = fields_of(options)
+    ids = corpora.ids_of(options.format, options.vocabulary, options.ids_from)
     if options.corpus or options.format not in WITH_FIELDS:
         corpora.refuse_fields(fields)
     if options.corpus:
@@ -146,7 +148,6 @@ def _corpus(options: argparse.Namespace) -> corpora.Corpus:
     ways = "--input, or --train and --heldout, or --train, --valid (or "
     _require(bool(parts), f"give {ways}--valid-from-train) and --test")
     files = {part: getattr(options, name) for name, part in parts.items() if part}
-    ids = corpora.ids_of(options.format, options.vocabulary, options.ids_from)
     return corpora.file_corpus(options.format, files, fields, options.group, ids)
 
 
@@ -327,9 +328,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 def _count_or_share(text: str) -> float:
     if text.isdecimal():
         return _positive(text)
-    share = float(text)
-    if not 0 < share < 1:
-        raise argparse.ArgumentTypeError(
-            f"must be a count like 1000 or a share like 0.1, not {text}"
-        )
-    return share
+    with suppress(ValueError):
+        if 0 < float(text) < 1:
+            return float(text)
+    raise argparse.ArgumentTypeError(
+        f"must be a count like 1000 or a share like 0.1, not {text}"
+    )

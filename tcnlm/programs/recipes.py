@@ -155,13 +155,17 @@ def _are_seeds(value: Any) -> bool:
     )
 
 
+def _are_models(value: Any) -> bool:
+    return _is_table(value) and all(map(_is_table, (value or {}).values()))
+
+
 def _are_sizes(value: Any) -> bool:
     sizes = value or []
-    if not all(
+    if not isinstance(sizes, list) or not all(
         isinstance(size, dict)
         and {*size} - {"models"} == {"tokens", "settings"}
         and _is_table(size["settings"])
-        and _is_table(size.get("models"))
+        and _are_models(size.get("models"))
         for size in sizes
     ):
         return False
@@ -181,7 +185,7 @@ _ENTRIES = {
     "data": ("a table", _is_table),
     "settings": ("a table", _is_table),
     "sizes": ("tables of settings by a rising number of tokens", _are_sizes),
-    "models": ("a table of settings a model", _is_table),
+    "models": ("a table of settings a model", _are_models),
     "evaluation": ("a table", _is_table),
     "queue": ("a text", lambda value: value is None or isinstance(value, str)),
     "place": ("a whole number", lambda value: value is None or type(value) is int),

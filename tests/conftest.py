@@ -1,7 +1,6 @@
 """Every test starts from the same seed, with deterministic kernels and quiet logs."""
 
 import os
-import shutil
 import subprocess
 import sys
 from unittest import mock
@@ -49,23 +48,17 @@ def undrawn():
 
 
 @pytest.fixture(scope="session")
-def golden_run(tmp_path_factory):
-    """A RUN of an earlier version, with its settings' names of then."""
-    run = tmp_path_factory.mktemp("golden") / "RUN"
-    shutil.copytree(toy.GOLDEN_RUN, run)
-    return run
-
-
-@pytest.fixture(scope="session")
 def toy_data(tmp_path_factory):
     """A DATA folder of a toy corpus of three themes."""
     return toy.make_data(tmp_path_factory.mktemp("toy"))
 
 
 @pytest.fixture(scope="session")
-def few_data(tmp_path_factory):
-    """A smaller one, for what goes through a split word by word."""
-    return toy.make_data(tmp_path_factory.mktemp("few"), documents=20)
+def few(tmp_path_factory):
+    """A smaller one, opened, for what goes through a split word by word."""
+    from tcnlm.data.dataset import Dataset
+
+    return Dataset(toy.make_data(tmp_path_factory.mktemp("few"), documents=20))
 
 
 @pytest.fixture(scope="session")

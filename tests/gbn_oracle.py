@@ -6,6 +6,7 @@ A document is a list of its sentences' contexts, lists of topic-word ids.
 import math
 
 import numpy as np
+from loops import lstm
 from oracle import bag_of_words, sigmoid
 
 
@@ -15,16 +16,11 @@ def softplus(x):
 
 def coupled(inputs, theta, layer):
     """Return a [B, T, H] by eq. 3 and 4."""
-    kernel, recurrent, bias = (w.numpy() for w in layer.lstm.weights)  # i, f, c, o
     W, U, Uh, b = (w.numpy() for w in (layer.W, layer.U, layer.Uh, layer.bias))
     units = layer.units
     found = np.zeros((*inputs.shape[:2], units))
     for n, sentence in enumerate(inputs):
-        h, c = np.zeros(units), np.zeros(units)
-        for t, x in enumerate(sentence):
-            i, f, new, o = np.split(x @ kernel + h @ recurrent + bias, 4)
-            c = sigmoid(f) * c + sigmoid(i) * np.tanh(new)
-            h = sigmoid(o) * np.tanh(c)
+        for t, h in enumerate(lstm(layer.lstm, sentence)):
             topics = theta[n] @ W + b
             z = [topics[k] + h @ U[:, k] for k in range(units)]
             r = [topics[units + k] + h @ U[:, units + k] for k in range(units)]

@@ -72,15 +72,6 @@ def assert_weight_gradients(function, weights, rng, delta=1e-5):
         )
 
 
-def jacobian(function, x):
-    """Return d function(x) / d x, the shape of the value before that of x."""
-    x = tf.constant(x)
-    with tf.GradientTape(persistent=True) as tape:
-        tape.watch(x)
-        value = function(x)
-    return tape.jacobian(value, x, experimental_use_pfor=False).numpy()
-
-
 def read_history(run):
     """Return RUN/history.csv to the last digit, which pandas itself does not."""
     return pd.read_csv(run / "history.csv", dtype=str).astype(float)

@@ -10,7 +10,6 @@ import tensorflow as tf
 import tiny
 from helpers import assert_close
 from loops import (
-    SIZES,
     VOCABULARY,
     B,
     D,
@@ -76,20 +75,6 @@ def test_with_topics_it_is_minus_J_of_a_draw_in_training_else_of_the_mean(
 ):
     model = make_model(TopicLSTM, rng)
     assert_loss_is_minus_J(model, rng, monkeypatch, beside_topics, training)
-
-
-@pytest.mark.parametrize("kind", CHOSEN)
-def test_the_output_layer_alone_sees_the_context(rng, kind):
-    model = make_model(kind, rng)
-    assert model.softmax.head.shape[0] == SIZES["units"] + K
-    states, log_probs = [], []
-    for context in (tf.one_hot([2, 0, 3], K), tf.one_hot([1, 1, 0], K)):
-        start = model.initial_state(context, B)
-        word, state = model.step(tf.constant([5, 9, 4]), *start)
-        states.append([array(each) for each in tf.nest.flatten(state)])
-        log_probs.append(word.log_probs().numpy())
-    assert_close(*states)
-    assert np.abs(log_probs[0] - log_probs[1]).max() > 1e-2
 
 
 @pytest.mark.parametrize("rule", ["others", "preceding"])

@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 from damage import DAMAGES, damage
 
-from tcnlm.common import process
 from tcnlm.common.errors import InputError
 from tcnlm.data.dataset import Dataset
 from tcnlm.preprocessing.vocabulary import FILES as VOCABULARIES
 from tcnlm.preprocessing.vocabulary import Vocabulary
-from tcnlm.programs import train
 from tcnlm.programs.preprocess import main
 
 AGAIN = r"; make \S+ again with python -m preprocessing$"
@@ -153,16 +151,6 @@ def test_a_vocabulary_that_is_none_is_named_with_its_line(data, line):
 
 
 # Programs
-
-
-def test_training_refuses_before_it_writes(data, tmp_path, monkeypatch):
-    monkeypatch.setattr(process, "keep_memory", lambda: None)
-    monkeypatch.setattr(process, "make_reproducible", lambda *_: None)
-    damage(data / "train/tokens.npy", "truncated")
-    options = train.parser().parse_args([str(data), "--out", str(tmp_path / "run")])
-    with pytest.raises(InputError, match=AGAIN):
-        train.train(options, "python train.py")
-    assert not (tmp_path / "run").exists()
 
 
 def test_without_verify_what_making_takes_is_required(capsys):

@@ -59,25 +59,6 @@ def test_the_words_log_probabilities_are_the_oracle_s(rng, wrap, activation):
     assert_close(layer.nats(DOCUMENTS), -found.sum())
 
 
-def test_the_probabilities_of_all_documents_of_three_words_sum_to_one(rng):
-    documents = np.array(list(itertools.product(range(D), repeat=3)), np.int32)
-    total = tf.reduce_sum(
-        tf.exp(tf.reduce_sum(make_layer(rng).log_probs(documents), 1))
-    )
-    assert_close(total, 1.0)
-
-
-def test_a_word_s_gradient_reaches_the_rows_of_earlier_words_alone(rng):
-    layer = make_layer(rng)
-    document = [0, 3, 2, 1]
-    with tf.GradientTape(persistent=True) as tape:
-        row = tf.unstack(layer.log_probs(np.array([document], np.int32))[0])
-    for i, value in enumerate(row):
-        gradient = tape.gradient(value, layer.W, unconnected_gradients="zero")
-        moved = np.flatnonzero(tf.reduce_sum(tf.abs(gradient), axis=1))
-        assert sorted(moved) == sorted(document[:i])
-
-
 @pytest.mark.parametrize("rows", [1, 3, 512])
 @pytest.mark.parametrize("function", ["nats", "log_probs"])
 def test_weight_gradients_are_the_finite_differences(rng, function, rows, monkeypatch):

@@ -125,7 +125,8 @@ def test_topic_rnns_vector_is_its_mean_and_the_state_after_the_last_word(labelle
         words = [w for sentence in split.document(row) for w in (GO, *sentence)]
         content = tf.constant(split.content(row)[None])
         mean, _ = model.encoder(bag_of_words(content, len(data.vocabulary.topic_words)))
-        batch = {"inputs": tf.constant([words]), "targets": [words], "words": content}
-        alone = model.features({**batch, "context": content})[0]
-        expected = np.concatenate([mean[0], alone[len(mean[0]) :]])
+        state, constants = model.initial_state(mean, 1)
+        for word in words:
+            _, state = model.step(tf.constant([word]), state, constants)
+        expected = np.concatenate([mean[0], state[-1][0][0]])
         np.testing.assert_allclose(vectors[row], expected, rtol=1e-4, atol=1e-6)

@@ -100,6 +100,7 @@ def test_the_documents_shown_are_typical_of_different_topics(measured, toy_data)
     came = [json.loads(lines[document["document"]]) for document in documents]
     tree = ElementTree.fromstring(page.render([measured]))
     places = [e for e in tree.iter("div") if e.get("class") == "document"]
+    assert len(places) == len(came) > 0
     for place, text in zip(places, came):
         assert "".join(place.find("p").itertext()) == f"As it came: {text}"
 

@@ -144,18 +144,6 @@ def test_what_is_no_word_in_a_list_is_named_with_its_line(tmp_path, value):
         read("jsonl", path, Fields(tokenized=True))
 
 
-def test_tokenized_documents_become_data(tmp_path):
-    records = [{"text": [["Ship", "U.S.", "can't"]], "kind": i % 2} for i in range(10)]
-    lines = "\n".join(map(json.dumps, records))
-    options = "--tokenized", "--label", "kind"
-    status, data = toy.preprocessed(tmp_path, lines, *options, form="jsonl")
-    assert status == 0
-    dataset = Dataset(data)
-    assert dataset.vocabulary.words[4:] == ["Ship", "U.S.", "can't"]
-    assert dataset.meta["labels"] == ["0", "1"]
-    assert dataset.word_order
-
-
 # --- the British National Corpus --------------------------------------------------
 
 BNC = """<?xml version="1.0" encoding="UTF-8"?>

@@ -16,11 +16,6 @@ from tcnlm.programs.gains import gains, standard_error, target_nats
 from tcnlm.runs.run_folder import RunFolder
 
 
-@pytest.fixture(scope="module")
-def few(few_data):
-    return Dataset(few_data)
-
-
 @pytest.mark.parametrize(
     ("name", "settings"),
     [("lstm", {}), ("lstm", {"carry": True, "window": 4}), ("rgbn_rnn", {})],

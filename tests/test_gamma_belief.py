@@ -5,12 +5,7 @@ import pytest
 import tensorflow as tf
 from helpers import assert_close, eager_and_graph
 
-from tcnlm.layers.gamma_belief import (
-    GammaBeliefNetwork,
-    GammaEncoder,
-    TopicMatrix,
-    augment,
-)
+from tcnlm.layers.gamma_belief import GammaBeliefNetwork, TopicMatrix, augment
 
 SEED = tf.constant([11, 12])
 V, SIZES = 5, (3, 2)
@@ -200,22 +195,6 @@ def test_topics_of_a_corpus_are_found_again(rng):
         number = tf.constant([n, 0])
         update(tf.constant(words, tf.int32), [theta], tf.constant(40.0), number)
     np.testing.assert_allclose(network.Phi[0], Phi, atol=0.03)
-
-
-def test_parameters_are_those_of_table_3():
-    """The paper's "TM" column leaves V_c K_1 out: it and Pi are .03, .06, .07 M."""
-    sizes, total = (100, 80, 50), []
-    encoder = GammaEncoder(1000, sizes, recurrent=True)
-    encoder(tf.constant([[[0]]]))
-    for n, size in enumerate(sizes):
-        below = 0 if n == 0 else sizes[n - 1]
-        Pi, f_lambda, f_k = size * size, size * size, size
-        total.append(Pi + (below + size) * size + f_lambda + f_k)
-        assert encoder.W[n].shape == (below or 1000, size)
-        assert encoder.U[n].shape == (size, size)
-        assert encoder.scale[n].kernel.shape == (size, size)
-        assert encoder.k[n].kernel.shape == (size, 1)
-    assert [round(sum(total[: n + 1]) / 1e6, 2) for n in range(3)] == [0.03, 0.06, 0.07]
 
 
 # --- The chains ----------------------------------------------------------------------

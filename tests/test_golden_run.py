@@ -20,8 +20,8 @@ from tcnlm.training.trainer import Trainer
 
 
 @pytest.fixture
-def run(golden_run, tmp_path):
-    return shutil.copytree(golden_run, tmp_path / "RUN")
+def run(tmp_path):
+    return shutil.copytree(toy.GOLDEN_RUN, tmp_path / "RUN")
 
 
 def test_the_golden_run_has_the_figures_that_it_had(run, toy_data):

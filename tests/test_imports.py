@@ -71,8 +71,8 @@ PROGRAMS = ", ".join(sorted(launch.PROGRAMS.keys() - {"preprocess"}))
         ),
     ],
 )
-def test_a_package_is_imported_only_by_what_needs_it(golden_run, work, unwanted):
-    program = f"import sys, tcnlm\n{work.format(run=golden_run)}\n"
+def test_a_package_is_imported_only_by_what_needs_it(work, unwanted):
+    program = f"import sys, tcnlm\n{work.format(run=toy.GOLDEN_RUN)}\n"
     program += f"print([name for name in {unwanted.split()} if name in sys.modules])"
     command = [sys.executable, "-c", program]
     result = subprocess.run(command, capture_output=True, text=True, cwd=toy.ROOT)

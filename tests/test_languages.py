@@ -151,9 +151,8 @@ def test_data_of_counts_has_no_language_and_none_is_advised(tmp_path, capsys):
     assert "--language" not in said
 
 
-def test_a_run_reads_texts_in_the_language_of_its_data(golden_run, tmp_path):
-    run = tmp_path / "RUN"
-    shutil.copytree(golden_run, run)
+def test_a_run_reads_texts_in_the_language_of_its_data(tmp_path):
+    run = shutil.copytree(toy.GOLDEN_RUN, tmp_path / "RUN")
     assert RunFolder(run).vocabulary.language == "en"
     config = json.loads((run / "config.json").read_text())
     config["data"]["settings"]["language"] = "fr"

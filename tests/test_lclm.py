@@ -187,14 +187,3 @@ def test_a_saved_model_takes_the_lines_of_a_context_for_sentences(tmp_path):
         expected.append(sum(float(tf.reduce_sum(value)) for value in values))
     assert len(set(expected)) == len(expected)
     np.testing.assert_allclose(found["log_probability"], expected, rtol=1e-5)
-
-
-# --- Sizes ----------------------------------------------------------------------------
-
-
-def test_the_sizes_are_those_of_the_equations():
-    model = tiny.make_model("lclm")
-    cell = model.recurrent[0].cell
-    E, H, Z, A = 5, 6, 6, 3
-    lstm = 4 * H * (E + H + 1)
-    assert cell.count_params() == lstm + Z * A + H * A + A + Z * H + 2 * H * H + H

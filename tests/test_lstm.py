@@ -13,7 +13,6 @@ from helpers import read_history
 from trained import train_toy
 
 from tcnlm.common.errors import InputError
-from tcnlm.data.dataset import Dataset
 from tcnlm.generation.decoding import SentenceDecoder
 from tcnlm.generation.requests import write_sentences
 from tcnlm.generation.saved_model import export
@@ -30,14 +29,9 @@ STARTED = pytest.mark.parametrize(
 SLOW = pytest.mark.slow
 
 
-def make_model(data, name="lstm", **settings):
+def make_model(few, name="lstm", **settings):
     chosen = {"layers": 1, "cutoffs": (9,), **settings}
-    return tiny.untrained(name, data.vocabulary, **chosen)
-
-
-@pytest.fixture
-def data(few_data):
-    return Dataset(few_data)
+    return tiny.untrained(name, few.vocabulary, **chosen)
 
 
 def test_a_product_multiplied_out_is_the_same_lstm():
@@ -55,10 +49,10 @@ def test_a_product_multiplied_out_is_the_same_lstm():
 
 
 @STARTED
-def test_it_starts_at_a_cells_product_if_asked(data, name):
-    model = make_model(data, name, recurrent_start="product")
+def test_it_starts_at_a_cells_product_if_asked(few, name):
+    model = make_model(few, name, recurrent_start="product")
     tf.keras.utils.set_random_seed(4)
-    model.prepare(data)
+    model.prepare(few)
     tf.keras.utils.set_random_seed(4)
     cell = TopicCompositionalLSTM(6, 1).cell
     cell.build(tf.TensorShape([None, 5]))
@@ -75,8 +69,8 @@ def test_it_starts_at_a_cells_product_if_asked(data, name):
 # --- The state carried through a document ---------------------------------------------
 
 
-def carrying(data, name="lstm", rng=None, **settings):
-    model = make_model(data, name, carry=True, layers=2, dropout=0.0, **settings)
+def carrying(few, name="lstm", rng=None, **settings):
+    model = make_model(few, name, carry=True, layers=2, dropout=0.0, **settings)
     for weight in model.trainable_variables if rng else ():
         weight.assign(rng.normal(scale=0.5, size=weight.shape))
     return model
@@ -100,43 +94,26 @@ def log_probs_by_document(model, split):
     [(1, 5), (4, 2), *(pytest.param(*s, marks=SLOW) for s in ((7, 64), (1000, 3)))],
 )
 def test_windows_of_any_length_give_the_probabilities_of_one_long_pass(
-    data, name, rng, window, size
+    few, name, rng, window, size
 ):
-    model, split = carrying(data, name, rng, window=window), data.split("test")
+    model, split = carrying(few, name, rng, window=window), few.split("test")
     found = score(model, model.batching.rows(split), size)
     expected = log_probs_by_document(model, split)
     assert found.targets == split.num_targets
     assert found.nll * found.targets == pytest.approx(expected, rel=1e-5)
-    zero = make_model(data, name, layers=2, dropout=0.0)
+    zero = make_model(few, name, layers=2, dropout=0.0)
     zero.set_weights(model.get_weights())
     by_sentence = score(zero, zero.batching.rows(split))
     assert by_sentence.nll != pytest.approx(found.nll, rel=1e-3)
 
 
 @CARRYING
-def test_what_was_read_reaches_the_next_window_but_not_past_a_fresh_one(
-    data, name, rng
-):
-    model = carrying(data, name, rng, window=3)
-    first, second = list(model.batching.rows(data.split("test")).batches(2))[:2]
-    other = {**first, "inputs": np.where(first["inputs"] > 3, 5, first["inputs"])}
-    found = {}
-    for fresh in (0, 1):
-        for name, batch in (("one", first), ("other", other)):
-            model.compute_loss(batch, training=False)
-            following = {**second, "fresh": np.full_like(second["fresh"], fresh)}
-            found[fresh, name] = float(model.compute_loss(following, False)["nll"])
-    assert abs(found[0, "one"] - found[0, "other"]) > 1e-4
-    assert found[1, "one"] == found[1, "other"]
-
-
-@CARRYING
-def test_scoring_leaves_the_state_that_training_carries(data, name, rng):
-    model = carrying(data, name, rng, window=3)
-    batches = list(model.batching.rows(data.split("train")).batches(4))
+def test_scoring_leaves_the_state_that_training_carries(few, name, rng):
+    model = carrying(few, name, rng, window=3)
+    batches = list(model.batching.rows(few.split("train")).batches(4))
     model.compute_loss(batches[0], training=True)
     before = [v.numpy() for v in tf.nest.flatten(model.carried.nest)]
-    score(model, model.batching.rows(data.split("valid")), 7)
+    score(model, model.batching.rows(few.split("valid")), 7)
     for value, variable in zip(before, tf.nest.flatten(model.carried.nest)):
         np.testing.assert_array_equal(variable.numpy(), value)
         assert value.any()
@@ -162,16 +139,16 @@ def test_training_goes_on_in_the_middle_of_a_document_bit_for_bit(
 
 @pytest.mark.parametrize("name", ["lstm", pytest.param("transformer_xl", marks=SLOW)])
 def test_a_run_that_carries_is_loaded_exported_and_written_from(
-    data, name, rng, tmp_path
+    few, name, rng, tmp_path
 ):
-    model = carrying(data, name, rng, window=3)
+    model = carrying(few, name, rng, window=3)
     model.save_weights(tmp_path / "model.weights.h5")
-    other = carrying(data, name, window=3)
+    other = carrying(few, name, window=3)
     other.load_weights(tmp_path / "model.weights.h5")
     export(other, tmp_path / "saved_model")
     served = tf.saved_model.load(str(tmp_path / "saved_model")).signatures
     text = "the ship of ."
-    ids = data.vocabulary.ids(text.split())
+    ids = few.vocabulary.ids(text.split())
     expected = tiny.log_prob(model, [*ids, EOS], ())
     for texts in ([text], [text, "bread .", text]):
         found = served["score"](
@@ -182,6 +159,6 @@ def test_a_run_that_carries_is_loaded_exported_and_written_from(
     assert written[0][0].words is not None
 
 
-def test_a_product_to_start_from_is_of_an_lstm(data):
+def test_a_product_to_start_from_is_of_an_lstm(few):
     with pytest.raises(InputError, match="is for cell=lstm only"):
-        make_model(data, recurrent_start="product", cell="gru")
+        make_model(few, recurrent_start="product", cell="gru")

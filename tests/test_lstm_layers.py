@@ -54,18 +54,6 @@ def test_it_starts_close_to_the_lstm():
     assert 0.6 < float(share) < 0.9
 
 
-def test_layers_have_as_many_parameters_as_table_3_says():
-    below, totals = 300, [0]
-    for units, K in zip((600, 512, 256), (100, 80, 50)):
-        layer = CoupledLSTM(units)
-        layer.build([tf.TensorShape([None, None, below]), tf.TensorShape([None, K])])
-        matrices = sum(int(np.prod(w.shape)) for w in layer.weights if len(w.shape) > 1)
-        assert matrices == 4 * (below + units) * units + 3 * (K + units) * units
-        assert layer.count_params() - matrices == 7 * units
-        below, totals = units, [*totals, totals[-1] + matrices]
-    assert [round(total / 1e6, 2) for total in totals] == [0, 3.42, 6.61, 7.63]
-
-
 TOPICS = 2
 LAYERS = {
     "lstm": lambda: FastLSTM(UNITS, return_sequences=True),

@@ -7,13 +7,7 @@ import tensorflow as tf
 from helpers import assert_close, eager_and_graph, every_way, randomise
 
 from tcnlm.layers.distributions import gaussian_kl
-from tcnlm.layers.neural_topics import (
-    TopicEncoder,
-    TopicProportions,
-    bag_of_words,
-    diversity,
-    topic_angles,
-)
+from tcnlm.layers.neural_topics import TopicEncoder, diversity, topic_angles
 
 B, D, K = 4, 9, 5
 TRANSFORMS = {
@@ -38,19 +32,6 @@ def make(layer, rng, *shape):
 
 def dense(layer):
     return layer.kernel.numpy().astype(float), layer.bias.numpy().astype(float)
-
-
-# --- Bag of words -------------------------------------------------------------------
-
-
-@eager_and_graph
-@pytest.mark.parametrize("dtype", ["int32", "int64"])
-def test_bag_of_words_counts_every_word_and_no_padding(rng, wrap, dtype):
-    context = rng.integers(-1, D, size=[B, 20]).astype(dtype)
-    context[1], context[2] = -1, 3
-    bags = wrap(lambda ids: bag_of_words(ids, D))(tf.constant(context))
-    expected = [oracle.bag_of_words(row, D) for row in context]
-    assert_close(bags, np.array(expected))
 
 
 # --- Encoder ------------------------------------------------------------------------
@@ -88,17 +69,6 @@ def test_mean_deviation_is_that_of_mu_over_a_training_batch(rng):
     shift = encoder.normalise.beta
     assert_close(tf.reduce_mean(mu, axis=0), 0.5 * shift)
     np.testing.assert_allclose(np.std(mu, axis=0), 0.5, rtol=0.01)
-
-
-# --- Topic proportions --------------------------------------------------------------
-
-
-@eager_and_graph
-def test_proportions_are_the_softmax_of_a_linear_map(rng, wrap):
-    g, theta = make(TopicProportions(K), rng, 1, K), rng.normal(size=[B, K])
-    kernel, bias = dense(g.linear)
-    expected = [oracle.topic_proportions(row, kernel.T, bias) for row in theta]
-    assert_close(wrap(g)(tf.constant(theta, tf.float32)), np.array(expected))
 
 
 # --- KL -----------------------------------------------------------------------------

@@ -174,3 +174,5 @@ def test_a_saved_model_infers_topics_and_names_their_words(rng, tmp_path):
     found = loaded["infer_topics"](documents=tf.constant(["w0 w2 w2 w10"]))
     expected = model.infer(tf.constant([[0, 2, 2]]))
     np.testing.assert_allclose(found["topics"], expected, rtol=1e-5)
+    words = loaded["topic_words"](number=tf.constant(2))["words"].numpy()
+    assert [[w.decode() for w in row] for row in words] == top_words(model, 2)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from helpers import assert_close
 
 from tcnlm.layers import optimization
 from tcnlm.layers.optimization import GroupedAdam, LazyAdam, decay
@@ -68,20 +67,6 @@ def test_repeated_and_absent_words_are_updated_as_algorithm_1_says(rng, lazy):
     ours, oracle = train(rng, lambda: rng.integers(0, V - 2, 7), lazy)
     for mine, expected in zip(ours, oracle):
         np.testing.assert_allclose(mine, expected, rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.usefixtures("own_lazy_adam")
-def test_a_word_seen_once_moves_on_under_adam_and_stays_when_lazy():
-    ends = {}
-    for lazy in (False, True):
-        words = iter(np.eye(STEPS, 7, dtype=int)[:, :1].repeat(7, 1) ^ 1)
-        ours, _ = train(np.random.default_rng(3), words.__next__, lazy)
-        ends[lazy] = ours[0]
-    start = np.random.default_rng(3).normal(size=[V, E])
-    assert_close(ends[True][0], start[0] - np.sign(start[0] - ends[True][0]) * RATE)
-    assert np.abs(ends[False][0] - start[0]).min() > 2 * RATE
-    assert_close(ends[True][2:], start[2:])
-    assert_close(ends[False][2:], start[2:])
 
 
 @both_adams

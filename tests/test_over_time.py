@@ -23,7 +23,6 @@ from tcnlm.metrics.over_time import (
     compared,
     curve,
 )
-from tcnlm.programs.preprocess import main as preprocess
 from tcnlm.report import page
 from tcnlm.report.evaluate_run import evaluate
 
@@ -158,16 +157,10 @@ def corpus(tmp_path_factory):
     return path
 
 
-def make(corpus, folder, *marks):
-    line = f"--format jsonl --input {corpus} --min-count 1 --topic-min-count 1"
-    line += f" --topic-top-fraction 0 --processes 1 --out {folder}"
-    assert preprocess([*line.split(), *marks]) == 0
-    return folder
-
-
 @pytest.fixture(scope="module")
 def run(corpus):
-    data = make(corpus, corpus.parent / "DATA", "--date", "date", "--label", "kind")
+    marks = "--date", "date", "--label", "kind"
+    _, data = toy.preprocessed(corpus.parent, corpus.read_text(), *marks, form="jsonl")
     chosen = ["--model", "lda", "--set", "num_topics=3"]
     done = call("train", data, "--out", corpus.parent / "RUN", *chosen)
     assert done.returncode == 0, done.stderr

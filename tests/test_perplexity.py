@@ -18,7 +18,6 @@ from tcnlm.layers.tf_function import graph
 from tcnlm.metrics.perplexity import leak
 from tcnlm.metrics.scores import sampled_score, score
 from tcnlm.models import MODELS, model_class
-from tcnlm.models.lstm import LSTM
 from tcnlm.preprocessing.vocabulary import EOS, GO, PAD, Vocabulary
 
 TOPIC_WORDS = list("abcdef")
@@ -87,14 +86,6 @@ def test_score_is_the_sum_over_words_taken_one_by_one(model):
     assert (found.targets, found.sequences) == (targets, len(SENTENCES))
     assert found.nll == pytest.approx(total / targets, rel=1e-5)
     assert found.perplexity == pytest.approx(math.exp(total / targets), rel=1e-5)
-
-
-def test_uniform_model_has_the_vocabulary_size_as_perplexity():
-    model = LSTM(LSTM.Config(units=5, embedding_size=4, cutoffs=()), VOCABULARY)
-    model.build_weights()
-    model.softmax.head.assign(tf.zeros_like(model.softmax.head))
-    found = score(model, Sequences(SENTENCES))
-    assert found.perplexity == pytest.approx(len(VOCABULARY), rel=1e-6)
 
 
 @pytest.mark.parametrize(("batch_size", "padding"), [(1, 0), (5, 0), (64, 3)])

@@ -66,14 +66,11 @@ def stepped(model, words):
     return np.concatenate([np.ravel(part) for part in tf.nest.flatten(state)])
 
 
-def test_a_carried_state_is_the_one_after_all_words_before_the_last_target(
-    few_data, rng
-):
+def test_a_carried_state_is_the_one_after_all_words_before_the_last_target(few, rng):
     """Nothing of a row's last target, or of later words, is in state or target."""
-    data = Dataset(few_data)
-    model = tiny.untrained("lstm", data.vocabulary, carry=True, window=4)
+    model = tiny.untrained("lstm", few.vocabulary, carry=True, window=4)
     randomise(model, rng, 0.5)
-    rows = model.batching.rows(data.split("valid"))
+    rows = model.batching.rows(few.split("valid"))
     checked = 0
     for chosen, found in probe.states(model, rows, 5):
         for row, state in list(zip(chosen, found))[:2]:

@@ -72,7 +72,7 @@ def test_a_log_gets_lines_of_how_far_long_work_is(monkeypatch):
             bar.update()
     lines = [line.strip() for line in sys.stderr.getvalue().split("\n")]
     lines = [line for line in lines if line]
-    assert 1 <= len(lines) <= 5  # of the .9 seconds, or more on a slow machine
+    assert 1 <= len(lines) <= 6  # one an update at the most, on a slow machine
     for line in lines:
         assert re.fullmatch(r"epoch 1/2: +\d+%.*\| \d/6 \[.*, loss \d\]", line)
 

@@ -240,6 +240,7 @@ def test_weights_by_arithmetic_are_those_of_the_built_models(name, toy_data):
     vocabulary, kind = Dataset(toy_data).vocabulary, model_class(name)
     words = {len(vocabulary), len(vocabulary.topic_words)}
     found = [f for f in figures() if (f.model, f.measure) == (name, "parameters")]
+    assert found
     for figure in found:
         units, topics = numbers(figure.size), numbers(figure.topics)
         settings = {"units": tuple(units), "num_topics": tuple(topics)}

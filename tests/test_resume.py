@@ -12,7 +12,7 @@ from tcnlm.runs import new_run as runs
 from tcnlm.runs.folders import check_same
 from tcnlm.runs.run_folder import RunFolder, write_config
 
-pytestmark = pytest.mark.slow
+SLOW = pytest.mark.slow  # those of a trained run
 
 WAS = {"model": "tcnlm", "seed": 1, "DATA": "ab12", "cutoffs": [9], "dropout": 0.4}
 WAS |= {"epochs": 2, "patience": 2, "decay": "constant"}
@@ -24,6 +24,7 @@ def run(whole_run, tmp_path):
     return shutil.copytree(whole_run, tmp_path / "copied")
 
 
+@SLOW
 def test_two_epochs_and_two_more_end_with_the_weights_of_four(toy_data, tmp_path, run):
     at_once = tmp_path / "RUN"
     assert train_toy(toy_data, at_once, settings=["epochs=4"]).returncode == 0
@@ -36,6 +37,7 @@ def test_two_epochs_and_two_more_end_with_the_weights_of_four(toy_data, tmp_path
     assert [c.split(" --set ")[1] for c in config["continued_by"]] == ["epochs=4"]
 
 
+@SLOW
 def test_a_run_tells_what_it_went_on_with_where_that_was_another(run):
     config = RunFolder(run).config
     for commit, told in (("b1", 1), ("b1", 1), ("b2", 2)):
@@ -52,6 +54,7 @@ def test_a_run_tells_what_it_went_on_with_where_that_was_another(run):
     assert told["continued_with"] == since
 
 
+@SLOW
 def test_to_go_on_needs_nothing_but_the_run(run):
     options = options_of(["--resume", str(run), "--set", "patience=5"])
     config, dataset = resumed(options, "python train.py")
@@ -63,6 +66,7 @@ def test_to_go_on_needs_nothing_but_the_run(run):
     assert str(dataset.path) == old["data"]["path"]
 
 
+@SLOW
 def test_data_that_was_moved_is_named_and_then_known(run, toy_data, tmp_path):
     config = RunFolder(run).config
     config["data"]["path"] = "/nowhere"
@@ -101,3 +105,9 @@ def test_a_run_of_other_settings_is_refused_by_what_differs_alone(tmp_path):
     assert changes in message
     assert "`python train.py data`" in message
     assert f"`python train.py --resume {tmp_path}`" in message
+
+
+def test_where_rates_fall_the_number_of_epochs_is_the_run_s(tmp_path):
+    was = {**WAS, "decay": "linear"}
+    with pytest.raises(InputError, match="epochs 2 -> 9 cannot be: decay=linear made"):
+        check_same(tmp_path, "", was, {**was, "epochs": 9})

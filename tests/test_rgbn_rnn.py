@@ -10,8 +10,6 @@ import tiny
 import toy
 from helpers import assert_close, randomise
 from loops import vocabulary_of
-from splits import VOCABULARY as THREE_WORDS
-from splits import make_split
 from trained import call
 
 import tcnlm
@@ -106,39 +104,6 @@ def test_words_are_predicted_from_all_layers_coupled(name, settings, rng):
         expected = every[np.arange(len(targets)), targets]
         np.testing.assert_allclose(row[real], expected[real], rtol=1e-4, atol=1e-5)
         assert not row[~real].any()
-
-
-def test_no_sentence_knows_of_a_later_one_nor_padding_of_anything(rng):
-    model, batch = make_model(rng=rng), make_groups(rng, [[4, 4, 4], [4, 2, 0]])
-    with tf.GradientTape(persistent=True) as tape:
-        log_probs = model(batch)
-        rows = [tf.unstack(tf.reduce_sum(group, 1)) for group in tf.unstack(log_probs)]
-    words = batch["context"].numpy()
-    for g, group in enumerate(rows):
-        for j, value in enumerate(group):
-            gradient = tf.convert_to_tensor(tape.gradient(value, model.encoder.W[0]))
-            moved = set(np.flatnonzero(np.abs(gradient.numpy()).sum(axis=1)))
-            real = batch["targets"][g, j, 0] != PAD
-            assert moved == (set(words[g, : j + 1].ravel()) - {-1} if real else set())
-
-
-@pytest.mark.parametrize(
-    ("rule", "known"),
-    [
-        ("preceding", [set(), {0}, {0, 1}]),
-        ("others", [{1, 2}, {0, 1, 2}, {0, 1, 2}]),  # d_1 has sentence 2, and so on
-    ],
-)
-def test_only_preceding_contexts_keep_a_sentence_from_knowing_itself(rule, known, rng):
-    split = make_split([[[4, 7], [5], [6, 8]]], context=rule)
-    model = make_model(vocabulary=THREE_WORDS, rng=rng)
-    [batch] = model.batching.rows(split).batches(1)
-    with tf.GradientTape(persistent=True) as tape:
-        theta = model.context({k: tf.constant(ids) for k, ids in batch.items()})
-        each = [[layer[0, j] for layer in theta] for j in range(3)]
-    for value, words in zip(each, known):
-        gradient = tf.convert_to_tensor(tape.gradient(value, model.encoder.W[0]))
-        assert set(np.flatnonzero(gradient.numpy().any(axis=1))) == words
 
 
 @both

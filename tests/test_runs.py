@@ -15,7 +15,7 @@ from tcnlm.models import model_class
 from tcnlm.preprocessing.vocabulary import Vocabulary
 from tcnlm.programs import export
 from tcnlm.runs import new_run
-from tcnlm.runs.run_folder import RunFolder, make_model
+from tcnlm.runs.run_folder import RunFolder
 
 
 @pytest.fixture
@@ -34,18 +34,6 @@ def test_config_has_all_that_repeats_the_run(config, toy_data):
     assert {"python", "tensorflow", "numpy", "gensim"} <= set(config["versions"])
     assert config["command"] == "python train.py"
     assert "git_commit" in config
-
-
-def test_a_run_is_loaded_with_its_weights(config, toy_data, tmp_path):
-    vocabulary = Dataset(toy_data).vocabulary
-    new_run.open_run(tmp_path / "RUN", config, vocabulary)
-    model = make_model(config, vocabulary)
-    model.save_weights(tmp_path / "RUN" / new_run.WEIGHTS)
-    loaded = RunFolder(tmp_path / "RUN").load()
-    assert loaded.config == model.config
-    assert loaded.vocabulary.words == vocabulary.words
-    for ours, theirs in zip(loaded.weights, model.weights):
-        assert (ours.numpy() == theirs.numpy()).all()
 
 
 @pytest.mark.parametrize(

@@ -317,26 +317,3 @@ def test_the_mean_follows_documents_in_training_and_is_taken_off_ever_after(rng)
     model.encoder(padded([[2]], 6), training=True)
     mean += 0.01 * (document_vector(model, [2]) - mean)
     np.testing.assert_allclose(model.encoder.mean, mean, rtol=1e-4)
-
-
-# --- Sizes ----------------------------------------------------------------------------
-
-
-def matrices(layers):
-    """The number of weights of layers, biases not counted."""
-    shapes = [weight.shape for layer in layers for weight in layer.weights]
-    return sum(int(np.prod(shape)) for shape in shapes if len(shape) > 1)
-
-
-@pytest.mark.parametrize(
-    ("units", "layers", "lstm_size", "size"),
-    [(600, 1, 2_160_000, 3_330_000), (900, 2, 10_800_000, 13_365_000)],
-)
-def test_sizes_are_those_that_guo_et_al_print(units, layers, lstm_size, size):
-    """rGBN-RNN's Table 1: 2.16M and 3.33M, 10.80M and 13.36M; topic model 0.019M."""
-    model = TDLM(Config(units=units, layers=layers), vocabulary_of([4], size=5))
-    model.build_weights()
-    assert matrices(model.recurrent) == lstm_size
-    assert matrices([*model.recurrent, model.gate]) == size
-    topic = [model.encoder.convolution, model.attention, model.vectors]
-    assert matrices(topic) == 19_000

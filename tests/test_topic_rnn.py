@@ -162,29 +162,6 @@ def test_each_row_bears_its_share_of_the_kl_which_rises_in_training(rng, monkeyp
     np.testing.assert_allclose(rises, [shared / 4, shared, shared], rtol=1e-3)
 
 
-# --- What the switch knows ----------------------------------------------------------
-
-
-def test_prediction_never_sees_the_label(rng):
-    model, batch = make_model(rng), draw_batch(rng)
-    before, bound = model(batch), model.compute_loss(batch, False)["loss"]
-    model.is_stop_word = 1 - model.is_stop_word
-    assert_close(model(batch), before)
-    assert abs(model.compute_loss(batch, False)["loss"] - bound) > 1e-3
-
-
-def test_every_word_as_the_target_has_probability_one_in_all(rng):
-    """It would be more if a word were scored under its own label."""
-    model, batch = make_model(rng), draw_batch(rng)
-    theta = tf.repeat(model.context(batch)[:1], V, axis=0)
-    inputs = np.repeat(batch["inputs"][:1, :1], V, axis=0)
-    each = {"inputs": inputs, "targets": np.arange(V)[:, None]}
-    log_probs = model(each, context=theta).numpy()[1:, 0]
-    word, _ = model.step(inputs[:1, 0], *model.initial_state(theta[:1], 1))
-    padding = word.log_probs()[0, 0]
-    np.testing.assert_allclose(np.exp([*log_probs, padding]).sum(), 1, rtol=1e-5)
-
-
 # --- Topics -------------------------------------------------------------------------
 
 

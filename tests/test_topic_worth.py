@@ -10,7 +10,6 @@ import tiny
 from helpers import randomise
 from trained import call
 
-from tcnlm.data.dataset import Dataset
 from tcnlm.metrics.perplexity import BATCH, SEED, topic_worth
 from tcnlm.metrics.scores import score
 
@@ -18,15 +17,10 @@ SLOW = pytest.mark.slow
 pytestmark = pytest.mark.usefixtures("undrawn")
 
 
-@pytest.fixture
-def data(few_data):
-    return Dataset(few_data)
-
-
-def test_the_three_perplexities_are_of_own_other_and_mean_topics(data):
-    model, mean = tiny.untrained("tcnlm", data.vocabulary), np.array([0.2, 0.5, 0.3])
+def test_the_three_perplexities_are_of_own_other_and_mean_topics(few):
+    model, mean = tiny.untrained("tcnlm", few.vocabulary), np.array([0.2, 0.5, 0.3])
     randomise(model, np.random.default_rng(2), 0.8)  # documents differ in their topics
-    rows, nats, targets = model.batching.rows(data.split("valid")), np.zeros(3), 0
+    rows, nats, targets = model.batching.rows(few.split("valid")), np.zeros(3), 0
     for batch in rows.batches(BATCH, SEED):
         own = model.infer(batch["context"]).numpy()
         others = [own[i - 1] for i in range(len(own))]
@@ -50,9 +44,9 @@ def test_the_three_perplexities_are_of_own_other_and_mean_topics(data):
         pytest.param("topic_rnn", {"carry": True, "window": 4}, marks=SLOW),
     ],
 )
-def test_every_system_with_topics_and_sentences_has_a_worth(name, settings, data):
-    model = tiny.untrained(name, data.vocabulary, layers=1, **settings)
-    rows = model.batching.rows(data.split("valid"))
+def test_every_system_with_topics_and_sentences_has_a_worth(name, settings, few):
+    model = tiny.untrained(name, few.vocabulary, layers=1, **settings)
+    rows = model.batching.rows(few.split("valid"))
     worth = topic_worth(model, rows, np.full(3, 1 / 3))
     assert worth["own"] == pytest.approx(score(model, rows).perplexity, rel=1e-5)
     assert min(worth.values()) > 1

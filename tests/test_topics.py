@@ -2,44 +2,25 @@
 
 import numpy as np
 import pytest
+from splits import make_split
 
 from tcnlm.layers.neural_topics import bag_of_words
 from tcnlm.metrics import features
 from tcnlm.models.topics import best_words
 from tcnlm.preprocessing.vocabulary import SPECIALS, Vocabulary
 
-WORDS = ["ship", "sea", "oven", "bread"]
-BETA = np.array(
-    [[0.5, 0.3, 0.1, 0.1], [0.1, 0.1, 0.2, 0.6], [0.25] * 4], dtype=np.float32
-)
 
-
-class Themes:
-    """A topic model whose proportions are the shares of ship, sea and the rest."""
-
-    vocabulary = Vocabulary(WORDS, [1] * 4, WORDS)
-
-    def topics(self):
-        return BETA
+class Shares:
+    """A topic model whose proportions are the shares of the words a, b and c."""
 
     def infer(self, context):
-        bow = np.asarray(bag_of_words(context, len(WORDS))) + 1e-3
-        grouped = np.stack([bow[:, 0], bow[:, 1], bow[:, 2:].sum(axis=1)], axis=1)
-        return grouped / grouped.sum(axis=1, keepdims=True)
+        bow = np.asarray(bag_of_words(context, 3)) + 1e-3
+        return bow / bow.sum(axis=1, keepdims=True)
 
 
-class Documents:
-    def __init__(self, contents):
-        self.contents = contents
-
-    @property
-    def num_documents(self):
-        return len(self.contents)
-
-    def document_contexts(self, batch_size):
-        for start in range(0, len(self.contents), batch_size):
-            rows = self.contents[start : start + batch_size]
-            yield np.array([row + [-1] * (3 - len(row)) for row in rows])
+def inferred(documents, *size):
+    split = make_split([[words] for words in documents])
+    return features.infer_documents(Shares(), split, *size)
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.3, 0.6, 1.0])
@@ -55,14 +36,13 @@ def test_words_stand_by_the_relevance_of_sievert_and_shirley(rng, weight):
 
 @pytest.mark.parametrize("batch_size", [1, 2, 10])
 def test_every_document_is_inferred_in_order_whatever_the_batch(batch_size):
-    split = Documents([[0, 0, 0], [1], [2, 3], [0, 0, 1]])
-    found = features.infer_documents(Themes(), split, batch_size)
+    found = inferred([[4, 4, 4], [5], [6, 6], [4, 4, 5]], batch_size)
     assert list(found.largest) == [0, 1, 2, 0]
     np.testing.assert_allclose(found.proportions.sum(axis=1), 1, rtol=1e-6)
     np.testing.assert_allclose(found.proportions[3], [2 / 3, 1 / 3, 0], atol=1e-2)
 
 
 def test_topics_in_use_are_those_largest_somewhere():
-    found = features.infer_documents(Themes(), Documents([[0], [0, 0, 1], [2]]))
+    found = inferred([[4], [4, 4, 5], [6]])
     assert found.in_use == 2
     assert found.largest_proportion == pytest.approx((1 + 2 / 3 + 1) / 3, abs=1e-2)

@@ -2,6 +2,7 @@
 
 import builtins
 import fcntl
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -61,9 +62,10 @@ def read_data(folder):
 
 
 @pytest.mark.parametrize("name", sorted(n for n in CONTENTS if "." in n))
-def test_a_file_of_data_is_named(name, toy_data, assert_refused):
-    if (toy_data / name).exists():
-        assert_refused(toy_data / name, lambda: read_data(toy_data))
+def test_a_file_of_data_is_named(name, labelled, tmp_path, assert_refused):
+    data = shutil.copytree(labelled, tmp_path / "DATA")
+    (data / name).touch()
+    assert_refused(data / name, lambda: read_data(data))
 
 
 @pytest.mark.parametrize("name", [*runs.FILES, CONFIG, runs.WEIGHTS, "history.csv"])

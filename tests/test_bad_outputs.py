@@ -228,3 +228,12 @@ def test_a_run_below_a_file_is_refused_before_training(toy_data, tmp_path):
     assert result.returncode == 2
     [line] = result.stderr.splitlines()
     assert "file/RUN: cannot be written: " in line
+
+
+def test_a_file_beside_a_saved_model_is_told_before_training(toy_data, tmp_path):
+    note = tmp_path / "RUN" / "saved_model" / "note.txt"
+    note.parent.mkdir(parents=True)
+    note.touch()
+    result = train_toy(toy_data, tmp_path / "RUN", model="lstm")
+    assert "saved_model: exists and is not a SavedModel alone" in result.stderr
+    assert list(contents(tmp_path / "RUN")) == [note.relative_to(tmp_path / "RUN")]

@@ -146,7 +146,7 @@ SIZE = "[[sizes]]\ntokens=9\nsettings={}\nmodels="
         ("[data]", SIZE + "{lsmt={}}\n[data]", "models: lsmt is none of"),
         ("[data]", SIZE + "3\n[data]", "sizes is .* rising number"),
         ("[data]", SIZE + "{lda=3}\n[data]", "sizes is .* rising number"),
-        ("title =", "sizes = 3\ntitle =", "sizes is .* rising number"),
+        ("title =", "sizes = 0\ntitle =", "sizes is .* rising number"),
         ("[data]", "[models]\nlda=3\n[data]", "models is .* settings a model"),
         ("[data]", "[models.lda]\nunits=9\n[data]", "settings: units=9: .*belongs"),
     ],

@@ -78,7 +78,7 @@ def check_free(folder: Path) -> None:
     """Raise InputError where a SavedModel cannot be written."""
     names = {p.name for p in folder.iterdir()} if folder.is_dir() else set()
     if names - PARTS or (folder.exists() and not folder.is_dir()):
-        told = "exists and is not a SavedModel alone; give another --out"
+        told = "exists and is not a SavedModel alone; move it away"
         raise InputError(f"{folder}: {told}")
     check_folder(folder.parent)
 

@@ -160,7 +160,7 @@ def _are_models(value: Any) -> bool:
 
 
 def _are_sizes(value: Any) -> bool:
-    sizes = value or []
+    sizes = [] if value is None else value
     if not isinstance(sizes, list) or not all(
         isinstance(size, dict)
         and {*size} - {"models"} == {"tokens", "settings"}

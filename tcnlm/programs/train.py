@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tcnlm.layers.optimization import Training
     from tcnlm.models.base import Model
 
-SEED = 1
+SEED, EXPORT = 1, "saved_model"
 PASSED_ON = ("model", "recipe", "threads", "wait", "set", "debug")  # to each of several
 
 
@@ -59,6 +59,7 @@ def main(arguments: Sequence[str]) -> int:
 def train(options: argparse.Namespace, command: str) -> None:
     """Train as the options say, then write the SavedModel."""
     # Here, as below: to say how it is used takes no TensorFlow.
+    from tcnlm.generation.saved_model import check_free
     from tcnlm.models.starts import check_starts
     from tcnlm.models.topics import describe_topics
     from tcnlm.runs.checkpoints import saved
@@ -77,6 +78,7 @@ def train(options: argparse.Namespace, command: str) -> None:
     model = make_model(config, dataset.vocabulary)
     check_words(model, dataset, "train")
     check_words(model, dataset, "valid", judged)
+    check_free(run / EXPORT)
     if not saved(run / "checkpoints"):
         check_starts(model)
         check_context_words(model, dataset, loop.batch_size)
@@ -139,7 +141,7 @@ def write_saved_model(model: Model, run: Path, dataset: Dataset) -> None:
     """Give the model RUN's weights; write their SavedModel, unless it is there."""
     from tcnlm.generation.saved_model import export, is_export_of
 
-    folder, source = run / "saved_model", digest_of(run / WEIGHTS)
+    folder, source = run / EXPORT, digest_of(run / WEIGHTS)
     load_weights(model, run)
     if not is_export_of(folder, source):
         made = dataset.meta["settings"]

@@ -227,7 +227,7 @@ def test_a_run_below_a_file_is_refused_before_training(toy_data, tmp_path):
     result = train_toy(toy_data, tmp_path / "file" / "RUN", model="lstm")
     assert result.returncode == 2
     [line] = result.stderr.splitlines()
-    assert "file/RUN: cannot be written: " in line
+    assert "file/RUN: cannot be a folder, " in line
 
 
 def test_a_file_beside_a_saved_model_is_told_before_training(toy_data, tmp_path):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tcnlm.common.errors import add_debug
 from tcnlm.common.files import digest_of
+from tcnlm.runs.folders import EXPORT
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -23,7 +24,7 @@ def main(arguments: Sequence[str]) -> None:
 
     run = RunFolder(options.run)
     preprocessing = run.config["data"]["settings"]
-    own = options.run / "saved_model"
+    own = options.run / EXPORT
     folder = options.out or own
     check_free(folder)
     if options.warm_up:

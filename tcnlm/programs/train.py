@@ -26,7 +26,7 @@ from tcnlm.metrics.registry import check_words, judge
 from tcnlm.models import MODELS, model_class
 from tcnlm.preprocessing.files import read_lines
 from tcnlm.programs.recipes import BY_SIZE, ListRecipes, read_recipe, words_of
-from tcnlm.runs.folders import FREE, resume_command, seed_folder, topics_folder
+from tcnlm.runs.folders import EXPORT, FREE, resume_command, seed_folder, topics_folder
 from tcnlm.runs.weights import WEIGHTS, load_weights
 from tcnlm.training.rendezvous import WAIT
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tcnlm.layers.optimization import Training
     from tcnlm.models.base import Model
 
-SEED, EXPORT = 1, "saved_model"
+SEED = 1
 PASSED_ON = ("model", "recipe", "threads", "wait", "set", "debug")  # to each of several
 
 

@@ -12,6 +12,7 @@ from tcnlm.common.errors import InputError
 from tcnlm.common.process import program
 from tcnlm.common.settings import as_text
 
+EXPORT = "saved_model"  # the SavedModel's folder in RUN
 PREFIX = "seed-"
 _NAME = re.compile(f"{PREFIX}([0-9]+)")
 

@@ -24,12 +24,12 @@ from tcnlm.preprocessing.phrases import FILE as PHRASES
 from tcnlm.preprocessing.vocabulary import FILES, Vocabulary
 from tcnlm.runs import run_folder
 from tcnlm.runs.checkpoints import saved
-from tcnlm.runs.folders import check_same
+from tcnlm.runs.folders import EXPORT, check_same
 from tcnlm.runs.run_folder import CONFIG, RunFolder
 from tcnlm.runs.weights import DIGEST, WEIGHTS
 
 BEGINNING = {CONFIG, run_folder.SEAL, *FILES, PHRASES, "checkpoints", "tensorboard"}
-TRAINED = (*BEGINNING, WEIGHTS, DIGEST, "history.csv", "saved_model")
+TRAINED = (*BEGINNING, WEIGHTS, DIGEST, "history.csv", EXPORT)
 MADE_WITH = ("threads", "versions", "git_commit", "machine")
 
 

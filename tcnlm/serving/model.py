@@ -23,6 +23,7 @@ from tcnlm.common.errors import InputError
 from tcnlm.common.files import plain_path
 from tcnlm.models.names import CANDIDATES, FILE, labels_of_words, read_names
 from tcnlm.preprocessing.text import tokenize_beginning
+from tcnlm.runs.folders import EXPORT
 
 PROGRAM = "saved_model.pb"
 PREDICT = "tensorflow/serving/predict"
@@ -43,7 +44,7 @@ def find(path: Path) -> Path:
     """Return the SavedModel that a RUN, a folder of versions or an export is or has."""
     versions = [p for p in path.glob("*") if p.name.isdecimal()]
     newest = sorted(versions, key=lambda p: int(p.name))[-1:]
-    for folder in (path, path / "saved_model", *newest):
+    for folder in (path, path / EXPORT, *newest):
         if (folder / PROGRAM).is_file():
             return folder
     if (path / "config.json").is_file():
@@ -58,7 +59,7 @@ class Served:
     def __init__(self, folder: Path):
         whole = folder.resolve()
         numbered = whole.name.isdecimal()
-        inside = numbered or whole.name == "saved_model"
+        inside = numbered or whole.name == EXPORT
         self.name = whole.parent.name if inside else whole.name
         self.version = str(int(whole.name)) if numbered else "1"
         self.topics: list[dict[str, Any]] = []  # as topics.csv has them, if it is there
@@ -75,7 +76,7 @@ class Served:
             for name, signature in saved.meta_graphs[0].signature_def.items()
             if signature.method_name == PREDICT
         }
-        if whole.name == "saved_model" and "topic_words" in self.definitions:
+        if whole.name == EXPORT and "topic_words" in self.definitions:
             self.topics = self._named(whole.parent / FILE)
 
     def _named(self, file: Path) -> list[dict[str, Any]]:
